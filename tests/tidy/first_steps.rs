@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{root, rust_files};
 
 fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    fs::read_to_string(root().join(path)).expect(path)
 }
 
 /// Returns the lines of a table of a manifest, without comments.

@@ -8,7 +8,7 @@ use crate::discriminator::{Discriminator, discriminator};
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{names, types};
+use crate::types::{fields, names, types};
 use crate::violation::{Violation, ViolationKind};
 use crate::words::{bound, shorten, value_in_words};
 use serde_json::{Map, Value, json};
@@ -390,12 +390,6 @@ pub fn missing(expected: Option<String>) -> String {
     expected.map_or("required, but missing".to_owned(), |expected| {
         format!("required, but missing; expected {expected}")
     })
-}
-
-/// Returns the properties of a schema if `type` includes `object` but not `array`.
-fn fields(schema: &Value) -> Option<&Map<String, Value>> {
-    let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
-    schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))
 }
 
 #[cfg(test)]

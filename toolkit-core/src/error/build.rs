@@ -1,7 +1,7 @@
 //! Errors for the programmer: problems with the registered tools, found before any call is served.
 
-use super::nearest;
 use super::listing::one_of;
+use super::nearest;
 use crate::name::{NameError, ToolName};
 use std::fmt;
 
