@@ -55,7 +55,7 @@ pub enum NameClash {
 /// use toolkit::{ToolFilter, ToolRegistry};
 ///
 /// let tools = Discovery::new()
-///     .with_filter(ToolFilter::new().exclude(["debug_*"]))
+///     .with_filter(ToolFilter::new().exclude(["debug_*"])?)
 ///     .with_name_clash(NameClash::NamespaceByCrate);
 /// let registry = ToolRegistry::discover_with(&tools)?;
 /// # Ok::<(), toolkit::BuildError>(())
