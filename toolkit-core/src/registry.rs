@@ -149,8 +149,8 @@ impl ToolRegistry {
         self.timeout
     }
 
-    /// Adds a value to the state for the tools. Parameters marked with `#[state]` and [`ToolContext::state`]
-    /// find the value by type.
+    /// Adds a value to the state for the tools. Parameters marked with `#[state]` and
+    /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
     ///
     /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state).
     #[must_use]

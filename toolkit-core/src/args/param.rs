@@ -239,7 +239,7 @@ impl<T> ParamType<Option<T>> {
     }
 }
 
-/// The counterpart of [`ParamType`] for types other than `Option`.
+/// The counterpart of `ParamType` for types other than `Option`.
 pub trait PlainParamType<T> {
     /// Returns the schema of the type.
     fn schema(generator: &mut SchemaGenerator) -> ParamSchema
