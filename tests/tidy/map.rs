@@ -80,3 +80,15 @@ fn files_of_the_index_exist() {
     }
     assert_eq!(missing, [""; 0]);
 }
+
+#[test]
+fn decisions_have_numbers_of_their_own() {
+    let mut numbers: Vec<String> = fs::read_dir(root().join("docs/decisions"))
+        .expect("the decisions can be read")
+        .filter_map(|entry| entry.expect("the folder can be read").file_name().into_string().ok())
+        .filter_map(|name| name.split_once('-').map(|(number, _)| number.to_owned()))
+        .collect();
+    numbers.sort();
+    let expected: Vec<String> = (1..=numbers.len()).map(|number| format!("{number:03}")).collect();
+    assert_eq!(numbers, expected);
+}

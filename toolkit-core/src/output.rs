@@ -26,8 +26,8 @@ pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
 /// The output of a tool.
 ///
-/// The content is for the model. An output may also have three other parts: a structured value for the
-/// program, a message to explain the result to the model, and a brief text for the user.
+/// The content is what the model reads as the result. An output may also have a structured value for the
+/// program, a message for the model about the result, and a brief text for the user.
 ///
 /// ```
 /// use toolkit::ToolOutput;

@@ -157,8 +157,8 @@ impl ApiFormat {
         self.codec().parse_definitions(payload)
     }
 
-    /// Returns the hosted tools of a payload unchanged, such as web search and code execution. The provider
-    /// runs them, so [`parse_definitions`](Self::parse_definitions) leaves them out.
+    /// Returns the hosted tools of a payload, such as web search and code execution, without changes. The
+    /// provider runs these tools itself, so [`parse_definitions`](Self::parse_definitions) leaves them out.
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools.

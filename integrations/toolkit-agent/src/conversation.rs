@@ -162,7 +162,7 @@ impl Conversation {
         self.messages.get(begin..).unwrap_or_default().to_vec()
     }
 
-    /// Returns the session, for tools and for the program.
+    /// Returns the session of the conversation. The tools of a run see the same session.
     #[must_use]
     pub fn session(&self) -> Session {
         Session::new(self.id.as_str())

@@ -71,7 +71,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Ends the current answer, so that the next call begins a new one.
+    /// Ends the current answer, so that the next tool call added to the script begins a new answer.
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();

@@ -80,7 +80,8 @@ fn names_in(schema: &Value) -> Vec<Value> {
     names.chain(tagged).chain(list("oneOf").flat_map(names_in)).collect()
 }
 
-/// The bound on the type of any other default value: `Serialize`, with a compiler message about defaults.
+/// Types whose default values can be shown in a schema: all `Serialize` types. The compiler reports other
+/// types with a message about defaults.
 #[diagnostic::on_unimplemented(
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",

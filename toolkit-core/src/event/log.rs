@@ -137,7 +137,7 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
-    /// Creates a filter for all calls.
+    /// Creates a filter that matches every call.
     pub fn new() -> Self {
         Self::default()
     }

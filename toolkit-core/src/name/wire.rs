@@ -55,8 +55,8 @@ impl NameRule {
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// Returns an accepted spelling of `name` with a digest of the full name at the end. Another `salt` gives
-    /// another digest.
+    /// Returns a spelling of `name` that the provider accepts, ending in a digest of the full name. Each
+    /// `salt` gives a different digest.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);

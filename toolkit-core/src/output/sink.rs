@@ -18,8 +18,8 @@ pub struct FullOutput {
     pub is_json: bool,
 }
 
-/// A store for the full texts of truncated results. Closures from [`FullOutput`] to a future implement this
-/// trait.
+/// A store for the full texts of truncated results. Closures that take a [`FullOutput`] and return a future
+/// implement this trait.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

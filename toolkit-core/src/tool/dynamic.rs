@@ -186,8 +186,8 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns an error with every fault of a schema. `which` is put before each message and is empty for the
-/// schema of the arguments.
+/// Returns an error that lists every fault of a schema. Each message begins with the prefix `which`, which is
+/// empty for the schema of the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,

@@ -71,7 +71,7 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(error))
     }
 
-    /// Creates the future of a failed call, for a parameter without a value after decoding.
+    /// Creates the future of a call that failed because decoding left a parameter without a value.
     ///
     /// Decoding normally fills every parameter. Generated code uses this function instead of a panic.
     #[cold]

@@ -65,8 +65,8 @@ impl HistoryCodec for Anthropic {
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Encodes a user message. Blank texts are dropped and an empty message is filled, because the service
-    /// refuses both.
+    /// Encodes a user message. Blank texts are dropped and an empty message gets a placeholder text, because
+    /// the service refuses both.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(media::blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
