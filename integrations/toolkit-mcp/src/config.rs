@@ -1,0 +1,1 @@
+//! The configuration file of MCP servers, as other programs write it.

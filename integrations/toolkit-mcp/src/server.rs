@@ -1,0 +1,1 @@
+//! Serves a registry to MCP clients.
