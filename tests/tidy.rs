@@ -206,7 +206,6 @@ fn the_core_names_no_provider_sdk_and_does_no_io() {
         "tokio::fs",
         "tokio::net",
         "reqwest",
-        "async_openai",
         "genai::",
     ];
     let mut faults = Vec::new();

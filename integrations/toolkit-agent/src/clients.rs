@@ -6,7 +6,13 @@
 
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
-    not(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai")),
+    not(all(
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "genai",
+        feature = "ollama",
+        feature = "openai"
+    )),
     allow(dead_code)
 )]
 
@@ -18,10 +24,12 @@ mod gemini;
 #[cfg(feature = "genai")]
 mod genai;
 mod http;
+#[cfg(feature = "ollama")]
+mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
 mod settings;
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
+#[cfg(feature = "_json")]
 mod transport;
 
 #[cfg(feature = "anthropic")]
@@ -30,8 +38,10 @@ pub use anthropic::Anthropic;
 pub use gemini::Gemini;
 #[cfg(feature = "genai")]
 pub use genai::{GenAi, GenAiModel};
+#[cfg(feature = "ollama")]
+pub use ollama::Ollama;
 #[cfg(feature = "openai")]
-pub use openai::{OpenAi, OpenAiTransport};
+pub use openai::OpenAi;
 pub use settings::HttpLimits;
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
+#[cfg(feature = "_json")]
 pub use transport::HttpTransport;

@@ -50,6 +50,7 @@
 //! | `openai` | `clients::OpenAi`: the Chat Completions and Responses APIs of OpenAI and compatible servers |
 //! | `anthropic` | `clients::Anthropic`: the Messages API |
 //! | `gemini` | `clients::Gemini`: the `generateContent` API |
+//! | `ollama` | `clients::Ollama`: Ollama's own API |
 //! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
 //! | `files` | `session::FileStore`: conversations in JSON files |
 //! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |

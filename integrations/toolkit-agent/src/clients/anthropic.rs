@@ -1,6 +1,5 @@
 //! Anthropic's Messages API.
 
-use super::http::Http;
 use super::settings::{PLAIN, Service, Settings, client_settings};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
@@ -67,7 +66,6 @@ impl Anthropic {
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.settings.url("/v1/messages");
-        let transport = HttpTransport { http: Http::new(&self.settings), stream_url: url.clone(), url };
-        WireModel::new(ApiFormat::Anthropic, name, transport)
+        WireModel::new(ApiFormat::Anthropic, name, HttpTransport::new(&self.settings, url.clone(), url))
     }
 }

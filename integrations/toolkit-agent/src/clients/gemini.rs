@@ -1,6 +1,5 @@
 //! Google's Gemini API.
 
-use super::http::Http;
 use super::settings::{PLAIN, Service, Settings, client_settings};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
@@ -50,10 +49,6 @@ impl Gemini {
         let name = name.into();
         let url = |method: &str| self.settings.url(&format!("/models/{name}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
-        WireModel::new(
-            ApiFormat::Gemini,
-            name,
-            HttpTransport { http: Http::new(&self.settings), url, stream_url },
-        )
+        WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
     }
 }

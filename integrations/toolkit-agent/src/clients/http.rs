@@ -2,22 +2,24 @@
 
 use super::fault;
 use super::settings::{HttpLimits, Service, Settings, after};
-use crate::helpers::lock;
 use crate::model::{ModelError, ModelErrorKind};
 use bytes::Bytes;
-use http_body::{Body, Frame};
+use http_body::Body;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
+
+/// The media types of streams: server-sent events, and lines of JSON.
+const STREAMS: [&str; 2] = [EVENTS, "application/x-ndjson"];
 
 pub(super) const EVENTS: &str = "text/event-stream";
 
@@ -34,7 +36,7 @@ pub(super) struct Http {
 pub(super) enum Expected {
     /// A complete JSON document.
     Json,
-    /// A stream of server-sent events.
+    /// A stream of server-sent events or of lines of JSON.
     Events,
 }
 
@@ -47,12 +49,13 @@ impl Http {
         let Service { name, base_url, key_header: (header_name, before), .. } = settings.service;
         let key = match &settings.key {
             Some(key) => Some((*header_name, format!("{before}{key}"))),
-            None if settings.base_url == *base_url && !base_url.is_empty() => {
-                let variable = settings.service.key_variables.first().unwrap_or(name);
-                let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
-                return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
-            }
-            None => None,
+            None => match settings.service.key_variables {
+                [variable, ..] if settings.base_url == *base_url => {
+                    let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
+                    return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
+                }
+                _ => None,
+            },
         };
         let mut headers = HeaderMap::new();
         let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
@@ -68,7 +71,6 @@ impl Http {
         &self,
         mut request: reqwest::Request,
         expected: Expected,
-        watch: &Watch,
     ) -> Result<BoundedBody, ModelError> {
         request.headers_mut().extend(self.headers.clone());
         let HttpLimits { total, idle, .. } = self.limits;
@@ -88,13 +90,12 @@ impl Http {
             deadline,
             alarm: Box::pin(sleep_until(deadline.min(after(idle)))),
             received: 0,
-            watch: watch.clone(),
         };
         if !status.is_success() {
             return Err(fault::of_status(status, &headers, &body.head(READ_OF_FAILURES).await));
         }
         if expected == Expected::Events
-            && let Some(other) = media_type(&headers).filter(|said| *said != EVENTS)
+            && let Some(other) = media_type(&headers).filter(|said| !STREAMS.contains(said))
         {
             let head = body.head(READ_OF_FAILURES).await;
             let text = format!("the model's server has sent {other}, no stream: {}", fault::shown(&head));
@@ -166,25 +167,6 @@ pub(super) struct BoundedBody {
     /// A timer for the idle limit or the deadline, whichever is earlier.
     alarm: Pin<Box<Sleep>>,
     received: usize,
-    watch: Watch,
-}
-
-/// The shared observations of a response body, for code without access to the body itself.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Watch(Arc<Mutex<Seen>>);
-
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// The error of the request or the response, if any.
-    pub(super) fault: Option<ModelError>,
-    /// Whether the body was read to the end.
-    pub(super) ended: bool,
-}
-
-impl Watch {
-    pub(super) fn see<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
-        look(&mut lock(&self.0))
-    }
 }
 
 impl BoundedBody {
@@ -247,23 +229,5 @@ impl BoundedBody {
         let text = format!("the response is longer than {} bytes", self.limits.max_bytes);
         // Not retryable: the next response would be as long.
         ModelError::new(ModelErrorKind::Other, text)
-    }
-}
-
-impl Body for BoundedBody {
-    type Data = Bytes;
-    type Error = ModelError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ModelError>>> {
-        let next = ready!(self.poll_bytes(context));
-        match &next {
-            None => self.watch.see(|seen| seen.ended = true),
-            Some(Err(error)) => self.watch.see(|seen| seen.fault = Some(error.clone())),
-            Some(Ok(_)) => {}
-        }
-        Poll::Ready(next.map(|bytes| bytes.map(Frame::data)))
     }
 }

@@ -1,15 +1,8 @@
 //! OpenAI's Chat Completions and Responses APIs.
 
-mod service;
-
-use super::http::{Expected, Http, Watch};
 use super::settings::{PLAIN, Service, Settings, client_settings};
-use crate::model::ModelError;
-use crate::wire::{EventStream, Transport, WireModel};
-use async_openai::Client;
-use async_openai::config::OpenAIConfig;
-use serde_json::Value;
-use service::{Events, HttpService, explain};
+use super::transport::HttpTransport;
+use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
 
 static SERVICE: Service = Service {
@@ -71,67 +64,18 @@ impl OpenAi {
 
     /// Creates the model with the given name, called through the Chat Completions API.
     #[must_use]
-    pub fn chat(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
-        self.model(ApiFormat::OpenAiChat, name)
+    pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        self.model(ApiFormat::OpenAiChat, "/chat/completions", name)
     }
 
     /// Creates the model with the given name, called through the Responses API.
     #[must_use]
-    pub fn responses(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
-        self.model(ApiFormat::OpenAiResponses, name)
+    pub fn responses(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        self.model(ApiFormat::OpenAiResponses, "/responses", name)
     }
 
-    fn model(&self, format: ApiFormat, name: impl Into<String>) -> WireModel<OpenAiTransport> {
-        // `HttpService` sets the headers. This client would panic at a key with characters illegal in a
-        // header.
-        let config = OpenAIConfig::new()
-            .with_api_base(self.settings.base_url.trim_end_matches('/'))
-            .with_api_key("")
-            .with_org_id("")
-            .with_project_id("");
-        WireModel::new(format, name, OpenAiTransport { format, http: Http::new(&self.settings), config })
+    fn model(&self, format: ApiFormat, path: &str, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.settings.url(path);
+        WireModel::new(format, name, HttpTransport::new(&self.settings, url.clone(), url))
     }
 }
-
-/// A transport for the JSON of OpenAI's APIs, over the client `async-openai`.
-#[derive(Clone)]
-pub struct OpenAiTransport {
-    format: ApiFormat,
-    /// The HTTP client, or the error from creating the client.
-    http: Result<Http, ModelError>,
-    config: OpenAIConfig,
-}
-
-impl OpenAiTransport {
-    /// Returns a client for one request, and a `Watch` with observations of the response.
-    fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
-        let http = self.http.as_ref().map_err(Clone::clone)?;
-        let watch = Watch::default();
-        let service = HttpService { http: http.clone(), expected, watch: watch.clone() };
-        let client = Client::build(http.client.clone(), self.config.clone()).with_http_service(service);
-        Ok((client, watch))
-    }
-}
-
-impl Transport for OpenAiTransport {
-    async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        let (client, watch) = self.client(Expected::Json)?;
-        let response = match self.format {
-            ApiFormat::OpenAiResponses => client.responses().create_byot(body).await,
-            _ => client.chat().create_byot(body).await,
-        };
-        response.map_err(|error| explain(&watch, error))
-    }
-
-    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
-        let (client, watch) = self.client(Expected::Events)?;
-        let events = match self.format {
-            ApiFormat::OpenAiResponses => client.responses().create_stream_byot(body).await,
-            _ => client.chat().create_stream_byot(body).await,
-        };
-        let events = events.map_err(|error| explain(&watch, error))?;
-        Ok(Box::pin(Events { format: self.format, events, watch, is_over: false }))
-    }
-}
-
-debug!(OpenAiTransport, self, "format": self.format, "http": self.http);

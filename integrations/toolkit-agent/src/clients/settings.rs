@@ -110,7 +110,7 @@ impl Settings {
     }
 
     /// Creates settings with the values of the service's environment variables.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
+    #[cfg(feature = "_json")]
     pub(super) fn from_env(service: &'static Service) -> Self {
         let read = |name: &str| {
             let value = std::env::var(name).ok()?.trim().to_owned();
@@ -128,7 +128,7 @@ impl Settings {
     }
 
     /// Returns the URL of `path` below the base URL.
-    #[cfg(any(feature = "anthropic", feature = "gemini"))]
+    #[cfg(feature = "_json")]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }

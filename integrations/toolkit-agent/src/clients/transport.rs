@@ -1,7 +1,8 @@
 //! A transport for the JSON of an API over HTTP.
 
 use super::fault;
-use super::http::{BoundedBody, EVENTS, Expected, Http, Watch};
+use super::http::{BoundedBody, EVENTS, Expected, Http};
+use super::settings::Settings;
 use crate::model::ModelError;
 use crate::wire::{EventStream, Fragment, Transport};
 use futures_core::Stream;
@@ -14,14 +15,18 @@ use std::task::{Context, Poll};
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
     /// The HTTP client, or the error from creating the client.
-    pub(super) http: Result<Http, ModelError>,
+    http: Result<Http, ModelError>,
     /// The URL for complete answers.
-    pub(super) url: String,
+    url: String,
     /// The URL for streamed answers.
-    pub(super) stream_url: String,
+    stream_url: String,
 }
 
 impl HttpTransport {
+    pub(super) fn new(settings: &Settings, url: String, stream_url: String) -> Self {
+        Self { http: Http::new(settings), url, stream_url }
+    }
+
     async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<BoundedBody, ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let builder = http.client.post(url).body(body.to_string());
@@ -32,7 +37,7 @@ impl HttpTransport {
         };
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
-        http.send(request, expected, &Watch::default()).await
+        http.send(request, expected).await
     }
 }
 

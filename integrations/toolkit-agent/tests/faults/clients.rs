@@ -2,7 +2,7 @@
 
 use super::speech::Speech;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, Gemini, GenAi, HttpLimits, OpenAi};
+use toolkit_agent::clients::{Anthropic, Gemini, GenAi, HttpLimits, Ollama, OpenAi};
 use toolkit_agent::{Agent, AgentBuilder};
 
 /// The idle timeout for delays: long enough for a healthy answer on a busy machine.
@@ -100,6 +100,12 @@ pub(crate) fn clients() -> Vec<Client> {
             Speech::Gemini,
             client!(Gemini::new(), "/v1beta", |gemini| gemini.model("m")),
             &["post /v1beta/models/m:", "x-goog-api-key: secret\r"],
+        ),
+        exact(
+            "Ollama",
+            Speech::Ollama,
+            client!(Ollama::new(), "", |ollama| ollama.model("m")),
+            &["post /api/chat ", "authorization: bearer secret\r"],
         ),
         any(
             "GenAi, Chat Completions",

@@ -1,4 +1,4 @@
-//! Healthy responses in the four API formats.
+//! Healthy responses in the API formats.
 
 use super::server::{Step, chunk, respond, stream_end, stream_head};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ pub(crate) enum Speech {
     Responses,
     Messages,
     Gemini,
+    Ollama,
 }
 
 /// The place of a cut in a stream of two calls.
@@ -47,6 +48,7 @@ impl Speech {
     /// Returns the bytes of an event.
     pub(crate) fn event(self, event: &Value) -> String {
         match event {
+            _ if self == Self::Ollama => format!("{event}\n"),
             Value::String(text) => format!("data: {text}\n\n"),
             event => match event["type"].as_str() {
                 Some(kind) => format!("event: {kind}\ndata: {event}\n\n"),
@@ -82,6 +84,7 @@ impl Speech {
         self.event(&match self {
             Self::Responses => json!({"type": "error", "code": "server_error", "message": "overloaded"}),
             Self::Messages => json!({"type": "error", "error": error}),
+            Self::Ollama => json!({"error": "overloaded"}),
             _ => json!({"error": error}),
         })
     }
@@ -92,6 +95,7 @@ impl Speech {
             Self::Responses => responses(json!([message_item()])),
             Self::Messages => messages(json!([{"type": "text", "text": "done"}]), "end_turn"),
             Self::Gemini => gemini(json!([{"text": "done"}]), Some("STOP")),
+            Self::Ollama => ollama(json!({"content": "done"}), true),
         }
     }
 
@@ -110,6 +114,9 @@ impl Speech {
             Self::Responses => responses(each(|id, a, b| call_item(id, &arguments(a, b), "completed"))),
             Self::Messages => messages(each(|id, a, b| tool_use(id, json!({"a": a, "b": b}))), "tool_use"),
             Self::Gemini => gemini(each(|_, a, b| function_call(a, b)), Some("STOP")),
+            Self::Ollama => {
+                ollama(json!({"content": "", "tool_calls": each(|id, a, b| ollama_call(id, a, b))}), true)
+            }
         }
     }
 
@@ -153,6 +160,11 @@ impl Speech {
             Self::Gemini => {
                 vec![gemini(json!([{"text": "do"}]), None), gemini(json!([{"text": "ne"}]), Some("STOP"))]
             }
+            Self::Ollama => vec![
+                ollama(json!({"content": "do"}), false),
+                ollama(json!({"content": "ne"}), false),
+                ollama(json!({"content": ""}), true),
+            ],
         }
     }
 
@@ -181,6 +193,7 @@ impl Speech {
                 ],
             ),
             Self::Gemini => (vec![], vec![gemini(json!([]), Some("STOP"))]),
+            Self::Ollama => (vec![], vec![ollama(json!({"content": ""}), true)]),
         };
         [start, first, second, end]
     }
@@ -228,6 +241,9 @@ impl Speech {
                 ]
             }
             Self::Gemini => vec![gemini(json!([function_call(a, b)]), None)],
+            Self::Ollama => {
+                vec![ollama(json!({"content": "", "tool_calls": [ollama_call(id, a, b)]}), false)]
+            }
         }
     }
 }
@@ -291,4 +307,15 @@ fn gemini(parts: Value, finish: Option<&str>) -> Value {
 
 fn function_call(a: i64, b: i64) -> Value {
     json!({"functionCall": {"name": "add", "args": {"a": a, "b": b}}})
+}
+
+fn ollama(message: Value, done: bool) -> Value {
+    let message = with(&json!({"role": "assistant"}), message);
+    let body = json!({"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": done});
+    let end = json!({"done_reason": "stop", "prompt_eval_count": 3, "eval_count": 2});
+    if done { with(&end, body) } else { body }
+}
+
+fn ollama_call(id: &str, a: i64, b: i64) -> Value {
+    json!({"id": id, "function": {"name": "add", "arguments": {"a": a, "b": b}}})
 }
