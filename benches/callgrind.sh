@@ -11,13 +11,22 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# Compiles the benchmark with the given command of cargo, and prints the path of the program.
+compiled() {
+    if ! said=$("$@" --bench instructions --no-run 2>&1); then
+        echo "$said" >&2
+        return 1
+    fi
+    path=$(echo "$said" | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+    [ -x "$path" ] && echo "$path"
+}
+
 if [ "${1:-}" = --small ]; then
     # Unoptimised, and each case once: with the dependencies that the tests of the workspace are built with.
-    cargo test --quiet --workspace --all-features --bench instructions --no-run
-    runner=$(cargo test --workspace --all-features --bench instructions --no-run 2>&1 |
-        sed -n 's/.*Executable.*(\(.*\))$/\1/p')
-    "$runner" list | while read -r name _; do "$runner" "$name" 1 >/dev/null; done
-    echo "$("$runner" list | wc -l) cases run"
+    runner=$(compiled cargo test --workspace --all-features)
+    cases=$("$runner" list | cut -d ' ' -f 1)
+    for name in $cases; do "$runner" "$name" 1 >/dev/null; done
+    echo "$(echo "$cases" | wc -w) cases run"
     exit 0
 fi
 
@@ -26,11 +35,7 @@ if ! command -v valgrind >/dev/null; then
     exit 0
 fi
 
-runner=$(cargo bench -p toolkit-benches --bench instructions --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
-if [ -z "$runner" ]; then
-    echo "the benchmark does not compile: cargo bench -p toolkit-benches --bench instructions --no-run" >&2
-    exit 1
-fi
+runner=$(compiled cargo bench -p toolkit-benches)
 
 instructions() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$runner" "$1" "$2" 2>&1 |

@@ -119,6 +119,7 @@ const SOURCES: &[&str] = &[
     "toolkit-core/src",
     "toolkit-wire/src",
     "integrations/toolkit-agent/src",
+    "integrations/toolkit-mcp/src",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -257,7 +258,8 @@ fn documented_layers_are_the_layers() {
 /// A block that hides lines from the rendered page cannot be copied from the repository.
 #[test]
 fn blocks_of_documents_hide_no_lines() {
-    let mut pages = vec![root().join("README.md"), root().join("integrations/toolkit-agent/README.md")];
+    let pages = ["README.md", "integrations/toolkit-agent/README.md", "integrations/toolkit-mcp/README.md"];
+    let mut pages: Vec<_> = pages.map(|page| root().join(page)).into();
     let guide = fs::read_dir(root().join("docs/guide")).expect("there is a guide");
     pages.extend(guide.map(|entry| entry.expect("the folder can be read").path()));
     for page in pages {
