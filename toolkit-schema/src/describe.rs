@@ -30,7 +30,7 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes `schema`, with references resolved in `root`.
+/// Describes `schema`. References are resolved in the document `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
     describe_for(root, schema, None)
 }
@@ -122,10 +122,8 @@ impl Describer<'_> {
         format!("{name}{words}")
     }
 
-    /// Describes a variant of an enum by its tag, or by its only member if there is no tag.
-    ///
-    /// The description tells the variant from the other variants. It is empty if the variant has neither a
-    /// tag nor an only member.
+    /// Describes a variant of an enum by the name and the value of its tag. Without a tag, the name of the
+    /// only member describes the variant. Returns an empty string if there is neither.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),

@@ -36,9 +36,9 @@ pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow
     Some(Cow::Owned(merged))
 }
 
-/// Adds the keywords of a reference's target to the keywords beside the reference.
+/// Adds the keywords of `target` to `schema`, the keywords beside the reference.
 ///
-/// If a keyword is present on both sides, or the effect of one depends on the other side, the target becomes
+/// If both have the same keyword, or the effect of one keyword depends on the other side, the target becomes
 /// a part of `allOf`. Both constraints then apply.
 fn add(schema: &mut Keywords, target: &Keywords) {
     let mut target = target.clone();
@@ -73,7 +73,7 @@ pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
     }
 }
 
-/// Returns the `values` missing from `others`.
+/// Returns the items of `values` that are not in `others`.
 pub(crate) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
     values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
 }

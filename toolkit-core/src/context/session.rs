@@ -56,7 +56,8 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes of keys in the scope `own`. The prefix of the scope is removed from the keys.
+    /// Applies the changes of keys in the scope `own` and ignores all others. Keys are stored without the
+    /// prefix of the scope: `user:name` becomes `name`.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
         let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
         let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
@@ -151,7 +152,8 @@ impl Session {
         self.maps().into_iter().find(|(own, _)| *own == scope)?.1.get(key)
     }
 
-    /// Applies changes, except changes of `temp:` keys.
+    /// Applies changes to the values of the session, the user and the application. Changes of `temp:` keys
+    /// are ignored.
     pub fn apply(&self, delta: &SessionDelta) {
         self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
     }
@@ -174,7 +176,7 @@ setters! { Session {
     with_app(app: SessionMap) = app;
 } }
 
-/// The scope of a value.
+/// The scope of a session value, given by the prefix of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Session,
@@ -184,7 +186,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// Returns the scope of a key and the key without its prefix.
+    /// Splits a key into its scope and the rest: `user:name` is the key `name` in the scope of the user.
     pub(super) fn of(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
         let prefixed =

@@ -41,7 +41,7 @@ impl<T: Clone> Clone for Locked<T> {
     }
 }
 
-/// The rendered definitions in one format: the list, and the tools with the fragments, sorted by name.
+/// The rendered definitions in one format: the list for a request, and one fragment for each tool.
 struct Rendering<F: ToolFormat> {
     key: Key<F>,
     list: F::Rendered,
@@ -63,7 +63,7 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A rendering with the type of the format erased.
+/// A [`Rendering`] in any format.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }

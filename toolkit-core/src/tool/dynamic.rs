@@ -186,8 +186,8 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns an error that lists every fault of a schema. Each message begins with the prefix `which`, which is
-/// empty for the schema of the arguments.
+/// Returns an error with every fault of a schema. `which` names the schema at the start of each message, such
+/// as `the output schema: `. It is empty for the schema of the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,

@@ -112,8 +112,8 @@ impl ToolCell {
 }
 
 impl Function {
-    /// Describes a synchronous function. The location of the caller is recorded as the location of the
-    /// definition.
+    /// Describes a synchronous function. The location of the definition is the location of the code that
+    /// calls `new`.
     ///
     /// `description` is the function's documentation without the sections about parameters. `params` lists
     /// the parameters in the order of the signature. `call` decodes the arguments and calls the function.
