@@ -11,7 +11,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::NameRule;
 
-/// Replaces each illegal character of a name with `_`. Results refer to calls by id, so they still match.
+/// Replaces each character of a tool name that the provider does not accept with `_`. Results refer to calls
+/// by id, so they still match.
 pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);

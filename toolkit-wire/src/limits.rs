@@ -32,8 +32,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the number of tools and the length of their names. Limits for strict tools are not checked here: a
-/// tool beyond them is sent without enforcement.
+/// Checks the number of tools and the lengths of their names. The limits for strict tools are not checked
+/// here, because a tool beyond them is sent without enforcement.
 pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.most_tools

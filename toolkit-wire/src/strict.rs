@@ -90,11 +90,10 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
     Plan { strict, refused: refused.collect() }
 }
 
-/// Returns whether to check if the tool can be strict.
+/// Returns whether to check the schema of a tool for strictness.
 ///
-/// Custom tools have no schema, so OpenAI's strictness for single functions does not apply to them. Gemini
-/// has strictness only for whole requests. There, only tools marked as strict are checked, to report them as
-/// not strict.
+/// OpenAI's strictness does not apply to custom tools, because they have no schema. Gemini enforces schemas
+/// only for all tools of a request. Only marked tools are checked there, to report them as not strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -104,7 +103,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of the tool. If the tool cannot be strict, returns the reason as an error.
+/// Measures the strict schema of a tool. Returns the reason as an error if the tool cannot be strict.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
@@ -135,10 +134,12 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// The name of a limit, a function for the cost of a tool, and the remaining amount.
+/// A limit that all strict tools share: its name, the function that returns a tool's share, and the amount
+/// left.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
-/// Returns the limits that all strict tools of a request share, from Anthropic's guide to strict tools.
+/// Returns the limits for all strict tools of a request together, from Anthropic's guide to strict tools.
+/// Without such limits, the list is empty.
 fn shared_limits(strictness: Strictness) -> Vec<Share> {
     match strictness {
         Strictness::PerRequest => vec![

@@ -29,7 +29,7 @@ impl ChoiceCodec for Anthropic {
         if let Some(name) = name {
             set(&mut choice, "name", names.spell(name));
         }
-        // The service refuses the field beside `none`.
+        // The service refuses this field together with the choice `none`.
         if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
             set(&mut choice, "disable_parallel_tool_use", !parallel);
         }
@@ -44,7 +44,7 @@ impl ChoiceCodec for Anthropic {
     }
 
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // Without the field, a request with tools has the service's default.
+        // Without the field, the default of the service applies, which is to leave the choice to the model.
         let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
             return Ok(ToolConfig::default());
         };

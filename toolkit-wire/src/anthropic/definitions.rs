@@ -8,8 +8,8 @@ use crate::fields::{Fields, element, field, flag, object, only, optional, set};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
-/// The fields represented in a definition. All others, such as `cache_control`, are kept in `meta` under
-/// the name of this format, and written from there.
+/// The fields with a counterpart in a definition. All other fields, such as `cache_control`, are stored in
+/// `meta` under the name of this format, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
     "name",
@@ -103,14 +103,14 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether a tool is defined by the service, as `web_search_20250305` and `bash_20250124` are.
-///
-/// Fails for a function of another API, because the function would be lost if it were read as a hosted tool.
+/// Returns whether the service runs the tool itself, such as `web_search_20250305` or `bash_20250124`.
+/// Returns an error for a function in the format of another API, because reading it as a tool of the service
+/// would lose it.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
         Some(kind) if kind == "custom" => Ok(false),
-        // This is a function of another API. Reading it as a hosted tool would lose it.
+        // This is a function in the format of another API. Reading it as a tool of the service would lose it.
         Some(kind) if kind == "function" => {
             Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
         }

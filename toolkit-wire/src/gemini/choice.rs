@@ -45,11 +45,11 @@ fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
         ToolChoice::None => ("NONE", &[]),
         ToolChoice::Required => ("ANY", &[]),
         ToolChoice::Tool(name) => ("ANY", std::slice::from_ref(name)),
-        // An empty list counts as none given, which would allow every tool.
+        // An empty list in the request would allow every tool, so `NONE` forbids all of them.
         ToolChoice::Allowed { names, .. } if names.is_empty() => ("NONE", &[]),
         ToolChoice::Allowed { names, required: true } => ("ANY", names),
-        // `AUTO` takes no names. `VALIDATED` leaves the choice between text and a call to the model as
-        // well, takes names, and besides holds the model to the schemas.
+        // `AUTO` cannot limit the names. `VALIDATED` can, also lets the model choose between text and a call,
+        // and in addition enforces the schemas.
         ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
     }
 }
@@ -83,8 +83,8 @@ fn unknown_mode(path: &str) -> WireError {
     WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
 }
 
-/// Parses the names in `allowedFunctionNames`. Returns `None` for a missing or empty list, because both have
-/// the same meaning.
+/// Parses the names in `allowedFunctionNames`. Returns `None` if the list is missing or empty, because both
+/// allow every tool.
 fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
     let path = field(path, "allowedFunctionNames");
     let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! Repairs histories, so that the content after a content with calls answers all calls in their order.
+//! Repairs histories: the message after a message with calls must answer all these calls in their order. In
+//! this API, a message is called a content.
 
 use super::Gemini;
 use super::call::read as read_call;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 impl RepairCodec for Gemini {
     /// Moves results into the content after their calls, adds missing results, and removes results without a
-    /// call, also from contents of the model.
+    /// call. Contents of the model may contain such results, too.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let is_call = |part: &Value| read_call(part, false).is_some();
         let stripped = history.into_iter().filter_map(|content| {
@@ -67,7 +68,8 @@ impl Replies for Gemini {
         }
     }
 
-    /// Takes the remaining parts out of a content with results. Returns `None` if there were no results.
+    /// Takes all parts except results out of a content. Returns `None` if the content had no results before
+    /// the repair.
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;
         Some(parts.as_array_mut().map(std::mem::take).unwrap_or_default())

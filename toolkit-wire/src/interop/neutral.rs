@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::tool::{ToolKind, ToolSource};
 
-/// `mcp` tools run in another process, reached through the Model Context Protocol. `custom` tools take free
-/// text.
+/// The accepted types: `mcp` tools run in another process, reached through the Model Context Protocol, and
+/// `custom` tools take free text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
 /// Reads a definition from the neutral form exchanged by tool libraries.
@@ -66,10 +66,9 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
     Ok(definition)
 }
 
-/// Writes a definition in the form read by [`definition_from_neutral`].
-///
-/// Of [`ToolMetadata`](toolkit_core::ToolMetadata), only `meta` and the source are written. The form has no
-/// fields for the rest.
+/// Writes a definition in the neutral form, see [`definition_from_neutral`]. Of the
+/// [`ToolMetadata`](toolkit_core::ToolMetadata), only `meta` and the source are written, because the form has
+/// no other fields.
 #[must_use]
 pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     let mut metadata = definition.metadata.meta.clone();

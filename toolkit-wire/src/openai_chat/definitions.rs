@@ -12,7 +12,7 @@ use toolkit_core::tool::{ToolDefinition, ToolKind};
 impl DefinitionCodec for OpenAiChat {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut fields) = Form::Nested.encode_tool(draft);
-        // A missing field means `false`, and some servers do not know the field.
+        // A missing field means `false`. It is only written if needed, because some servers do not know it.
         let is_said = draft.how.strict || draft.definition.metadata.strict == Some(false);
         if is_said && draft.definition.kind == ToolKind::Function {
             set(&mut fields, "strict", draft.how.strict);

@@ -38,7 +38,7 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
         "assistant" => {
             let calls = list(message, "tool_calls").iter();
             let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
-            // Beside `tool_calls`, the older `function_call` repeats one of the calls.
+            // If a message has `tool_calls`, the older field `function_call` only repeats one of the calls.
             let older = message.get("function_call").filter(|_| calls.is_empty());
             let older = older.filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
             calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
@@ -47,15 +47,15 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
     }
 }
 
-/// Returns the key for a call or result with this id, to pair results with calls.
+/// Returns the key to pair a call and its result by `id`.
 ///
 /// Some servers give ids neither to calls nor to results. Both then have an empty id, so they match.
 fn by_id(id: Option<&Value>) -> Key<'_> {
     Key { id: Some(call::id(id).unwrap_or_default()), name: None }
 }
 
-/// Returns the key for a call or result in the older form, before `tool_calls`. The key is the name, because
-/// a message of this form has a single call without an id.
+/// Returns the key to pair a call and its result by name, for the older field `function_call`. A message in
+/// this form has a single call, without an id.
 fn by_name(named: &Value) -> Key<'_> {
     Key { id: None, name: Some(text(named, "name")) }
 }
