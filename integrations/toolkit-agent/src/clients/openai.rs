@@ -97,13 +97,13 @@ impl OpenAi {
 #[derive(Clone)]
 pub struct OpenAiTransport {
     format: ApiFormat,
-    /// The HTTP client, or the error from creating the client.
+    /// The HTTP client, or the error that occurred when the client was created.
     http: Result<Http, ModelError>,
     config: OpenAIConfig,
 }
 
 impl OpenAiTransport {
-    /// Returns a client for one request, and a `Watch` with observations of the response.
+    /// Returns a client for one request, and a `Watch` to learn how the response ended.
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();

@@ -79,7 +79,7 @@ impl ModelRetry {
     }
 }
 
-/// Returns a roughly random number from 0 to 1, to make clients retry at different moments.
+/// Returns an unpredictable number from 0 to 1, so that clients retry at different moments.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
