@@ -93,7 +93,7 @@ macro_rules! types {
         mod leniently {
             use super::*;
             $(
-                /// Takes a value as it is meant.
+                /// Takes a value after coercion.
                 #[tool(register = false)]
                 pub(super) fn $name(p: $ty) -> String {
                     format!("{p:?}")

@@ -272,9 +272,9 @@ async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
 /// Loads.
 #[tool(lane = "path", register = false)]
 async fn load(path: String, log: String) -> String {
-    LOADED.lock().expect("nobody panics").push(format!("{path} {log} begins"));
+    LOADED.lock().expect("no panic").push(format!("{path} {log} begins"));
     tokio::time::sleep(Duration::from_millis(5)).await;
-    LOADED.lock().expect("nobody panics").push(format!("{path} {log} ends"));
+    LOADED.lock().expect("no panic").push(format!("{path} {log} ends"));
     path
 }
 
@@ -301,7 +301,7 @@ async fn a_tool_and_its_views_share_their_lanes() {
     ];
     assert!(dispatcher.dispatch(calls).await.iter().all(|result| !result.is_error()));
     let expected = ["1", "2", "3"].map(|log| [format!("a {log} begins"), format!("a {log} ends")]).concat();
-    assert_eq!(*LOADED.lock().expect("nobody panics"), expected);
+    assert_eq!(*LOADED.lock().expect("no panic"), expected);
     let computed = Argument::of("path").computed(|_| Ok("a".into()));
     assert!(refused(load::tool(), [computed]).contains("it is the lane of the tool"));
 }
@@ -355,7 +355,7 @@ fn everything_in_a_schema_that_names_an_argument_follows() {
             "minProperties": 1, "maxProperties": 2,
         }),
     );
-    // What tells variants apart is fixed.
+    // The tag of the variants has a fixed value.
     let variants = json!({"oneOf": [
         {"properties": {"kind": {"const": "by_id"}, "id": {"type": "integer"}}, "required": ["kind", "id"]},
         {"$ref": "#/$defs/ByName"},

@@ -41,7 +41,7 @@ fn evaluate(expression: Expression) -> &'static str {
     "taken"
 }
 
-/// Takes a tree of values that only their form tells apart.
+/// Takes a tree of untagged values, which differ only in their JSON type.
 #[tool(namespace = "promises")]
 fn untagged(tree: Untagged) -> &'static str {
     let _ = tree;
@@ -213,12 +213,12 @@ async fn every_coercion_is_told_to_listeners() {
         let result = dispatcher.dispatch([ToolCall::new("1", "promises-lenient", arguments)]).await;
         assert!(result[0].error().is_none(), "{arguments}: {result:?}");
         drop(dispatcher);
-        let mut told = None;
+        let mut reported = None;
         while let Some(Ok(event)) = events.next().await {
             if event.end().is_some() {
-                told = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
+                reported = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
             }
         }
-        assert_eq!(told, Some(coerced), "{arguments}");
+        assert_eq!(reported, Some(coerced), "{arguments}");
     }
 }

@@ -115,13 +115,14 @@ async fn every_call_is_announced_before_it_starts() {
     batch.push(append_call("1", "a", 10));
     batch.push(append_call("2", "b", 10));
     batch.finish().await;
-    let mut told = Vec::new();
-    while told.len() < 6 {
+    let mut emitted = Vec::new();
+    while emitted.len() < 6 {
         let event = events.next().await.unwrap().unwrap();
-        told.push((event.call.position, event.name()));
+        emitted.push((event.call.position, event.name()));
     }
     for position in [0, 1] {
-        let of_call: Vec<_> = told.iter().filter(|told| told.0 == position).map(|told| told.1).collect();
+        let of_call: Vec<_> =
+            emitted.iter().filter(|(at, _)| *at == position).map(|(_, name)| *name).collect();
         assert_eq!(of_call, ["tool.call", "tool.start", "tool.result"]);
     }
 }

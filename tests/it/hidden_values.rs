@@ -90,7 +90,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The texts of a value that nobody may read.
+/// Collects the strings of a hidden value: no message, event or log may contain them.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
@@ -172,13 +172,13 @@ proptest! {
             let definitions = registry.iter_definitions().map(|tool| format!("{tool:?}")).collect::<String>();
             prop_assert_eq!(check(&definitions), None);
             let log = ExecutionLog::new(1_000);
-            let told = Arc::new(Mutex::new(String::new()));
-            let heard = told.clone();
+            let emitted = Arc::new(Mutex::new(String::new()));
+            let listened = emitted.clone();
             let dispatcher = Dispatcher::new(registry)
                 .expect("complete")
                 .with_event_contents(true)
                 .with_log(&log)
-                .with_listener(move |event| heard.lock().unwrap().push_str(&format!("{event:?}\n")))
+                .with_listener(move |event| listened.lock().unwrap().push_str(&format!("{event:?}\n")))
                 .with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO));
             let calls = ARGUMENTS.iter().enumerate();
             let calls = calls.map(|(at, arguments)| ToolCall::new(at.to_string(), "tool", *arguments));
@@ -189,7 +189,7 @@ proptest! {
                 let error = result.error().map_or_else(String::new, |error| format!("{error:#}"));
                 prop_assert_eq!(check(&format!("{result:?} {} {saved} {error}", result.to_text())), None);
             }
-            prop_assert_eq!(check(&told.lock().unwrap()), None);
+            prop_assert_eq!(check(&emitted.lock().unwrap()), None);
             prop_assert_eq!(check(&format!("{log:?} {:?}", log.entries(&LogFilter::new()))), None);
         }
     }

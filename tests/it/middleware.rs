@@ -362,7 +362,7 @@ async fn rules_decide_in_their_order() {
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
         .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
-        .with_patience(Duration::from_secs(30), Approval::Refused("nobody was there".to_owned()))
+        .with_patience(Duration::from_secs(30), Approval::Refused("the user did not answer".to_owned()))
         .with_handler(move |question| {
             let script = asked.clone();
             async move {
@@ -390,7 +390,7 @@ async fn rules_decide_in_their_order() {
         (wait("yes"), "yes".to_owned(), r#"asked: it destroys, "yes"|begin yes|end yes"#),
         (wait("other"), "changed".to_owned(), r#"asked: it destroys, "other"|begin changed|end changed"#),
         (wait("no"), denied("wait", "the user said no"), r#"asked: it destroys, "no""#),
-        (wait("later"), denied("wait", "nobody was there"), r#"asked: it destroys, "later""#),
+        (wait("later"), denied("wait", "the user did not answer"), r#"asked: it destroys, "later""#),
     ] {
         let results = dispatcher.dispatch([call]).await;
         assert_eq!(results[0].to_text(), text);
@@ -408,7 +408,7 @@ async fn rules_decide_in_their_order() {
 async fn without_a_handler_approvals_are_refused() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
-    let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";
+    let unanswered = "Tool `mw-double` was denied: the request for approval was not answered";
     assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", r#"{"n": 1}"#)).await, unanswered);
     let value: Value = json!(null);
     let rule = PermissionRule::allow().for_tool("mw-double").unwrap().for_tag("network");
@@ -425,7 +425,7 @@ fn a_rule_that_overrules_a_stricter_one_is_found() {
     let both = tool(&["privileged", "network"]);
     let one = tool(&["network"]);
     let allow = || PermissionRule::allow().for_tag(ToolTag::Network);
-    let deny = || PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged);
+    let deny = || PermissionRule::deny("privileged tools are not allowed").for_tag(ToolTag::Privileged);
     let ask = || PermissionRule::ask("it may cost").for_tag(ToolTag::Network);
     for (rules, expected) in [
         (vec![allow(), deny()], true),

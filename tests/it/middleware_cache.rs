@@ -109,7 +109,7 @@ async fn when_the_running_call_is_cancelled_another_runs() {
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
     assert_eq!(texts(&results), ["Tool `look` was cancelled before it finished", "a 2", "a 2"]);
-    // Also if nobody is left to say so.
+    // Also if the future of the running call is dropped.
     let dropped = tokio::time::timeout(Duration::from_millis(500), setup.dispatch(&[("look", "b")]));
     assert!(dropped.await.is_err());
     assert_eq!(setup.dispatch(&[("look", "b")]).await, ["b 4"]);

@@ -68,7 +68,7 @@ async fn the_limit_of_all_tools_holds_beside_their_own() {
     let limit = RateLimit::new().for_all(3, 3 * SECOND).for_tool("*-search", 1, 2 * SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", ""), call("other", "")];
-    // The second search takes its turn at two seconds, and nobody's before.
+    // The second search runs after two seconds and delays no other call.
     let results = texts(&dispatcher.dispatch(calls).await);
     assert_eq!(results[..2], ["0", "2000"]);
     assert!(results[2..].iter().all(|text| text.parse::<u64>().is_ok_and(|at| at <= 2000)), "{results:?}");

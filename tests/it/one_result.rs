@@ -137,7 +137,7 @@ fn picky(#[state] watch: Arc<Watch>) -> Result<(), ToolError> {
     Err(ToolError::retry("otherwise"))
 }
 
-/// Needs somebody's consent.
+/// Needs an approval.
 #[tool(namespace = "rnd", destructive, max_concurrency = 1)]
 async fn delete(#[state] watch: Arc<Watch>, n: usize) -> usize {
     let _inside = watch.enter(&["all", "delete"]);
@@ -232,7 +232,7 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
         dispatcher = dispatcher.with_middleware(Deduplicate::new());
     }
     let permissions = Permissions::new()
-        .rule(PermissionRule::deny("nobody may").for_tag("privileged"))
+        .rule(PermissionRule::deny("privileged tools are not allowed").for_tag("privileged"))
         .rule(PermissionRule::ask("it destroys").for_tag("destructive"))
         .rule(PermissionRule::allow())
         .with_patience(Duration::from_millis(4), Approval::Refused("too late".to_owned()))

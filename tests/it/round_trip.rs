@@ -21,7 +21,7 @@ fn schema() -> impl Strategy<Value = Value> {
         prop_oneof![
             inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
             object(inner.clone()),
-            // Branches that say the same would be told apart by nobody, and may be written once.
+            // The branches differ in their type: two equal branches may be written as one.
             inner
                 .prop_map(|items| json!({"anyOf": [{"type": "array", "items": items}, {"type": "boolean"}]})),
         ]

@@ -376,7 +376,7 @@ async fn a_blocking_call_that_is_given_up_is_reported_and_finishes_alone() {
         }
         sleep(Duration::from_millis(10)).await;
     }
-    panic!("a blocking call was not told that it was given up");
+    panic!("the context of an abandoned blocking call was not cancelled");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn a_blocking_tool_without_a_runtime_is_an_error_of_its_call() {
     let waker = std::task::Waker::noop();
     let std::task::Poll::Ready(results) = future.as_mut().poll(&mut std::task::Context::from_waker(waker))
     else {
-        panic!("it waits for a thread that nobody has");
+        panic!("it waits for a thread, but there is no runtime");
     };
     assert_eq!(texts(&results), ["Error running tool: a blocking tool needs a tokio runtime"]);
 }

@@ -226,8 +226,8 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the calls one after another on the caller's task. This is the way without a tokio runtime,
-    /// because calls cannot have tasks of their own then.
+    /// Runs the calls one after another on the caller's task. Without a tokio runtime, calls cannot have
+    /// tasks of their own.
     #[cold]
     async fn run_in_row(
         &self,

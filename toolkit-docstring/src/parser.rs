@@ -229,7 +229,8 @@ fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Tit
     }
 }
 
-/// Returns `true` if a line begins a field, a directive or a section.
+/// Returns `true` if a line begins a new part of the comment: a field such as `:param x:`, a directive such
+/// as `.. note::`, or a section.
 fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
     Field::parse(&line.text).is_some()
         || line.text.starts_with(".. ")

@@ -80,7 +80,8 @@ pub(super) fn unsaid_metadata(
 ) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
-    let mcp = SchemaLoss::new("/type", "mcp", "the API knows functions, and is told that it is one");
+    let mcp =
+        SchemaLoss::new("/type", "mcp", "the API has only functions, so the tool is sent as a function");
     let keys = metadata.meta.keys().filter(|key| !(facts.keeps_fields && *key == facts.name));
     let meta = keys.map(|key| {
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));

@@ -73,7 +73,7 @@ pub trait RunAgent: Send + Sync + 'static {
         ""
     }
 
-    /// Returns the agents below this one.
+    /// Returns the sub-agents of this agent.
     fn sub_agents(&self) -> &[Agent] {
         &[]
     }

@@ -155,8 +155,8 @@ impl Gate {
         }
     }
 
-    /// Counts one more abandoned place of `batch`, and removes the abandoned places when they are half of the
-    /// queue. Removing each place separately would take quadratic time.
+    /// Counts one more abandoned call of `batch`. When half of the queue is abandoned, these calls are
+    /// removed together: removing each call separately would take quadratic time.
     fn abandon(&mut self, batch: u64) {
         let Some(queue) = self.queues.get_mut(&batch) else { return };
         queue.abandoned += 1;

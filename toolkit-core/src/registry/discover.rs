@@ -26,7 +26,7 @@ impl Registration {
         self.module.split("::").next().unwrap_or_default()
     }
 
-    /// Returns whether the function is in a module or below it.
+    /// Returns whether the function is in `module`, or in a module inside of `module`.
     fn is_in(&self, module: &str) -> bool {
         self.module.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }

@@ -201,7 +201,8 @@ fn rarity(tools: f64, all: f64) -> f64 {
     (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
 }
 
-/// Returns `name` in lowercase and with `_` as the only separator, for comparison.
+/// Returns `name` in lowercase and with `_` as the only separator, so that `getFile` and `get-file` can be
+/// compared.
 fn plain_name(name: &str) -> String {
     name.trim().replace(['/', '-', '.'], "_").to_lowercase()
 }

@@ -32,7 +32,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// [`StoreError`] if the store cannot be written.
     fn save(&self, conversation: &Conversation) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Lists the conversations of a user, the latest first.
+    /// Lists the conversations of a user, latest first.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
