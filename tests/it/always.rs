@@ -149,7 +149,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn retries_and_duplicates_may_stand_in_any_order(
+    fn retry_and_deduplicate_may_be_added_in_any_order(
         retry_outside in any::<bool>(),
         duplicates in 1_usize..4,
         until in 1_usize..6,
@@ -180,7 +180,7 @@ fn held(batch: &toolkit::Batch) -> Vec<(String, usize)> {
 }
 
 #[tokio::test]
-async fn an_open_batch_holds_no_more_than_its_results() {
+async fn an_open_batch_keeps_no_finished_tasks() {
     let dispatcher = dispatcher(&Runs::default()).with_run(RunContext::new());
     let mut batch = dispatcher.batch([]);
     for n in 0..5_000 {

@@ -32,7 +32,7 @@ fn wide_strictly(signed: Option<i128>, unsigned: Option<u128>) -> String {
 }
 
 #[test]
-fn wide_integers_are_read_to_their_end() {
+fn wide_integers_are_read_completely() {
     let most = "340282366920938463463374607431768211455";
     for (arguments, coerced, strictly) in [
         (r#"{"signed": 1e18}"#.to_owned(), Some("Some(1000000000000000000) None".to_owned()), false),
@@ -62,7 +62,7 @@ fn deep(number: Option<i64>, inner: Option<Inner>, any: Option<serde_json::Value
 }
 
 #[test]
-fn coercion_at_depth_is_that_at_the_top() {
+fn coercion_is_the_same_at_every_depth() {
     for (text, number) in [
         ("5.0", Some(5)),
         (r#""5""#, Some(5)),

@@ -179,7 +179,7 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
 }
 
 #[tokio::test]
-async fn defaults_and_demands() {
+async fn defaults_fill_in_and_required_arguments_are_demanded() {
     let view = view([
         Argument::of("limit").required(),
         Argument::of("q").with_default("everything"),
@@ -211,7 +211,7 @@ async fn defaults_and_demands() {
 }
 
 #[tokio::test]
-async fn a_value_of_the_programs_own_that_the_tool_refuses_is_not_the_models_fault() {
+async fn a_refused_value_of_the_program_is_not_reported_as_a_violation() {
     let view = view([Argument::of("key").computed(|_| Ok(json!(["secret"])))]);
     let error = call(view.clone(), r#"{"q": "a"}"#).await.expect_err("it is no text");
     assert_eq!((error.kind(), error.brief()), (ErrorKind::Failed, "Tool runtime error"));
@@ -257,7 +257,7 @@ fn impossible_transforms_are_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
+async fn a_view_of_a_view_uses_the_names_of_the_first_view() {
     let outer =
         usual().with_arguments([Argument::of("query").with_name("find"), Argument::of("limit").fixed(9)]);
     let outer = outer.expect("possible");
@@ -313,7 +313,7 @@ fn shown(schema: Value, changes: impl IntoIterator<Item = Argument>, expected: V
 }
 
 #[test]
-fn everything_in_a_schema_that_names_an_argument_follows() {
+fn every_keyword_that_names_an_argument_is_transformed() {
     shown(
         json!({
             "type": "object",
@@ -427,7 +427,7 @@ proptest! {
     /// Whatever the tool takes, it takes through the view, and the model is not forbidden to write it. Where nothing
     /// is hidden and nothing left out, the view forbids exactly what the tool does.
     #[test]
-    fn a_view_forbids_nothing_that_the_tool_takes(
+    fn a_view_accepts_everything_that_the_tool_accepts(
         properties in (property(), property(), property()),
         required in prop::sample::subsequence(vec!["a", "b", "c"], 0..3),
         condition in condition(),

@@ -151,7 +151,7 @@ fn strict(
 }
 
 #[test]
-fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
+fn near_misses_of_weak_models_are_coerced_at_every_depth() {
     let whole = ClosureTool::new("whole", "", |it: Lenient| format!("{it:?}")).expect("a tool");
     for (members, flag, text, mode) in [
         (r#""flag": "True""#, "Some(true)", "None", "None"),
@@ -199,7 +199,7 @@ fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
 }
 
 #[tokio::test]
-async fn every_coercion_is_told_to_listeners() {
+async fn every_coercion_is_in_the_last_event() {
     for (arguments, coerced) in [
         (r#"{"flag": "yes", "text": "a", "mode": "slow"}"#, serde_json::json!(["flag"])),
         (r#"{"text": 5, "mode": "Fast mode"}"#, serde_json::json!(["text", "mode"])),

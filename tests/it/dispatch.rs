@@ -113,7 +113,7 @@ async fn results_come_in_the_order_of_the_calls() {
 }
 
 #[tokio::test]
-async fn a_batch_of_one_is_treated_the_same() {
+async fn a_batch_of_one_call_behaves_like_any_batch() {
     for (tool, kind) in [
         ("nope", ErrorKind::NotFound),
         ("panics", ErrorKind::InvalidArguments),
@@ -164,7 +164,7 @@ async fn the_context_knows_tool_and_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_nearest_time_limit_holds() {
+async fn the_time_limit_of_the_tool_takes_precedence() {
     let limited = sleep::tool().with_timeout(Duration::from_secs(5));
     let cases = [
         // The tool's limit, the dispatcher's, the registry's, the hard limit, and what holds.
@@ -310,7 +310,7 @@ fn bombs() -> Dispatcher {
 }
 
 #[tokio::test]
-async fn panics_while_dropping_stay_inside() {
+async fn panics_in_destructors_are_contained() {
     let waits = ToolCall::new("1", "bombs-waits_with_bomb", "");
     let throws = ToolCall::new("2", "bombs-throws_bomb", "");
     let kinds = |results: &[ToolResult]| -> Vec<ErrorKind> {

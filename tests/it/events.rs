@@ -79,7 +79,7 @@ fn names(events: &[ToolEvent]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn every_way_of_a_call_has_its_events() {
+async fn every_outcome_of_a_call_has_its_events() {
     let pauses = Retry::new().with_pauses(Duration::from_millis(1), Duration::from_millis(1));
     let dispatcher = dispatcher().with_middleware(pauses);
     let mut events = dispatcher.events();
@@ -113,7 +113,7 @@ async fn every_way_of_a_call_has_its_events() {
 }
 
 #[tokio::test]
-async fn an_event_says_which_call_it_is_of_and_how_it_went() {
+async fn an_event_identifies_its_call_and_the_last_event_its_outcome() {
     let run = RunContext::new().with_agent_name("analyst").with_invocation_id("run 7");
     let registry = ToolRegistry::from_tools(tools![echo]).expect("no collisions").with_call_reason(true);
     let dispatcher = Dispatcher::new(registry).expect("no collisions").with_run(run);
@@ -246,7 +246,7 @@ async fn a_slow_stream_reports_its_gap() {
 }
 
 #[tokio::test]
-async fn listeners_come_and_go() {
+async fn a_listener_belongs_to_its_dispatcher_and_a_stream_to_all_clones() {
     let first = dispatcher();
     let mut clones = first.clone().events();
     let received = Arc::new(Mutex::new(0));

@@ -51,7 +51,7 @@ fn call(event: StreamEvent) -> Option<ToolCall> {
 }
 
 #[test]
-fn whole_responses_give_every_call() {
+fn complete_responses_give_every_call() {
     each_section(|captured, format, expected| {
         let calls = format.parse_calls(&captured["response"]).unwrap();
         assert_eq!(cities(&calls), expected, "{format}");

@@ -172,7 +172,7 @@ async fn every_call_has_its_result_under_any_middleware() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_in_middleware_holds_up_its_own_lane_only() {
+async fn a_call_waiting_in_middleware_delays_only_its_lane() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_max_concurrency(1).with_timeout(Duration::from_secs(1)).with_middleware(
         |request: ToolRequest, next: Next| async move {
@@ -191,7 +191,7 @@ async fn a_call_that_waits_in_middleware_holds_up_its_own_lane_only() {
 }
 
 #[tokio::test]
-async fn callbacks_have_an_order_and_cut_short() {
+async fn callbacks_run_in_order_until_one_answers() {
     let (script, dispatcher) = setup();
     let log = |line: &'static str| {
         let script = script.clone();
@@ -256,7 +256,7 @@ async fn callbacks_have_an_order_and_cut_short() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn harmless_calls_are_tried_again() {
+async fn idempotent_calls_are_retried() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Retry::new());
     let fail = |text: &str| Err(ToolError::failed(text));
@@ -275,7 +275,7 @@ async fn harmless_calls_are_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn harmful_calls_are_retried_only_if_the_error_is_retryable() {
+async fn other_calls_are_retried_only_after_a_retryable_error() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Retry::new());
     script.next([Err(ToolError::failed("no"))]);
@@ -349,7 +349,7 @@ async fn a_cancelled_call_does_not_answer_its_duplicate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_decide_in_their_order() {
+async fn the_first_applicable_rule_decides() {
     let (script, dispatcher) = setup();
     let asked = script.clone();
     let permissions = Permissions::new()

@@ -52,7 +52,7 @@ fn texts(results: &[ToolResult]) -> Vec<String> {
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn calls_come_at_once_up_to_the_limit_and_then_one_by_one() {
+async fn calls_up_to_the_limit_run_at_once_and_others_one_by_one() {
     let limit = RateLimit::new().for_tool("*-search", 2, SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let mut calls = searches(5);
@@ -64,7 +64,7 @@ async fn calls_come_at_once_up_to_the_limit_and_then_one_by_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_limit_of_all_tools_holds_beside_their_own() {
+async fn the_common_limit_holds_in_addition_to_limits_of_tools() {
     let limit = RateLimit::new().for_all(3, 3 * SECOND).for_tool("*-search", 1, 2 * SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", ""), call("other", "")];
@@ -75,7 +75,7 @@ async fn the_limit_of_all_tools_holds_beside_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_beyond_the_patience_reads_when_to_return() {
+async fn a_call_beyond_the_patience_is_refused_with_a_time_to_retry() {
     let limit = RateLimit::new().for_tool("*-search", 1, 10 * SECOND).unwrap().with_patience(15 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
     let results = dispatcher.dispatch(searches(4)).await;
@@ -118,7 +118,7 @@ async fn a_call_waiting_for_its_rate_can_be_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_times_are_no_harm() {
+async fn the_longest_durations_do_not_overflow() {
     let forever = RateLimit::new().for_all(2, Duration::MAX).with_patience(Duration::MAX);
     let dispatcher = dispatcher().with_middleware(forever);
     assert_eq!(texts(&dispatcher.dispatch(searches(2)).await), ["0", "0"]);

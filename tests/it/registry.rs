@@ -37,7 +37,7 @@ fn tools_are_listed_sorted_by_name() {
 }
 
 #[test]
-fn a_change_shows_in_the_next_listing() {
+fn a_change_is_in_the_next_list_of_definitions() {
     let mut registry = ToolRegistry::from_tools(tools![plus]).expect("one tool");
     let before = registry.definitions(ApiFormat::OpenAiChat);
     registry.register(minus::tool()).expect("another name");

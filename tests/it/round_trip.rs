@@ -68,7 +68,7 @@ fn definition() -> impl Strategy<Value = ToolDefinition> {
 
 proptest! {
     #[test]
-    fn what_is_lost_is_in_the_report(definition in definition(), json_schema: bool) {
+    fn every_loss_is_in_the_report(definition in definition(), json_schema: bool) {
         let options = DefinitionOptions::default().with_json_schema(json_schema);
         for format in ApiFormat::ALL {
             let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);

@@ -206,7 +206,7 @@ async fn an_exclusive_tool_waits_for_itself_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_in_a_lane_keep_their_order_and_others_run_beside_them() {
+async fn calls_in_a_lane_keep_their_order_and_other_calls_run_concurrently() {
     let (log, dispatcher) = setup();
     let write = |id: u32, path: &str, ms: u64| {
         call(id, "write", format!(r#"{{"path": "{path}", "text": "{id}", "ms": {ms}}}"#))
@@ -257,7 +257,7 @@ async fn the_time_limit_counts_from_the_moment_the_tool_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_no_limit_and_nothing_said_are_three_things() {
+async fn zero_maximum_and_missing_time_limits_differ() {
     let hour = 3_600_000;
     let run = async |tool: Option<Duration>, dispatch: Option<Duration>, hard: Option<Duration>| {
         let log = Arc::new(Log::default());
@@ -312,7 +312,7 @@ async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_batch_gives_up_its_places() {
+async fn a_dropped_batch_leaves_every_queue() {
     let (log, dispatcher) = setup();
     let calls = || (0..4).map(|n| alone_call(n, 100));
     assert!(tokio::time::timeout(Duration::from_millis(150), dispatcher.dispatch(calls())).await.is_err());
@@ -325,7 +325,7 @@ async fn a_dropped_batch_gives_up_its_places() {
 }
 
 #[tokio::test]
-async fn blocking_tools_leave_the_runtime_alone() {
+async fn blocking_tools_do_not_block_the_runtime() {
     let (_, dispatcher) = setup();
     let here = format!("{:?}", std::thread::current().id());
     let calls = [
@@ -352,7 +352,7 @@ async fn blocking_tools_leave_the_runtime_alone() {
 }
 
 #[tokio::test]
-async fn a_blocking_call_that_is_given_up_is_reported_and_finishes_alone() {
+async fn an_abandoned_blocking_call_is_reported_and_runs_to_its_end() {
     let (log, dispatcher) = setup();
     let dispatcher = dispatcher.with_timeout(Duration::from_millis(20));
     let started = std::time::Instant::now();

@@ -220,7 +220,7 @@ fn is_turned_round(schema: &Value) -> bool {
 
 proptest! {
     #[test]
-    fn a_call_that_was_right_is_right_after_a_compatible_change(
+    fn a_valid_call_stays_valid_after_a_compatible_change(
         (old, new) in two_versions(),
         values in prop::collection::vec(value(), 12),
     ) {
@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn a_result_looks_as_one_looked_before_a_compatible_change(
+    fn a_result_stays_valid_for_the_old_schema_after_a_compatible_change(
         (old, new) in two_versions(),
         values in prop::collection::vec(value(), 12),
     ) {

@@ -67,7 +67,7 @@ fn a_long_catalogue_lists_namespaces_with_the_numbers_of_their_tools() {
 
 proptest! {
     #[test]
-    fn a_catalogue_says_everything_once_and_never_more_than_its_limit(
+    fn a_catalogue_lists_each_tool_once_and_at_most_its_limit(
         count in 0_usize..60,
         namespaces in 0_usize..8,
         most in 0_usize..50,

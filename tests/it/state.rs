@@ -107,7 +107,7 @@ impl Vector {
 }
 
 #[tokio::test]
-async fn self_is_the_type_of_the_set() {
+async fn self_is_the_type_of_the_toolset() {
     let mut registry = ToolRegistry::new();
     registry.register_all(Arc::new(Vector { parts: [1, 2] })).expect("no collisions");
     let arguments = r#"{"other": {"parts": [3, 4]}, "few": [5, 6]}"#;

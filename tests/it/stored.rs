@@ -58,7 +58,7 @@ fn nested(depth: usize, objects: bool) -> Value {
 
 proptest! {
     #[test]
-    fn what_can_be_stored_can_be_read(
+    fn every_stored_value_can_be_read(
         depth in 1_usize..140,
         objects in any::<bool>(),
         place in 0_usize..3,

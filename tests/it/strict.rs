@@ -44,7 +44,7 @@ fn barest(schema: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn null_is_what_a_strict_model_leaves_out() {
+async fn null_means_absent_in_calls_of_a_strict_model() {
     let registry = ToolRegistry::from_tools(tools![reserve]).unwrap();
     for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses] {
         let tools = registry.definitions(format).to_value();
@@ -61,7 +61,7 @@ async fn null_is_what_a_strict_model_leaves_out() {
 }
 
 #[test]
-fn what_cannot_be_strict_is_plain_and_reported() {
+fn tools_that_cannot_be_strict_are_sent_without_enforcement_and_reported() {
     /// Count words.
     #[tool(register = false)]
     fn count(words: std::collections::BTreeMap<String, u32>) -> usize {

@@ -86,7 +86,7 @@ fn call(id: usize, tool: &str, arguments: serde_json::Value) -> ToolCall {
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
-async fn changes_come_in_the_order_of_the_calls_and_only_from_those_that_succeeded() {
+async fn changes_of_successful_calls_are_applied_in_call_order() {
     let session = Session::new("s").with_store(SessionMap::from_iter([("gone", 1), ("kept", 7)]));
     let dispatcher = dispatcher().with_run(RunContext::new().with_session(session.clone()));
     let calls = || {

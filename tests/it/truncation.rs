@@ -44,7 +44,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_tools_own_limit_goes_before_that_of_the_dispatcher() {
+async fn the_limit_of_a_tool_takes_precedence_over_the_dispatcher() {
     assert_eq!(lengths(&dispatcher(Truncation::default())).await, [1_000, 40, 1_020]);
     assert_eq!(lengths(&dispatcher(Truncation::new(100))).await, [100, 40, 100]);
 }

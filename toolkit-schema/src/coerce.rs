@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_union_that_holds_itself_ends() {
+    fn coercion_of_a_recursive_union_ends() {
         let schema = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}, {"type": "integer"}]});
         let mut value = json!([["5"], 1.0]);
         assert!(coerce(&schema, &mut value));

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_allowed_values_those_like_the_given_one_come_first() {
+    fn similar_allowed_values_come_first() {
         let names: Vec<String> = (10..50).map(|n| format!("n{n}")).chain(["delete".to_owned()]).collect();
         let plain = json!({"enum": names});
         let listed = r#""n10", "n11", "n12", "n13", "n14", "n15", "n16", "n17", "n18""#;
@@ -246,12 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_itself_has_no_description() {
+    fn a_self_reference_has_no_description() {
         check(&json!({"$ref": "#"}), None);
     }
 
     #[test]
-    fn the_description_of_a_schema_that_holds_itself_ends() {
+    fn the_description_of_a_recursive_schema_ends() {
         let list = json!({"type": "array", "items": {"$ref": "#"}});
         check(&list, Some("array of array of array of array"));
         let choice =

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generated_ids_are_known_by_their_form() {
+    fn generated_ids_are_recognised_by_their_form() {
         let ids = complete([(&json!({"name": "add"}), None), (&json!(null), Some("call_1"))]);
         assert!(is_generated(ids[0].as_str()));
         for foreign in ["call_1", "", "call_0cd813c7", "call_0cd813c7_", "call_0CD813C7_0", "call_0cd813c7_x"]

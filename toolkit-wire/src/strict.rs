@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_wanted() {
+    fn marked_tools_and_options_decide_about_strictness() {
         let tools = [marked(optional("yes", 1), true), marked(optional("no", 1), false), optional("any", 1)];
         for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic] {
             assert_eq!(decide(format, &tools, StrictTools::Marked).0, ["yes"]);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_strict_schema_would_forbid_makes_a_tool_plain() {
+    fn a_tool_is_not_strict_if_its_strict_schema_forbids_valid_arguments() {
         let tools = [tool("map", map()), optional("fine", 2)];
         let reason = "tool `map` is not strict: `additionalProperties` at /properties/labels: the provider takes no members without fixed names";
         for format in [ApiFormat::OpenAiChat, ApiFormat::Anthropic] {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_of_openai() {
+    fn a_tool_beyond_openais_limits_is_not_strict() {
         let mut deep = json!({"type": "string"});
         for _ in 0..11 {
             deep = json!({"type": "object", "properties": {"a": deep}});
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn free_text_and_gemini() {
+    fn custom_tools_and_gemini_are_never_strict() {
         let text = marked(ToolDefinition::custom(ToolName::new("sql").unwrap(), "", TextFormat::Text), true);
         assert_eq!(
             decide(ApiFormat::OpenAiChat, std::slice::from_ref(&text), StrictTools::All),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_ids_of_a_response_are_told_apart() {
+    fn repeated_ids_of_a_response_become_distinct() {
         let call = json!({"id": "same", "type": "function", "function": {"name": "now", "arguments": "{}"}});
         let message = json!({"role": "assistant", "content": null, "tool_calls": [call, call]});
         let format = ApiFormat::OpenAiChat;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_label_of_a_picture_names_the_call_as_it_is_written() {
+    fn the_label_of_an_image_names_the_call_by_its_sent_id() {
         let names = WireNames::new(ApiFormat::OpenAiChat.name_rule(), ["fs.read"]);
         let media = Media {
             media_type: "image/png".to_owned(),

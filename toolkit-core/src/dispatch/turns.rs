@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_may_be_abandoned_in_any_order() {
+    fn many_calls_may_be_abandoned_in_any_order() {
         for backwards in [false, true] {
             let mut turns = Turns::default();
             let mut row: Vec<Turn> = (0..100_000).map(|_| turns.next(Resource::Dispatcher)).collect();

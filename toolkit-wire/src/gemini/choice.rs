@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_go_both_ways() {
+    fn tool_choices_round_trip() {
         both(ToolChoice::Auto, &json!({"mode": "AUTO"}));
         both(ToolChoice::None, &json!({"mode": "NONE"}));
         both(ToolChoice::Required, &json!({"mode": "ANY"}));
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_allowed_is_none() {
+    fn an_empty_set_of_allowed_tools_forbids_calls() {
         writes(allowed(&[], false), &json!({"mode": "NONE"}));
         writes(allowed(&[], true), &json!({"mode": "NONE"}));
     }
 
     #[test]
-    fn calls_one_at_a_time_cannot_be_said() {
+    fn a_limit_to_one_call_is_reported_as_lost() {
         let one = ToolConfig::default().with_parallel(false);
         let encoded = Gemini.encode_tool_config(&one, &names());
         assert_eq!(encoded.fields, request(&json!({"mode": "AUTO"})));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_are_read() {
+    fn other_spellings_are_parsed() {
         reads(&json!({}), ToolChoice::Auto);
         reads(&json!({"mode": null}), ToolChoice::Auto);
         reads(&json!({"mode": "MODE_UNSPECIFIED"}), ToolChoice::Auto);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         let config = "toolConfig.functionCallingConfig";
         let mode = "`AUTO`, `ANY`, `NONE` or `VALIDATED`";
         for (request, path, expected) in [

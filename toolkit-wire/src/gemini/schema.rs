@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn property_names_and_values_are_no_keywords() {
+    fn property_names_and_values_are_not_taken_for_keywords() {
         let schema = json!({"type": "object", "default": {"type": "STRING", "nullable": true}, "properties": {
             "type": {"type": "string", "enum": ["STRING", "OBJECT"]}, "nullable": {"type": "boolean"},
             "any_of": {"type": "string"}, "ref": {"type": "string"},
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nullable_is_a_type() {
+    fn nullable_becomes_a_type() {
         check(
             &json!({"type": "STRING", "nullable": true, "enum": ["a"]}),
             &json!({"type": ["string", "null"], "enum": ["a", null]}),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_of_numbers_are_numbers() {
+    fn enums_of_numbers_become_numbers() {
         check(
             &json!({"type": "INTEGER", "format": "enum", "enum": ["1", "20", "x"]}),
             &json!({"type": "integer", "enum": [1, 20, "x"]}),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn references_examples_and_order() {
+    fn references_examples_and_order_are_converted() {
         check(
             &json!({
                 "type": "OBJECT",

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_come_back_as_they_went() {
+    fn definitions_round_trip() {
         both_ways(&weather());
         let mut mcp = weather();
         mcp["type"] = json!("mcp");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_name_is_needed() {
+    fn only_the_name_is_required() {
         for ir in
             [json!({"name": "now"}), json!({"name": "now", "type": null, "parameters": {}, "metadata": null})]
         {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         refuse("name", json!("get weather"), "name", "a tool name such as `get_weather`");
         refuse("name", Value::Null, "name", "a tool name");
         refuse("type", json!("web_search"), "type", TYPES);

@@ -129,7 +129,7 @@ fn reasoning_may_be_a_part_of_the_content() {
 }
 
 #[test]
-fn a_refusal_is_no_text() {
+fn a_refusal_is_not_text() {
     let chat =
         json!({"choices": [{"message": {"content": null, "refusal": "No."}, "finish_reason": "stop"}]});
     let responses = json!({"status": "completed", "output": [

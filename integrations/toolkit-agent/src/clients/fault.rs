@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_words_are_found() {
+    fn the_message_of_the_server_is_found() {
         let said = |body: &str| message(StatusCode::BAD_REQUEST, body.as_bytes());
         assert_eq!(said(r#"{"error": {"message": "no such model", "type": "x"}}"#), "no such model");
         assert_eq!(said(r#"[{"error": {"message": "no such model"}}]"#), "no such model");

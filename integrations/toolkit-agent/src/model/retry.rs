@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_providers_wish_goes_before() {
+    fn the_pause_of_the_provider_takes_precedence() {
         let retry = ModelRetry::default();
         let busy = |seconds| ModelError::from_status(429, "").with_retry_after(Duration::from_secs(seconds));
         assert_eq!(retry.pause_after(1, &busy(7)), Some(Duration::from_secs(7)));

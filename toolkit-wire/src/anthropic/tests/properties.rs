@@ -170,7 +170,7 @@ fn is_sendable(history: &[Value]) -> bool {
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
+    fn calls_round_trip(calls in vec(call(), 0..6)) {
         let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let history = Anthropic.encode_calls(&calls, &names);
         let parsed = history.first().map(|message| Anthropic.parse_calls(message).unwrap());
@@ -204,7 +204,7 @@ proptest! {
 
     /// Every call is in the history, under a legal id that no other has, and the history is stable.
     #[test]
-    fn the_history_fits_the_calls(message in message()) {
+    fn the_history_contains_every_call(message in message()) {
         let calls = Anthropic.parse_calls(&message).unwrap();
         let history = Anthropic.assistant_messages(&message).unwrap();
         let blocks = history[0]["content"].as_array().unwrap();
@@ -223,7 +223,7 @@ proptest! {
 
     /// However a message is cut, and however its blocks interleave, it is the same message.
     #[test]
-    fn a_cut_message_is_the_message(
+    fn a_message_streamed_in_pieces_is_the_same_message(
         blocks in vec(block(), 0..5),
         cuts in vec(0..16usize, 0..16),
         turns in vec(0..5usize, 0..64),
@@ -266,7 +266,7 @@ proptest! {
 
     /// Nonsense between the events neither stops the stream nor makes it disagree with itself.
     #[test]
-    fn any_events_give_a_response_that_fits(events in vec(any_event(), 0..12)) {
+    fn any_events_give_a_consistent_response(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);
         let parsed = Anthropic.parse_calls(&end.body).unwrap_or_default();
         prop_assert_eq!(sorted(calls), sorted(parsed));

@@ -144,7 +144,7 @@ fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 1..6)) {
+    fn calls_round_trip(calls in vec(call(), 1..6)) {
         let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let mut parsed = Gemini.parse_calls(&Gemini.encode_calls(&calls, &names)[0]).unwrap();
         for call in &mut parsed {
@@ -175,7 +175,7 @@ proptest! {
     /// Every call stands in the history, with a name and arguments that the service accepts, and the
     /// results of all of them, written and read back, are those of the calls.
     #[test]
-    fn the_history_fits_the_calls(parts in parts()) {
+    fn the_history_contains_every_call(parts in parts()) {
         let content = json!({"role": "model", "parts": parts});
         let calls = Gemini.parse_calls(&content).unwrap();
         let history = Gemini.assistant_messages(&content).unwrap();

@@ -30,7 +30,7 @@ fn refuse(wire: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn tools_of_free_text_are_named_as_such() {
+fn custom_tools_are_named_as_custom_in_the_tool_choice() {
     let names = WireNames::new(FACTS.names, ["fs.read", "add"]);
     let (add, read) = (
         json!({"type": "function", "function": {"name": "add"}}),
@@ -47,7 +47,7 @@ fn tools_of_free_text_are_named_as_such() {
 }
 
 #[test]
-fn choices_go_both_ways() {
+fn tool_choices_round_trip() {
     let add = json!({"type": "function", "function": {"name": "add"}});
     let read = json!({"type": "function", "function": {"name": "fs_read"}});
     let allowed = |mode: &str, tools: Value| json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}});
@@ -65,18 +65,18 @@ fn choices_go_both_ways() {
 }
 
 #[test]
-fn a_custom_tool_is_a_tool() {
+fn a_custom_tool_is_parsed_from_the_tool_choice() {
     let custom = json!({"type": "custom", "custom": {"name": "patch"}});
     assert_eq!(parse(&custom, &WireNames::default()), Ok(ToolChoice::Tool("patch".to_owned())));
 }
 
 #[test]
-fn no_choice_is_auto() {
+fn a_missing_tool_choice_is_auto() {
     assert_eq!(parse(&Value::Null, &WireNames::default()), Ok(ToolChoice::Auto));
 }
 
 #[test]
-fn what_is_wrong_has_a_path() {
+fn errors_state_the_path() {
     let mode = "`auto` or `required`";
     refuse(&json!("any"), "tool_choice", "`auto`, `none` or `required`");
     refuse(&json!(true), "tool_choice", "a tool choice: a text or an object");

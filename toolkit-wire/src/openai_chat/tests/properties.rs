@@ -76,7 +76,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
+    fn calls_round_trip(calls in vec(call(), 0..6)) {
         let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let mut parsed = OpenAiChat.parse_calls(&OpenAiChat.encode_calls(&calls, &names)[0]).unwrap();
         for call in &mut parsed {
@@ -99,7 +99,7 @@ proptest! {
     /// Every element of `tool_calls` gives one call, and the history has the same ids in the same
     /// order, with names and arguments that a service accepts.
     #[test]
-    fn the_history_fits_the_calls(message in message()) {
+    fn the_history_contains_every_call(message in message()) {
         let calls = OpenAiChat.parse_calls(&message).unwrap();
         prop_assert_eq!(calls.len(), message["tool_calls"].as_array().unwrap().len());
 
@@ -134,7 +134,7 @@ fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
 proptest! {
     /// However a response is cut and its calls are interleaved, the stream has the calls of the whole.
     #[test]
-    fn a_stream_has_the_calls_of_the_whole(
+    fn a_stream_has_the_calls_of_the_complete_response(
         calls in vec((call(), vec(any::<prop::sample::Index>(), 0..5)), 0..5),
         order in vec(any::<prop::sample::Index>(), 40),
         is_interleaved in any::<bool>(),
@@ -178,7 +178,7 @@ proptest! {
 
     /// A stream of any events yields the calls of its response, each once.
     #[test]
-    fn any_stream(deltas in vec(prop_oneof![json(), message()], 0..8)) {
+    fn any_stream_yields_each_call_once(deltas in vec(prop_oneof![json(), message()], 0..8)) {
         let mut stream = OpenAiChat.accumulator();
         let mut events = Vec::new();
         for delta in deltas {

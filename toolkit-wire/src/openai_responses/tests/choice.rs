@@ -28,7 +28,7 @@ fn refuse(wire: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn tools_of_free_text_are_named_as_such() {
+fn custom_tools_are_named_as_custom_in_the_tool_choice() {
     let names = WireNames::new(FACTS.names, ["fs.read", "add"]);
     let (add, read) =
         (json!({"type": "function", "name": "add"}), json!({"type": "custom", "name": "fs_read"}));
@@ -43,7 +43,7 @@ fn tools_of_free_text_are_named_as_such() {
 }
 
 #[test]
-fn choices_go_both_ways() {
+fn tool_choices_round_trip() {
     let add = json!({"type": "function", "name": "add"});
     let read = json!({"type": "function", "name": "fs_read"});
     let allowed = |mode: &str, tools: Value| json!({"type": "allowed_tools", "mode": mode, "tools": tools});
@@ -61,7 +61,7 @@ fn choices_go_both_ways() {
 }
 
 #[test]
-fn calls_at_once() {
+fn parallel_tool_calls_round_trip() {
     for parallel in [None, Some(true), Some(false)] {
         let mut wanted = ToolConfig::from(ToolChoice::None);
         wanted.parallel = parallel;
@@ -73,7 +73,7 @@ fn calls_at_once() {
 }
 
 #[test]
-fn other_spellings_are_read() {
+fn other_spellings_are_parsed() {
     let names = WireNames::default();
     let add = Ok(ToolChoice::Tool("add".to_owned()));
     assert_eq!(parse(&json!({"type": "function", "function": {"name": "add"}}), &names), add);
@@ -82,7 +82,7 @@ fn other_spellings_are_read() {
 }
 
 #[test]
-fn what_is_wrong_has_a_path() {
+fn errors_state_the_path() {
     let mode = "`auto` or `required`";
     refuse(&json!("any"), "tool_choice", "`auto`, `none` or `required`");
     refuse(&json!(true), "tool_choice", "a tool choice: a text or an object");

@@ -172,7 +172,7 @@ fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): H
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
+    fn calls_round_trip(calls in vec(call(), 0..6)) {
         let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let items = OpenAiResponses.encode_calls(&calls, &names);
         let mut parsed = OpenAiResponses.parse_calls(&items.into()).unwrap();
@@ -214,7 +214,7 @@ proptest! {
 
     /// The history has the calls that were read, with names and arguments that a service accepts.
     #[test]
-    fn the_history_fits_the_calls(items in vec(any_call(), 1..6)) {
+    fn the_history_contains_every_call(items in vec(any_call(), 1..6)) {
         let payload = body(items.into());
         let calls = OpenAiResponses.parse_calls(&payload).unwrap();
         let history = OpenAiResponses.assistant_messages(&payload).unwrap();
@@ -238,7 +238,7 @@ proptest! {
     /// However the arguments are cut, the items interleaved and the stream kept short: the same calls,
     /// each once, and the same response.
     #[test]
-    fn a_stream_is_the_response(
+    fn a_stream_gives_the_same_response_as_one_body(
         items in items(),
         cuts in vec(any::<Index>(), 0..4),
         order in vec(any::<Index>(), 60),
