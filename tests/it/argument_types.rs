@@ -1,70 +1,16 @@
 //! Types and texts at random: without coercion a tool takes what serde takes, with coercion more, and never another
 //! value; no value is too complex.
 
+mod shapes;
+
 use proptest::prelude::*;
 use proptest::sample::select;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use shapes::{Beside, Closed, Inside, Outside, Plain, Untagged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use toolkit::FunctionTool;
 use toolkit::prelude::*;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-struct Plain {
-    a: Option<i64>,
-    #[serde(default)]
-    b: Vec<u8>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[allow(dead_code)]
-struct Closed {
-    a: u128,
-    #[serde(alias = "c")]
-    b: Option<Box<Self>>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-enum Outside {
-    One,
-    #[serde(rename = "a")]
-    Number(i64),
-    #[serde(rename = "b")]
-    Fields {
-        a: f64,
-    },
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "a", rename_all = "snake_case")]
-#[allow(dead_code)]
-enum Inside {
-    One { b: Option<i32> },
-    TwoWords { b: Vec<Self> },
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "a", content = "b")]
-#[allow(dead_code)]
-enum Beside {
-    One,
-    Two(Vec<i16>),
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)]
-enum Untagged {
-    Number(i64),
-    Text(String),
-    List(Vec<bool>),
-    Fields { a: u8 },
-}
 
 /// A type: its tools, and the text of a value decoded by serde.
 struct Type {

@@ -197,3 +197,6 @@ impl Form {
         Ok(names.unspell(required(named, &path, "name", "the name of a tool")?).to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;
+use crate::tests::{any_json, check_payload};
 use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -12,41 +13,19 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 
-/// Words that mean something here, or nothing would be reached.
-fn word() -> impl Strategy<Value = &'static str> {
-    let words = "type role content name id input error message messages tool_calls tools tool_choice text \
-        tool_use tool_result tool_use_id is_error source data url base64 thinking signature assistant user \
-        input_schema description strict custom auto any disable_parallel_tool_use index delta content_block \
-        content_block_start content_block_delta content_block_stop message_start message_delta message_stop \
-        text_delta input_json_delta partial_json usage {} {\"a\": call_0";
-    let words: Vec<&str> = words.split_whitespace().chain([""]).collect();
-    proptest::sample::select(words)
-}
-
-/// Any JSON.
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        (0..3).prop_map(Value::from),
-        // Numbers whose last digit survives any parser.
-        any::<i32>().prop_map(|number| Value::from(f64::from(number) / 4.0)),
-        word().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(6, 48, 6, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..6).prop_map(Value::from),
-            btree_map(word(), inner, 0..6).prop_map(|fields| {
-                fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-            }),
-        ]
-    })
+fn json() -> impl Strategy<Value = Value> {
+    any_json(
+        r#"type role content name id input error message messages tool_calls tools tool_choice text tool_use
+        tool_result tool_use_id is_error source data url base64 thinking signature assistant user
+        input_schema description strict custom auto any disable_parallel_tool_use index delta content_block
+        content_block_start content_block_delta content_block_stop message_start message_delta message_stop
+        text_delta input_json_delta partial_json usage {} {"a": call_0"#,
+    )
 }
 
 /// The input of a call as the service writes it.
 fn input() -> impl Strategy<Value = Value> {
-    btree_map(any::<String>(), any_json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
+    btree_map(any::<String>(), json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
 }
 
 fn block() -> impl Strategy<Value = Value> {
@@ -61,7 +40,7 @@ fn block() -> impl Strategy<Value = Value> {
 
 /// A message with blocks of any shape, after one that can be recognised.
 fn message() -> impl Strategy<Value = Value> {
-    vec(prop_oneof![block(), any_json()], 0..6).prop_map(|mut blocks| {
+    vec(prop_oneof![block(), json()], 0..6).prop_map(|mut blocks| {
         blocks.insert(0, json!({"type": "text", "text": "hm"}));
         json!({"role": "assistant", "content": blocks})
     })
@@ -189,15 +168,8 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(payload in any_json(), more in vec(any_json(), 0..4)) {
-        let names = WireNames::default();
-        let _ = Anthropic.parse_definitions(&payload);
-        let _ = Anthropic.hosted_tools(&payload);
-        let _ = Anthropic.parse_results(&payload);
-        let _ = payload.as_object().map(|request| Anthropic.parse_tool_config(request, &names));
-        let calls = Anthropic.parse_calls(&payload);
-        let messages = Anthropic.assistant_messages(&payload);
-        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+    fn nothing_panics(payload in json(), more in vec(json(), 0..4)) {
+        check_payload(Anthropic, &payload)?;
         let repaired = Anthropic.repair_history(more.clone());
         prop_assert_eq!(Anthropic.repair_history(repaired.clone()), repaired);
     }
@@ -288,7 +260,7 @@ fn any_event() -> impl Strategy<Value = Value> {
     let delta = (proptest::sample::select(deltas.to_vec()), "[{}\":a1 ]{0,4}").prop_map(
         |(kind, text)| json!({"type": kind, "text": text, "partial_json": text, "thinking": text, "signature": text}),
     );
-    let block = prop_oneof![block(), any_json()];
+    let block = prop_oneof![block(), json()];
     (proptest::sample::select(kinds.to_vec()), index, block, delta).prop_map(|(kind, index, block, delta)| {
         let mut event = Map::from_iter([("type".to_owned(), kind.into()), ("index".to_owned(), index)]);
         event.insert("content_block".to_owned(), block);

@@ -2,61 +2,19 @@
 
 use crate::ApiFormat::OpenAiChat;
 use crate::openai_chat::FACTS;
+use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {
-    let word = proptest::sample::select(vec![
-        "choices",
-        "message",
-        "role",
-        "content",
-        "tool_calls",
-        "function_call",
-        "function",
-        "custom",
-        "name",
-        "arguments",
-        "input",
-        "id",
-        "index",
-        "type",
-        "error",
-        "object",
-        "allowed_tools",
-        "mode",
-        "tools",
-        "parameters",
-        "description",
-        "auto",
-        "required",
-        "assistant",
-        "call_0",
-        "{}",
-        "{\"a\":",
-        "",
-    ]);
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        word.clone().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(8, 64, 6, move |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..6).prop_map(Value::from),
-            btree_map(word.clone(), inner, 0..6).prop_map(|fields| fields
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()),
-        ]
-    })
+    any_json(
+        r#"choices message role content tool_calls function_call function custom name arguments input id index
+        type error object allowed_tools mode tools parameters description auto required assistant call_0 {}
+        {"a":"#,
+    )
 }
 
 /// A message with calls of any shape.
@@ -77,23 +35,12 @@ fn call() -> impl Strategy<Value = ToolCall> {
 proptest! {
     #[test]
     fn calls_round_trip(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
-        let mut parsed = OpenAiChat.parse_calls(&OpenAiChat.encode_calls(&calls, &names)[0]).unwrap();
-        for call in &mut parsed {
-            prop_assert!(FACTS.names.accepts(&call.name));
-            call.name = names.unspell(&call.name).to_owned();
-        }
-        prop_assert_eq!(parsed, calls);
+        check_round_trip(OpenAiChat, calls)?;
     }
 
     #[test]
     fn nothing_panics(payload in json()) {
-        let names = WireNames::default();
-        let _ = OpenAiChat.parse_definitions(&payload);
-        let _ = payload.as_object().map(|request| OpenAiChat.parse_tool_config(request, &names));
-        let calls = OpenAiChat.parse_calls(&payload);
-        let messages = OpenAiChat.assistant_messages(&payload);
-        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+        check_payload(OpenAiChat, &payload)?;
     }
 
     /// Every element of `tool_calls` gives one call, and the history has the same ids in the same

@@ -4,6 +4,7 @@ use super::body;
 use crate::ApiFormat::OpenAiResponses;
 use crate::openai_responses::FACTS;
 use crate::stream::StreamEvent;
+use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -11,36 +12,14 @@ use serde_json::{Map, Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {
-    #[rustfmt::skip]
-    let word = select(vec![
-        "output", "type", "function_call", "custom_tool_call", "message", "reasoning", "role", "assistant",
-        "content", "summary", "name", "arguments", "input", "id", "call_id", "status", "namespace", "caller",
-        "error", "object", "tools", "function", "custom", "parameters", "description", "format", "tool_choice",
-        "allowed_tools", "mode", "auto", "function_call_output", "item", "item_id", "output_index", "delta",
-        "response", "response.output_item.added", "response.output_item.done", "response.completed",
-        "response.failed", "response.function_call_arguments.delta", "response.output_text.delta",
-        "call_0", "{}", "{\"a\":", "",
-    ]);
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        (0..3u8).prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        word.clone().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(8, 64, 6, move |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..6).prop_map(Value::from),
-            btree_map(word.clone(), inner, 0..6).prop_map(|fields| fields
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()),
-        ]
-    })
+    any_json(
+        r#"output type function_call custom_tool_call message reasoning role assistant content summary name
+        arguments input id call_id status namespace caller error object tools function custom parameters
+        description format tool_choice allowed_tools mode auto function_call_output item item_id
+        output_index delta response response.output_item.added response.output_item.done response.completed
+        response.failed response.function_call_arguments.delta response.output_text.delta call_0 {} {"a":"#,
+    )
 }
 
 /// A call item of any shape.
@@ -173,26 +152,12 @@ fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): H
 proptest! {
     #[test]
     fn calls_round_trip(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
-        let items = OpenAiResponses.encode_calls(&calls, &names);
-        let mut parsed = OpenAiResponses.parse_calls(&items.into()).unwrap();
-        for call in &mut parsed {
-            prop_assert!(FACTS.names.accepts(&call.name));
-            call.name = names.unspell(&call.name).to_owned();
-        }
-        prop_assert_eq!(parsed, calls);
+        check_round_trip(OpenAiResponses, calls)?;
     }
 
     #[test]
     fn nothing_panics(payload in json(), history in vec(json(), 0..6)) {
-        let names = WireNames::default();
-        let _ = OpenAiResponses.parse_definitions(&payload);
-        let _ = OpenAiResponses.hosted_tools(&payload);
-        let _ = OpenAiResponses.parse_results(&payload);
-        let _ = payload.as_object().map(|request| OpenAiResponses.parse_tool_config(request, &names));
-        let calls = OpenAiResponses.parse_calls(&payload);
-        let messages = OpenAiResponses.assistant_messages(&payload);
-        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+        check_payload(OpenAiResponses, &payload)?;
         let repaired = OpenAiResponses.repair_history(history);
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
     }
