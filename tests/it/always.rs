@@ -1,4 +1,5 @@
-//! One result, always: without a runtime, without threads, with listeners that report, in any order of middleware.
+//! Every call has one result: without a runtime, without threads, with listeners that report progress, and in
+//! any order of middleware.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! A human is asked only about calls that can run, and once where the answer holds for the session.
+//! Approval is requested only for calls that can run, and only once if the approval holds for the session.
 
 use proptest::prelude::*;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! No wrong argument is run, no right one refused: numbers of every size, every published keyword, deep values.
+//! No wrong argument is accepted and no valid one refused: numbers of every size, every published keyword,
+//! deep values.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,7 +7,7 @@ use std::collections::BTreeSet;
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
 
-/// Calls a tool without a dispatcher; the output as text, or the message of the refusal.
+/// Calls a tool without a dispatcher. Returns the output as text, or the message of the error.
 pub(super) fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {
     let context = ToolContext::new(tool.definition().name.clone());
     let outcome = tool.call(arguments, &context).try_ready().expect("the tool is synchronous");

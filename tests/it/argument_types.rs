@@ -1,5 +1,5 @@
-//! Types and texts at random: without coercion a tool takes what serde takes, with coercion more, and never another
-//! value; no value is too complex.
+//! Random types and texts: without coercion a tool accepts exactly what serde accepts. With coercion it
+//! accepts more, but never reads another value. No value is too complex.
 
 mod shapes;
 
@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use toolkit::FunctionTool;
 use toolkit::prelude::*;
 
-/// A type: its tools, and the text of a value decoded by serde.
+/// A type, with its tools and its decoding by serde as text.
 struct Type {
     name: &'static str,
     strictly: FunctionTool,
@@ -124,7 +124,7 @@ fn call(tool: &FunctionTool, text: &str) -> Result<String, ToolError> {
     outcome.map(|output| output.to_text().into_owned())
 }
 
-/// The digits of an exact integer, found by moving its point.
+/// Returns the digits of an exact integer, computed on the text of the number.
 fn integer(text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| c == '"' || c == ' ').to_lowercase();
     let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |text| ("-", text));

@@ -1,4 +1,4 @@
-//! Tools whose arguments the model sees otherwise: renamed, hidden, described, with other defaults.
+//! Tools with other arguments for the model: renamed, hidden, with other descriptions or defaults.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -371,7 +371,7 @@ fn every_keyword_that_names_an_argument_is_transformed() {
     );
 }
 
-/// What an argument may look like.
+/// The schemas of a random argument.
 fn property() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(json!({"type": "string"})),
@@ -383,7 +383,7 @@ fn property() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Whatever else a schema says about its object.
+/// Random keywords for the object around the arguments.
 fn condition() -> impl Strategy<Value = Value> {
     let name = || prop::sample::select(vec!["a", "b", "c"]);
     let part = move || {
@@ -424,8 +424,8 @@ fn object(names: [&'static str; 4]) -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever the tool takes, it takes through the view, and the model is not forbidden to write it. Where nothing
-    /// is hidden and nothing left out, the view forbids exactly what the tool does.
+    /// A view accepts everything that its tool accepts, and its schema allows it. If no argument is hidden or
+    /// left out, the schema of the view forbids exactly what the schema of the tool forbids.
     #[test]
     fn a_view_accepts_everything_that_the_tool_accepts(
         properties in (property(), property(), property()),
@@ -448,7 +448,7 @@ proptest! {
             schema.extend(condition);
         }
         if schema["properties"]["a"].get("$ref").is_some() {
-            // It would lead to itself.
+            // A definition that would refer to itself.
             return Ok(());
         }
         let plain = fixed.is_none() && default.is_none();
@@ -465,12 +465,12 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let allowed = valid(&shown, &arguments);
         let Ok(rewritten) = runtime.block_on(call(view, &arguments.to_string())) else {
-            // An argument that is hidden, or shown otherwise.
+            // A hidden or renamed argument.
             prop_assert!(arguments.get("b").is_some() || arguments.get("a").is_some(), "{shown} {arguments}");
             return Ok(());
         };
         let taken = valid(&schema, &serde_json::from_str(&rewritten).expect("JSON"));
-        // More is accepted than a schema says: `null` for what may be left out.
+        // A tool accepts more than its schema says: `null` for an optional member.
         let may_be_absent = arguments.get("c") == Some(&Value::Null);
         prop_assert!(allowed || !taken || may_be_absent, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
         if plain && !may_be_absent {

@@ -1,4 +1,4 @@
-//! Near misses of weak models, and values so deep that only linear work ends in time.
+//! Near misses of weak models, and values so deep that only linear algorithms finish in time.
 
 use super::argument_promises::{call, check};
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ fn nested(before: &str, inner: &str, after: &str, depth: usize) -> String {
     format!("{}{inner}{}", before.repeat(depth), after.repeat(depth))
 }
 
-/// A budget of time that only exponential work exceeds.
+/// A time limit that only exponential work exceeds.
 const LINEAR: Duration = Duration::from_secs(60);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Batches whose calls are pushed one after another, while the response still streams.
+//! Batches in which calls are pushed one after another, while the response is still streaming.
 
 use serde_json::json;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The reason that the model gives for a call.
+//! Call reasons: the reason that the model gives for a call.
 
 use std::sync::{Arc, Mutex};
 use toolkit::DefinitionOptions;
@@ -33,7 +33,7 @@ fn registry() -> ToolRegistry {
     ToolRegistry::from_tools(tools![add, always, never]).unwrap()
 }
 
-/// The names of the tools that ask for a reason.
+/// Returns the names of the tools that ask for a reason.
 fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
     let tools = registry.definitions(format).to_value().to_string();
     let name = |tool: &&str| {

@@ -1,4 +1,4 @@
-//! Batches: exactly one result for each call, in the order of the calls, whatever happens.
+//! Batches: exactly one result for each call, in the order of the calls, in every case.
 
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -54,7 +54,7 @@ async fn waits() {
 
 static STOPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// Tells what the context says.
+/// Returns the tool name and the call id of the context.
 #[tool(namespace = "batch")]
 fn whoami(context: &ToolContext) -> String {
     format!("{} {:?}", context.tool_name(), context.call_id().map(ToString::to_string))
@@ -167,7 +167,8 @@ async fn the_context_knows_tool_and_call() {
 async fn the_time_limit_of_the_tool_takes_precedence() {
     let limited = sleep::tool().with_timeout(Duration::from_secs(5));
     let cases = [
-        // The tool's limit, the dispatcher's, the registry's, the hard limit, and what holds.
+        // The limits of the tool, the dispatcher and the registry, the hard limit, and the limit that
+        // applies.
         (Some(5), Some(7), Some(9), None, "5s"),
         (None, Some(7), Some(9), None, "7s"),
         (None, None, Some(9), None, "9s"),

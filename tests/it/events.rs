@@ -1,4 +1,4 @@
-//! What dispatchers tell of their calls: events, logs.
+//! The events and logs of a dispatcher's calls.
 
 use proptest::prelude::*;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Small things of every day: arguments of a call, results without a value, tags, closures without parameters.
+//! Everyday details: arguments of a call, results without a value, tags, closures without parameters.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};

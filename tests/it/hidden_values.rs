@@ -1,4 +1,4 @@
-//! Hidden arguments: their values are in no text about a call, and a model cannot give them.
+//! Hidden arguments: no text about a call contains their values, and the model cannot set them.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Deserializer};
@@ -36,7 +36,7 @@ struct Refused {
     secret: Quoted,
 }
 
-/// A tool with the arguments `q` and `secret` that does `run` with the arguments' text.
+/// Returns a tool with the arguments `q` and `secret`. Its function `run` gets the text of the arguments.
 struct Raw(ToolDefinition, fn(&str) -> Result<ToolOutput, ToolError>);
 
 impl Tool for Raw {
@@ -54,7 +54,7 @@ fn raw(schema: &Value, run: fn(&str) -> Result<ToolOutput, ToolError>) -> Arc<dy
     Arc::new(Raw(ToolDefinition::new(name, "Works.", schema.clone()), run))
 }
 
-/// Fails with the arguments in every text that an error has.
+/// Fails, and puts the arguments into every text of the error.
 fn fails(arguments: &str) -> Result<ToolOutput, ToolError> {
     let violation = |path: &str| Violation::new(path, ViolationKind::Constraint, format!("got {arguments}"));
     let paths = ["", "q", "secret", "secret.key", "other"];
@@ -203,7 +203,7 @@ struct Optional {
     q: Option<String>,
 }
 
-/// What the model may try to give a hidden argument.
+/// The ways in which a model may try to set a hidden argument.
 #[tokio::test]
 async fn a_hidden_argument_cannot_be_given_under_any_name() {
     #[tool(register = false)]
@@ -244,7 +244,7 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
     }
 }
 
-/// A panic's payload that panics again.
+/// The payload of a panic that panics again when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {

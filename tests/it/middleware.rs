@@ -1,4 +1,4 @@
-//! What stands between a call and its tool.
+//! Middleware between calls and tools.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use toolkit::{CancellationToken, ErrorKind, ToolTag};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// What happened, and what the flaky tools do next.
+/// A log of the calls, and the next outcomes of the flaky tools.
 #[derive(Default)]
 struct Script {
     log: Mutex<Vec<String>>,
@@ -96,7 +96,7 @@ async fn only(dispatcher: &Dispatcher, call: ToolCall) -> String {
     texts(&dispatcher.dispatch([call]).await).remove(0)
 }
 
-/// Writes down when it is entered and left.
+/// Logs when the middleware is entered and left.
 struct Named(&'static str, Arc<Script>);
 
 impl Middleware for Named {
@@ -115,7 +115,7 @@ async fn the_first_middleware_is_the_outermost() {
         dispatcher.with_middleware(Named("a", script.clone())).with_middleware(Named("b", script.clone()));
     assert_eq!(only(&dispatcher, call("1", "double", r#"{"n": 4}"#)).await, "8");
     assert_eq!(script.taken(), ["into a", "into b", "double 4", "out of b", "out of a"]);
-    // What is no tool's call is not seen.
+    // Calls of unknown tools do not reach middleware.
     assert!(only(&dispatcher, call("1", "doubel", "{}")).await.contains("did you mean `mw-double`"));
     assert_eq!(script.taken(), [""; 0]);
 }
@@ -131,7 +131,7 @@ async fn a_closure_may_change_arguments_and_results() {
         Ok(ToolOutput::text(format!("<{}>", output.to_text())))
     });
     assert_eq!(only(&dispatcher, call("call", "double", r#"{"n": 4}"#)).await, "<10>");
-    // Also what the tool knows by another name, and what is written into a string.
+    // Also arguments under an alias, and arguments inside of a JSON string.
     assert_eq!(only(&dispatcher, call("call", "double", r#""{\"number\": 1}""#)).await, "<4>");
     let refused = only(&dispatcher, call("call", "double", "{")).await;
     assert!(refused.starts_with("Error parsing JSON arguments: "), "{refused}");
@@ -285,7 +285,7 @@ async fn other_calls_are_retried_only_after_a_retryable_error() {
     let text = only(&dispatcher, call("1", "harmful", "{}")).await;
     assert_eq!(text, "Error running tool: no (attempt 2)\n- attempt 1: Error running tool: busy");
     assert_eq!(script.taken().len(), 2);
-    // Wrong arguments stay wrong, and a tool without retries has one attempt.
+    // Invalid arguments are not retried, and a tool without retries has one attempt.
     assert!(only(&dispatcher, call("1", "flaky", r#"{"x": 1}"#)).await.starts_with("Error validating"));
     assert!(only(&dispatcher, call("1", "double", "{}")).await.starts_with("Error validating"));
 }
@@ -432,11 +432,11 @@ fn a_rule_that_overrules_a_stricter_one_is_found() {
         (vec![ask(), deny()], true),
         (vec![allow(), ask()], true),
         (vec![deny(), allow()], false),
-        // Exceptions come first on purpose, and the rule for all else comes last.
+        // Exceptions may come first, and the rule for all other calls last.
         (vec![PermissionRule::allow().for_tool("mw-double").unwrap(), deny()], false),
         (vec![allow().when(|_, _| true), deny()], false),
         (vec![allow(), PermissionRule::deny("nothing else")], false),
-        // An exception for some calls does not make the order of the others right.
+        // An exception for some calls is no reason to put the other rules into this order.
         (vec![allow().when(|_, _| true), allow(), deny()], true),
     ] {
         let permissions = rules.into_iter().fold(Permissions::new(), Permissions::rule);

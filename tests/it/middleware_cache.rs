@@ -1,4 +1,4 @@
-//! What is answered from the cache, and what is not.
+//! The cache of outputs: which calls it answers, and which it does not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What a call knows and writes while limits and middleware stand around it.
+//! The context of a call, and its writes, under limits and middleware.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn note(#[param(alias = "count")] attempts: usize, context: &ToolContext) -> Res
     if *attempt < attempts { Err("not yet".to_owned()) } else { Ok(()) }
 }
 
-/// Tells the time it has, and why it was called.
+/// Returns the time until the deadline, and the reason of the call.
 #[tool(register = false, blocking, timeout = "5s", call_reason)]
 fn look(context: &ToolContext) -> String {
     let has_time = context.time_left().is_some_and(|left| left <= Duration::from_secs(5));

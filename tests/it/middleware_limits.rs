@@ -1,4 +1,4 @@
-//! How often tools may be called, and how often a model may try again.
+//! Rate limits, and limits for failed attempts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use toolkit::middleware::{AttemptLimit, RateLimit};
 use toolkit::prelude::*;
 use toolkit::{CancellationToken, ErrorKind, RunContext};
 
-/// Tells how many milliseconds have passed.
+/// Returns how many milliseconds have passed.
 #[tool(namespace = "rate")]
 async fn search(#[state] start: Arc<Instant>) -> u128 {
     start.elapsed().as_millis()
 }
 
-/// Tells how many milliseconds have passed.
+/// Returns how many milliseconds have passed.
 #[tool(namespace = "rate")]
 async fn other(#[state] start: Arc<Instant>) -> u128 {
     start.elapsed().as_millis()
@@ -58,7 +58,7 @@ async fn calls_up_to_the_limit_run_at_once_and_others_one_by_one() {
     let mut calls = searches(5);
     calls.push(call("other", ""));
     assert_eq!(texts(&dispatcher.dispatch(calls).await), ["0", "0", "500", "1000", "1500", "0"]);
-    // What was not used is there again, but no more than the limit.
+    // Unused capacity is available again, but never more than the limit.
     sleep(10 * SECOND).await;
     assert_eq!(texts(&dispatcher.clone().dispatch(searches(3)).await), ["11500", "11500", "12000"]);
 }
@@ -82,7 +82,7 @@ async fn a_call_beyond_the_patience_is_refused_with_a_time_to_retry() {
     let later = "Tool `rate-search` is called too often; call it again in 20 seconds";
     assert_eq!(texts(&results), ["0", "10000", later, later]);
     assert_eq!(results[2].error().map(ToolError::kind), Some(ErrorKind::RateLimited));
-    // Those that were refused have used nothing up.
+    // Refused calls have not used any capacity.
     sleep(10 * SECOND).await;
     assert_eq!(texts(&dispatcher.dispatch(searches(1)).await), ["20000"]);
     let impatient = RateLimit::new().for_all(1, SECOND).with_patience(Duration::ZERO);
@@ -140,7 +140,7 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     let dispatcher = dispatcher().with_middleware(AttemptLimit::new(3));
     let again = (ErrorKind::Retry, "Try again: the year must be 2000 or later".to_owned());
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);
-    // Wrong arguments count as well, and what is not the model's fault does not.
+    // Invalid arguments count as failed attempts, but errors that the model did not cause do not.
     assert_eq!(only(&dispatcher, call("book", "{}")).await.0, ErrorKind::InvalidArguments);
     assert_eq!(only(&dispatcher, call("fails", "")).await.0, ErrorKind::Failed);
     let (kind, text) = only(&dispatcher, call("book", EARLY)).await;
@@ -152,7 +152,7 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     let (kind, text) = only(&dispatcher, call("book", "{")).await;
     assert_eq!(kind, ErrorKind::Exhausted);
     assert!(text.contains("4 times in a row; stop calling it. Last error: Error parsing JSON"), "{text}");
-    // A right call is welcome, and ends the row.
+    // A successful call resets the count.
     assert_eq!(texts(&dispatcher.dispatch([call("book", LATE)]).await), ["2026"]);
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);
 }

@@ -1,4 +1,4 @@
-//! Definitions through every format and back: what is lost is in the report.
+//! Definitions are converted to every format and back: every loss is in the report.
 
 use proptest::prelude::*;
 use toolkit::definition::ToolSource;
@@ -6,7 +6,7 @@ use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
-/// A schema as tools have them, two levels deep.
+/// A typical schema of a tool, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "string"})),
@@ -28,7 +28,7 @@ fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An object with names that are keywords, too.
+/// An object with property names, some of them names of keywords.
 fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec!["city", "type", "properties", "title", "$ref", "enum", "default"]);
     prop::collection::vec((names, of, any::<bool>()), 1..4).prop_map(|members| {

@@ -1,4 +1,4 @@
-//! What the user and the model have said, in the JSON of each API.
+//! Messages of the user and the model, in the JSON of each API.
 
 use serde_json::{Value, json};
 use toolkit::name::WireNames;

@@ -1,4 +1,4 @@
-//! What waits for what: limits, exclusive tools, lanes, the blocking pool, time limits and cancellation of one call.
+//! Scheduling: limits, exclusive tools, lanes, the blocking pool, time limits, and cancellation of one call.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use toolkit::prelude::*;
 use toolkit::{CancellationToken, ErrorKind};
 
-/// What ran when. Each test lends its own to the tools.
+/// A log of the running calls. Each test has its own, as the state of its tools.
 #[derive(Default)]
 struct Log {
     lines: Mutex<Vec<String>>,
@@ -216,7 +216,7 @@ async fn calls_in_a_lane_keep_their_order_and_other_calls_run_concurrently() {
         write(1, "a", 300),
         write(2, "a", 100),
         write(3, "b", 50),
-        // The same lane by another tool, and written otherwise.
+        // The same lane, used by another tool, and with its value in another form.
         call(4, "delete", r#"{"path": "\u0061"}"#),
         write(5, "a", 1),
     ];
@@ -298,7 +298,7 @@ async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
     let (all, tokens) = (batch.cancellation_token(), ["1", "3"].map(|id| batch.call_token(id)));
     let cancel = async {
         sleep(Duration::from_millis(50)).await;
-        // The first has run for a while, the third waits for its turn.
+        // The first call has run for some time, and the third waits for its turn.
         tokens.iter().for_each(CancellationToken::cancel);
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
@@ -362,12 +362,12 @@ async fn an_abandoned_blocking_call_is_reported_and_runs_to_its_end() {
     let text = "Tool `jobs-deaf` timed out after 0.02s; it cannot be stopped and may still finish";
     assert_eq!(texts(&results), [text]);
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
-    // The next one waits until the thread is through, and its own time begins then.
+    // The next call waits until the thread has ended, and its own time starts then.
     let next = dispatcher.dispatch([deaf()]).await;
     assert_eq!(texts(&next), [text]);
     assert_eq!(log.lines(), ["deaf"]);
     assert_eq!(log.most("deaf"), 1);
-    // One that looks at its context ends early.
+    // A tool that checks its context ends early.
     let polite = dispatcher.dispatch([call(1, "block", r#"{"ms": 60000}"#)]).await;
     assert_eq!(polite[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
     for _ in 0..500 {
@@ -451,7 +451,7 @@ proptest! {
             true => tokio::runtime::Builder::new_multi_thread(),
             false => tokio::runtime::Builder::new_current_thread(),
         };
-        // Time is paused where it can be and no thread of its own needs it.
+        // Time is paused, unless a blocking thread needs real time.
         let blocks = batches.iter().flatten().any(|(tool, ..)| tool.starts_with("block"));
         let runtime = builder.worker_threads(2).enable_time().start_paused(!threads && !blocks).build().unwrap();
         let (results, order) = runtime.block_on(async {
@@ -490,7 +490,7 @@ proptest! {
             for (count, batch) in running {
                 results.push((count, batch.await.unwrap()));
             }
-            // Whatever held a permit must have given it back, or this never ends.
+            // If a permit was not given back, this never ends.
             let order = log.lines();
             let last = dispatcher.dispatch(
                 [alone_call(1, 0), call(2, "breaks", r#"{"ms": 0}"#), call(3, "pair", r#"{"ms": 0}"#),
@@ -514,7 +514,7 @@ proptest! {
         }
         prop_assert!(log.most("pair") <= 2);
         prop_assert!(limit.is_none_or(|limit| log.most("any") <= limit));
-        // Within a batch, what a lane has done it has done in the order of the calls.
+        // Within a batch, the calls of a lane ran in the order of the batch.
         let mut last: HashMap<(String, String), usize> = HashMap::new();
         for line in &order {
             let (kind, what) = line.split_once(' ').unwrap_or((line, ""));

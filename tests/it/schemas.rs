@@ -1,4 +1,4 @@
-//! The schemas that parameters get.
+//! The schemas of parameters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use toolkit::prelude::*;

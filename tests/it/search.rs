@@ -239,7 +239,7 @@ async fn a_deferred_tool_is_called_by_call_deferred_or_by_name() {
     let registry = registry();
     let dispatcher = dispatcher(registry.clone());
     for target in ["geo.weather", "geo_weather", "Geo-Weather"] {
-        // The number exceeds a double: it must arrive digit by digit.
+        // The number is too long for a double, and must arrive with all digits.
         let call = format!(r#"{{"city": "Lima", "_target_tool": "{target}", "days": 18446744073709551615}}"#);
         let text = "geo.weather: sun in Lima for 18446744073709551615, no reason";
         let result = one(&dispatcher, "call_deferred", &call).await;
@@ -365,7 +365,7 @@ async fn a_deferred_call_keeps_its_reason() {
     assert_eq!(result.call_reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
-    // The tool opted out, but the model was asked.
+    // The tool opts out of call reasons, but the model was asked for one.
     let quiet =
         toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_call_reason(false));
     let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
@@ -380,7 +380,7 @@ fn names_of_search_tools_are_reserved() {
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
     assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
-    // A tool with only the spelling gets another one.
+    // A tool whose name equals the spelling gets another spelling.
     let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
     let (names, _) = published(&registry, &DefinitionOptions::default());

@@ -1,4 +1,4 @@
-//! Strict tools: a model that is held to a schema says `null` for whatever it leaves out.
+//! Strict tools: a model that is held to a strict schema writes `null` for everything it omits.
 
 use toolkit::DefinitionOptions;
 use toolkit::prelude::*;
@@ -20,8 +20,8 @@ fn reserve(guests: Vec<Guest>, note: Option<String>, #[param(default = "Oslo")] 
     format!("{city} {note:?}: {}", each.collect::<Vec<_>>().join("; "))
 }
 
-/// What a model that has nothing to say beyond what is required writes: the schema's own way of saying
-/// nothing for everything else.
+/// Returns the arguments of a model that sends only what is required: everything else has the value that
+/// means absence in the schema.
 fn barest(schema: &Value) -> Value {
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],

@@ -1,4 +1,4 @@
-//! What tools know of their call, and what they write beside their output.
+//! The context that tools read, and their writes beside their output.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn hand_over(
     if fail { Err("no luck".to_owned()) } else { Ok(()) }
 }
 
-/// Tells who and where it is.
+/// Returns the agent, the session, the run and the tenant.
 #[tool(register = false)]
 fn whereami(context: &ToolContext) -> String {
     let (session, tenant) = (context.session(), context.extension::<Tenant>());
@@ -64,7 +64,7 @@ async fn work(context: &ToolContext) {
     }
 }
 
-/// Tells how much time it has.
+/// Returns the time until the deadline.
 #[tool(register = false, timeout = "2s")]
 async fn timed(context: &ToolContext) -> (Option<u64>, bool) {
     tokio::time::sleep(Duration::from_millis(500)).await;

@@ -1,4 +1,4 @@
-//! What `#[tool]` makes of a function.
+//! The expansion of `#[tool]` on a function.
 
 use std::collections::BTreeMap;
 use toolkit::prelude::*;

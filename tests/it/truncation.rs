@@ -1,4 +1,4 @@
-//! Results that are too long for the model.
+//! Truncation of results that are too long for the model.
 
 use std::fs;
 use std::path::PathBuf;

@@ -141,7 +141,7 @@ pub enum ToolEventKind {
     Ended(CallEnd),
 }
 
-/// The end of a call.
+/// The end of a call: its status, its error, the durations, and the size of the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallEnd {

@@ -44,7 +44,7 @@ pub enum Kind<'a> {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Json<'a> {
-    /// Parses a JSON text.
+    /// Parses `text` as JSON.
     ///
     /// # Errors
     /// The text is not JSON, or is nested too deep.

@@ -223,13 +223,13 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report) }
     }
 
-    /// Returns the list as a JSON string.
+    /// Returns the definitions as a JSON string.
     #[must_use]
     pub fn as_json(&self) -> &str {
         self.json.get()
     }
 
-    /// Returns the list as a JSON value.
+    /// Returns the definitions as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_json()).unwrap_or_default()

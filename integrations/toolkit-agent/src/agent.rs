@@ -173,7 +173,7 @@ impl Agent {
         self.0.description()
     }
 
-    /// Returns the agents below this one.
+    /// Returns the sub-agents of this agent.
     #[must_use]
     pub fn sub_agents(&self) -> &[Self] {
         self.0.sub_agents()

@@ -129,7 +129,7 @@ impl Conversation {
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
-    /// Adds a message, after settling an unfinished turn.
+    /// Adds a message. If a turn is unfinished, it is [settled](Self::settle) first.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
         self.add(message.into());
@@ -234,10 +234,11 @@ impl Conversation {
 }
 
 setters! { Conversation:
-    /// Sets the `user:` values, shared by all conversations of a user. They are not saved with this
-    /// conversation.
+    /// Sets the session values shared by all conversations of a user, with the key prefix `user:`. They are
+    /// not saved with this conversation.
     with_user_state(user: SessionMap) = user;
-    /// Sets the `app:` values, shared by all conversations. They are not saved with this conversation.
+    /// Sets the session values shared by all conversations, with the key prefix `app:`. They are not saved
+    /// with this conversation.
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();

@@ -133,13 +133,15 @@ impl Session {
         &self.own
     }
 
-    /// Returns the `user:` values.
+    /// Returns the values shared by all sessions of the user. The map contains the keys without the prefix
+    /// `user:`.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
         &self.user
     }
 
-    /// Returns the `app:` values.
+    /// Returns the values shared by all sessions of the application. The map contains the keys without the
+    /// prefix `app:`.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
         &self.app
@@ -170,9 +172,9 @@ impl Session {
 setters! { Session {
     /// Sets the values of this session alone, stored under keys without a prefix.
     with_store(own: SessionMap) = own;
-    /// Sets the `user:` values, shared by all sessions of a user.
+    /// Sets the values shared by all sessions of a user, with the key prefix `user:`.
     with_user(user: SessionMap) = user;
-    /// Sets the `app:` values, shared by all sessions of the application.
+    /// Sets the values shared by all sessions of the application, with the key prefix `app:`.
     with_app(app: SessionMap) = app;
 } }
 

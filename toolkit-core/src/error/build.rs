@@ -98,7 +98,7 @@ pub enum BuildProblem {
     },
 }
 
-/// The fault of one tool.
+/// A fault of a single tool, reported as [`BuildProblem::Tool`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFault {

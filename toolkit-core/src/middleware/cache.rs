@@ -16,7 +16,7 @@ use std::time::Duration;
 /// arguments. Errors are not cached. An output from the cache repeats neither the session changes nor the
 /// actions of the original call.
 ///
-/// If an identical call is already running, a call waits and shares its outcome, including errors. If the
+/// If an identical call is already running, the call waits and shares its outcome, including errors. If the
 /// running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
 /// entries. If the cache is full, the least recently used entry is removed.
 ///

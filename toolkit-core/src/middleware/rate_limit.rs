@@ -14,8 +14,8 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If a
-/// waiting call is cancelled, its reservation is not given back.
+/// limit reserves the next free time and waits for it. Calls wait in the order of arrival, and a waiting call
+/// holds no permit of the dispatcher. If a waiting call is cancelled, its reservation is not given back.
 ///
 /// If the wait would be longer than the [patience](Self::with_patience), the call is refused at once without
 /// a reservation. The error tells the model when to call again.

@@ -99,7 +99,7 @@ pub struct Function {
     returned: Option<SchemaFn>,
 }
 
-/// The cell for the shared data of a function's tool, filled on first use.
+/// The data that all tools of one function share, such as the definition. It is computed on first use.
 #[derive(Debug, Default)]
 pub struct ToolCell(OnceLock<Arc<ToolInner>>);
 

@@ -1,4 +1,4 @@
-//! Reads and writes calls. In this API, a message is called a content, and a call is one of its parts.
+//! Reads and writes calls. In this API, a message is called a `Content`, and a call is one of its parts.
 
 use super::FACTS;
 use super::spelling::{camel, get};

@@ -33,8 +33,8 @@ impl HistoryCodec for Gemini {
         call::says_something(&part).then(|| part.into())
     }
 
-    /// Writes a message, called a content in this API. A content without parts is dropped, because the
-    /// service refuses it.
+    /// Writes a message for the next request. A message without parts is dropped, because the service refuses
+    /// it.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();

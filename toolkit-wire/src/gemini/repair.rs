@@ -1,5 +1,4 @@
-//! Repairs histories: the message after a message with calls must answer all these calls in their order. In
-//! this API, a message is called a content.
+//! Repairs histories: the message after a message with calls must answer all these calls, in their order.
 
 use super::Gemini;
 use super::call::read as read_call;
@@ -11,8 +10,8 @@ use crate::repair::{Replies, repair, results, without_results};
 use serde_json::{Value, json};
 
 impl RepairCodec for Gemini {
-    /// Moves results into the content after their calls, adds missing results, and removes results without a
-    /// call. Contents of the model may contain such results, too.
+    /// Moves results into the message after their calls, adds missing results, and removes results without a
+    /// call. Messages of the model may contain such results, too.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let is_call = |part: &Value| read_call(part, false).is_some();
         let stripped = history.into_iter().filter_map(|content| {
@@ -68,7 +67,7 @@ impl Replies for Gemini {
         }
     }
 
-    /// Takes all parts except results out of a content. Returns `None` if the content had no results before
+    /// Takes all parts except results out of a message. Returns `None` if the message had no results before
     /// the repair.
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;

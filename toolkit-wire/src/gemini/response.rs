@@ -1,5 +1,5 @@
-//! Reads the contents of a response, or the reason for their absence. In this API, a message is called a
-//! content.
+//! Reads the messages of a response, or the reason for their absence. In this API, a message is called a
+//! `Content`.
 
 use super::Gemini;
 use super::call::{read as read_call, says_something};
@@ -13,7 +13,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Gemini {
-    /// Finds the messages in `payload`: a response body with candidates, one candidate, one content, or a
+    /// Finds the messages in `payload`: a response body with candidates, one candidate, one message, or a
     /// list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {

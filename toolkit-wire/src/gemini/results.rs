@@ -56,8 +56,8 @@ fn output_value(output: &ToolOutput) -> Value {
     }
 }
 
-/// Returns the JSON of a content. The service stores every number as a double. If a number in the value would
-/// be rounded, the value is sent as text.
+/// Returns the JSON of one [`Content`]. The service stores every number as a double. If a number in the value
+/// would be rounded, the value is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,

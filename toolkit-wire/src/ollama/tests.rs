@@ -245,7 +245,7 @@ fn a_stream_of_lines_is_the_response_in_pieces() {
     let response = end.response.unwrap();
     assert_eq!((response.text.as_str(), response.reasoning.as_str()), ("Let me.", "Sum."));
     assert_eq!((response.finish.is_cut(), response.usage.total()), (true, 7));
-    // A call that came whole is whole, also if the model was cut off after it.
+    // A complete call stays complete, even if the model was cut off after it.
     assert_eq!(response.calls[0].arguments.as_str(), "{}");
     let yielded: Vec<&ToolCall> = events
         .iter()
@@ -301,7 +301,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Nothing panics, what is written is read, and repairing twice changes nothing.
+    /// No parser panics, every parsed call is written, and repairing a history twice changes nothing.
     #[test]
     fn any_payload_is_parsed_or_refused(payload in any_json(), history in prop::collection::vec(any_json(), 0..5)) {
         let calls = Ollama.parse_calls(&payload);
@@ -318,7 +318,7 @@ proptest! {
         prop_assert_eq!(&Ollama.repair_history(repaired.clone()), &repaired);
     }
 
-    /// Every call is yielded once, with the id that it has in the whole response.
+    /// Every call is yielded once, with the id that it has in the complete response.
     #[test]
     fn every_streamed_call_is_yielded_once(events in prop::collection::vec(any_json(), 0..6)) {
         let mut stream = Ollama.accumulator();

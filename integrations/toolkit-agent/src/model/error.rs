@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_wire::WireError;
 
-/// An error of a model call without an answer.
+/// An error that ended a model call without an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {

@@ -12,7 +12,7 @@ fn call(id: &str, name: &str, input: Value) -> Value {
     json!({"type": "tool_use", "id": id, "name": name, "input": input})
 }
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = Anthropic.parse_calls(payload).unwrap();
@@ -174,7 +174,7 @@ fn an_error_body_gives_the_message_of_the_service() {
     }
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     for reason in ["max_tokens", "model_context_window_exceeded", "refusal"] {

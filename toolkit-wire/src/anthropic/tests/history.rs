@@ -16,7 +16,7 @@ fn user(content: Value) -> Value {
     json!({"role": "user", "content": content})
 }
 
-/// `came` is the content of a response, `goes` that of the message in the history.
+/// Checks that a response with the content `came` is written into the history with the content `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": came,

@@ -46,7 +46,7 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A message of a history, with calls and answers of few ids, so that they meet.
+/// A message of a history. Its calls and results have only a few ids, so that some of them match.
 fn turn() -> impl Strategy<Value = Value> {
     let id = proptest::sample::select(vec!["a", "b", "c"]);
     let call = id.clone().prop_map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
@@ -67,7 +67,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, input)| ToolCall::new(id, name, input.to_string()))
 }
 
-/// The text in pieces, cut before the characters that `cuts` counts.
+/// Splits the text at the characters whose numbers are in `cuts`.
 fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for (at, c) in text.chars().enumerate() {
@@ -103,7 +103,7 @@ fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDequ
     events
 }
 
-/// Every call that came out, and the end.
+/// Returns the yielded calls, and the end of the stream.
 fn play<'a>(events: impl IntoIterator<Item = &'a Value>) -> (Vec<ToolCall>, StreamEnd) {
     let mut stream = Anthropic.accumulator();
     let mut brought: Vec<StreamEvent> =
@@ -122,7 +122,8 @@ fn sorted(mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
     calls
 }
 
-/// The ids that every message of the model asks with, and that the user answers at once.
+/// Returns whether each message with calls is followed by one message of the user with the results of all its
+/// calls.
 fn is_sendable(history: &[Value]) -> bool {
     let ids = |message: &Value, kind: &str, id: &str| -> Vec<String> {
         let blocks = message["content"].as_array().into_iter().flatten();
@@ -174,7 +175,8 @@ proptest! {
         prop_assert_eq!(Anthropic.repair_history(repaired.clone()), repaired);
     }
 
-    /// Every call is in the history, under a legal id that no other has, and the history is stable.
+    /// Every call is in the history, each under its own legal id, and writing the history again changes
+    /// nothing.
     #[test]
     fn the_history_contains_every_call(message in message()) {
         let calls = Anthropic.parse_calls(&message).unwrap();
@@ -193,7 +195,7 @@ proptest! {
         prop_assert_eq!(Anthropic.assistant_messages(&history[0]).unwrap(), history);
     }
 
-    /// However a message is cut, and however its blocks interleave, it is the same message.
+    /// A streamed message is the same, however it is split and its blocks are interleaved.
     #[test]
     fn a_message_streamed_in_pieces_is_the_same_message(
         blocks in vec(block(), 0..5),
@@ -218,7 +220,7 @@ proptest! {
         prop_assert_eq!(sorted(calls), sorted(Anthropic.parse_calls(&whole).unwrap()));
     }
 
-    /// A stream that is cut off anywhere yields every call once, and its message can be sent.
+    /// A stream cut off at any point yields every call once, and its message can be sent.
     #[test]
     fn a_stream_may_end_anywhere(blocks in vec(block(), 0..4), cuts in vec(0..16usize, 0..16), kept in 0..64usize) {
         let events: Vec<Value> = blocks
@@ -236,7 +238,7 @@ proptest! {
         }
     }
 
-    /// Nonsense between the events neither stops the stream nor makes it disagree with itself.
+    /// Invalid events in between neither stop the stream nor make its calls differ from its response.
     #[test]
     fn any_events_give_a_consistent_response(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);

@@ -12,7 +12,7 @@ fn call(id: &str, name: &str, args: Value) -> Value {
     json!({"functionCall": {"id": id, "name": name, "args": args}})
 }
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = Gemini.parse_calls(payload).unwrap();
@@ -205,7 +205,7 @@ fn a_failed_candidate_gives_the_reason_of_the_service() {
     check(&despite, &[("a", "f", "{}")]);
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let bare = json!({"functionCall": {"id": "b", "name": "g"}});

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// `came` stands in a response, `goes` in the history.
+/// Checks that `came` in a response is written into the history as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"candidates": [{"content": came}]});

@@ -37,7 +37,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
 }
 
-/// One call in the pieces that Vertex AI would send: each text cut at every given place.
+/// Returns one call in pieces, as Vertex AI sends it: each text is split at the positions in `cuts`.
 fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     let mut parts = vec![json!({"functionCall": {"name": name, "willContinue": true}})];
     for (key, value) in args {
@@ -65,7 +65,7 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     parts
 }
 
-/// The parts in events of the given sizes, with their calls and those of the whole.
+/// Streams the parts in events of these sizes. Returns the yielded calls and the complete response.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
     let mut stream = Gemini.accumulator();
     let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());
@@ -100,8 +100,8 @@ proptest! {
         let _ = stream.finish();
     }
 
-    /// Every call stands in the history, with a name and arguments that the service accepts, and the
-    /// results of all of them, written and read back, are those of the calls.
+    /// Every call is in the history, with a name and arguments that the service accepts. The results of all
+    /// calls, encoded and parsed again, have the ids of the calls.
     #[test]
     fn the_history_contains_every_call(parts in parts()) {
         let content = json!({"role": "model", "parts": parts});
@@ -141,7 +141,8 @@ proptest! {
         let (at_once, _) = streamed(&parts, &[parts.len()]);
         prop_assert_eq!(short(&yielded), short(&at_once));
 
-        // Calls in pieces are yielded in the order of their ends, and stand in that of their beginnings.
+        // Calls in pieces are yielded when they end, but the response has them in the order in which they
+        // began.
         let sorted = |mut calls: Vec<ToolCall>| {
             calls.sort_by_key(|call| format!("{call:?}"));
             calls

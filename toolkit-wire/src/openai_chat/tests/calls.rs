@@ -15,7 +15,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = OpenAiChat.parse_calls(payload).unwrap();
@@ -167,7 +167,7 @@ fn one_valid_choice_is_enough_to_accept_damaged_choices() {
     refuse(&json!({"choices": [broken, broken]}), place, "a list of calls");
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let blank = [json!(""), json!(" "), Value::Null];

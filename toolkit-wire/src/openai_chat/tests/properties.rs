@@ -68,7 +68,7 @@ proptest! {
     }
 }
 
-/// Cuts a text into pieces at these places.
+/// Splits a text at these positions.
 fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
     let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut cuts: Vec<usize> = places.iter().map(|place| *place.get(&bounds)).collect();
@@ -79,7 +79,8 @@ fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
 }
 
 proptest! {
-    /// However a response is cut and its calls are interleaved, the stream has the calls of the whole.
+    /// The stream has the calls of the complete response, however the response is split and its calls are
+    /// interleaved.
     #[test]
     fn a_stream_has_the_calls_of_the_complete_response(
         calls in vec((call(), vec(any::<prop::sample::Index>(), 0..5)), 0..5),
@@ -90,7 +91,7 @@ proptest! {
         let mut calls = calls;
         for (at, (call, _)) in calls.iter_mut().enumerate() {
             call.id = format!("call_{at}").into();
-            // White space after a complete object may come too late.
+            // White space after a complete object may arrive too late.
             call.arguments = call.arguments.as_str().trim_end().into();
         }
         let all: Vec<ToolCall> = calls.iter().map(|(call, _)| call.clone()).collect();
@@ -123,7 +124,7 @@ proptest! {
         prop_assert_eq!(OpenAiChat.parse_calls(&end.body).unwrap(), expected);
     }
 
-    /// A stream of any events yields the calls of its response, each once.
+    /// A stream of any events yields each call of its response once.
     #[test]
     fn any_stream_yields_each_call_once(deltas in vec(prop_oneof![json(), message()], 0..8)) {
         let mut stream = OpenAiChat.accumulator();

@@ -16,7 +16,8 @@ fn check(outcome: Result<ToolOutput, ToolError>, text: &str) {
     assert_eq!(messages, [json!({"role": "tool", "tool_call_id": "call_1", "content": text})]);
 }
 
-/// `part` follows in a message of the user if it is `Some`, and `text` is all that the tool says.
+/// Checks the encoding of an output: `text` is in the tool message, and `part`, if there is one, in a message
+/// of the user.
 #[track_caller]
 fn check_media(content: Content, text: &str, part: Option<Value>) {
     let name = content.to_text().into_owned();

@@ -4,7 +4,7 @@ use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
 use serde_json::{Value, json};
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = OpenAiResponses.parse_calls(payload).unwrap();
@@ -160,7 +160,7 @@ fn an_error_body_gives_the_message_of_the_service() {
     check(&late, &[("c", "add", "{}")]);
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let blank = |id: &str| call(id, "f", "");

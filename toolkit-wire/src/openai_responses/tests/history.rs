@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// `came` stands in a response, `goes` in the `input`.
+/// Checks that `came` in a response is written into the `input` as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     for payload in [&body(came.clone()), came, goes] {
@@ -120,7 +120,7 @@ fn calls_are_written_with_the_fields_that_the_service_expects_back() {
         json!({"type": "custom_tool_call", "call_id": "d", "name": "apply_patch", "input": "*** \"Begin\""});
     let calls = OpenAiResponses.parse_calls(&json!([namespaced, custom])).unwrap();
     let written = OpenAiResponses.encode_calls(&calls, &WireNames::default());
-    // Without its reasoning, a call with the id of a stored item is refused.
+    // The service refuses a call with the id of a stored item but without its reasoning.
     namespaced.as_object_mut().unwrap().shift_remove("id");
     assert_eq!(written, [namespaced, custom]);
 }

@@ -81,7 +81,7 @@ fn into_call(event: StreamEvent) -> Option<ToolCall> {
     }
 }
 
-/// An event about one of few items, with fields left out, repeated and contradicting each other.
+/// An event about one of a few items, with missing, repeated and contradictory fields.
 fn any_event() -> impl Strategy<Value = Value> {
     let id = || proptest::option::of(select(vec!["x", "y"]));
     let place = || proptest::option::of(0..2u8);
@@ -117,10 +117,10 @@ fn any_event() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// How a server writes its stream: whether with indices, with ends of items, with an end of all.
+/// The habits of a server: whether it sends indices, the ends of items, and the end of the response.
 type Habits = (bool, bool, bool);
 
-/// The events of one item, its text cut into fragments.
+/// Returns the events of one item, with its text split into fragments.
 fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
     let field = if item["type"] == "function_call" { "arguments" } else { "input" };
     let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
@@ -162,7 +162,7 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
     }
 
-    /// The calls of any response are the yielded ones.
+    /// The yielded calls are the calls of the response.
     #[test]
     fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
         let mut stream = OpenAiResponses.accumulator();
@@ -177,7 +177,7 @@ proptest! {
         prop_assert_eq!(yielded, whole);
     }
 
-    /// The history has the calls that were read, with names and arguments that a service accepts.
+    /// The history has all parsed calls, with names and arguments that a service accepts.
     #[test]
     fn the_history_contains_every_call(items in vec(any_call(), 1..6)) {
         let payload = body(items.into());
@@ -200,8 +200,8 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.assistant_messages(&history.clone().into()).unwrap(), history);
     }
 
-    /// However the arguments are cut, the items interleaved and the stream kept short: the same calls,
-    /// each once, and the same response.
+    /// A stream yields each call once and gives the same response, however its arguments are split, its items
+    /// interleaved and its optional events left out.
     #[test]
     fn a_stream_gives_the_same_response_as_one_body(
         items in items(),
@@ -212,7 +212,7 @@ proptest! {
         let mut queues: Vec<_> = items.iter().enumerate()
             .map(|(index, item)| item_events(index, item, &cuts, habits).into_iter())
             .collect();
-        // Items begin in order; what follows is interleaved.
+        // Items begin in order. Their other events are interleaved.
         let mut events: Vec<Value> = queues.iter_mut().filter_map(Iterator::next).collect();
         let mut order = order.iter().cycle();
         while !queues.is_empty() {
