@@ -54,7 +54,8 @@ struct Rendering<F: ToolFormat> {
 type Key<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
-    /// Returns the fragment of `tool` if the rendering contains the same `Arc`.
+    /// Returns the fragment of `tool` from this rendering. Returns `None` if the tool was added or replaced
+    /// since.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
         let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;

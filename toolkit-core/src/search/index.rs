@@ -80,7 +80,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of `tool` if the index contains the same `Arc`.
+    /// Returns the words of `tool` from this index. Returns `None` if the tool was added or replaced since.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
