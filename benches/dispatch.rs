@@ -206,7 +206,7 @@ mod hundred_thousand_in_batches {
 
     /// With a listener that does nothing.
     #[divan::bench(args = [1, 10, 1_000])]
-    fn heard(bencher: Bencher<'_, '_>, batch: usize) {
+    fn with_listener(bencher: Bencher<'_, '_>, batch: usize) {
         dispatch_all(bencher, batch, |dispatcher| dispatcher.with_listener(|_| ()));
     }
 }

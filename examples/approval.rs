@@ -27,14 +27,14 @@ async fn ask_the_user(question: ApprovalRequest) -> Approval {
     match question.arguments["path"].as_str() {
         Some("/home/ada/notes.txt") => Approval::Granted,
         Some("/home/ada") => Approval::Changed(json!({"path": "/home/ada/notes.txt"})),
-        _ => Approval::Refused("the user said no; ask which file is meant".to_owned()),
+        _ => Approval::Refused("the user said no; ask the user for the right file".to_owned()),
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), BuildError> {
     let outside = "only files in /home/ada may be deleted";
-    let nobody = Approval::Refused("the user did not answer in time".to_owned());
+    let unanswered = Approval::Refused("the user did not answer in time".to_owned());
     let permissions = Permissions::new()
         .rule(PermissionRule::deny(outside).for_tool("fs-delete")?.when(|_, arguments| {
             !arguments["path"].as_str().is_some_and(|path| path.starts_with("/home/ada"))
@@ -42,7 +42,7 @@ async fn main() -> Result<(), BuildError> {
         .rule(PermissionRule::allow().for_tag("read_only"))
         .rule(PermissionRule::ask("it cannot be undone").for_tag("destructive"))
         .with_handler(ask_the_user)
-        .with_patience(Duration::from_secs(60), nobody);
+        .with_patience(Duration::from_secs(60), unanswered);
     let registry = ToolRegistry::from_tools(tools![list, delete])?;
     let dispatcher = Dispatcher::new(registry)?.with_middleware(permissions);
     let paths = ["/home/ada/notes.txt", "/home/ada", "/home/ada/other", "/etc/passwd"];

@@ -21,7 +21,7 @@ async fn index(folder: String, context: &ToolContext) -> String {
     let session = context.session();
     let runs = session.get("user:runs").and_then(|runs| runs.as_u64()).unwrap_or(0) + 1;
     session.set("user:runs", runs);
-    format!("{FILES} documents, run {runs} for {}", context.agent_name().unwrap_or("nobody"))
+    format!("{FILES} documents, run {runs} for {}", context.agent_name().unwrap_or("an unnamed agent"))
 }
 
 /// Ask a person to go on.

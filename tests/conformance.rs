@@ -2,7 +2,7 @@
 //!
 //! The rows of `tests/data/vectors` are compared everywhere; they are enough for every rule. All recorded rows are in
 //! the folder that `TOOLKIT_VECTORS` names, by default `../shared/vectors`; where `CI` is `true` it has to be there.
-//! `conformance/known_differences.json` states toolkit's answer where it is meant to differ. Any other answer fails,
+//! `conformance/known_differences.json` states toolkit's answer where it differs on purpose. Any other answer fails,
 //! and so does a rule that no row needs.
 //! `cargo test --test conformance -- names` reads only the files whose name contains `names`,
 //! and `--nocapture` counts the differences for each rule.

@@ -100,7 +100,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
-/// What tells of all threads, so the tests share it.
+/// The spans of all threads. A subscriber for all threads can be set only once, so the tests share it.
 static SPANS: LazyLock<Spans> = LazyLock::new(|| {
     let spans = Spans::default();
     let subscriber = tracing_subscriber::registry().with(spans.clone());
@@ -116,7 +116,7 @@ fn spans(prepare: impl FnOnce(Dispatcher) -> Dispatcher, calls: Vec<ToolCall>) -
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let chat = tracing::info_span!("chat");
     // Ids are used again when spans are closed, so this one has to stay.
-    let id = chat.id().expect("somebody listens");
+    let id = chat.id().expect("there is a subscriber");
     runtime.block_on(dispatcher.dispatch(calls).instrument(chat.clone()));
     drop(runtime);
     spans.within(&id)
@@ -182,9 +182,9 @@ fn contents_are_in_the_span_on_demand_only() {
         [(false, (None, None)), (true, (Some(arguments.to_owned()), Some("3".to_owned())))]
     {
         let seen = spans(|dispatcher| dispatcher.with_event_contents(contents), calls());
-        let told =
+        let recorded =
             (content(&seen[0], "gen_ai.tool.call.arguments"), content(&seen[0], "gen_ai.tool.call.result"));
-        assert_eq!(told, expected);
+        assert_eq!(recorded, expected);
         assert_eq!(content(&seen[1], "gen_ai.tool.call.result"), None);
     }
 }

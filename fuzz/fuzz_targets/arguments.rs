@@ -3,9 +3,13 @@
 
 #![no_main]
 
+#[path = "../../tests/it/argument_types/shapes.rs"]
+mod shapes;
+
 use libfuzzer_sys::fuzz_target;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use shapes::{Beside, Closed, Inside, Outside, Plain, Untagged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::future::Future;
@@ -18,33 +22,6 @@ use toolkit_core::{ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 #[derive(Debug, Deserialize, JsonSchema)]
 struct One<T> {
     p: T,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-struct Fields {
-    a: Option<i64>,
-    #[serde(default)]
-    b: Vec<u128>,
-    #[serde(alias = "d")]
-    c: Option<Box<Self>>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "a", rename_all = "snake_case")]
-#[allow(dead_code)]
-enum Tagged {
-    One { b: Option<i32> },
-    TwoWords { b: Vec<Self> },
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)]
-enum Untagged {
-    Number(i64),
-    Text(String),
-    List(Vec<Self>),
 }
 
 fn check<T: ToolParams + Debug + 'static>(text: &str) {
@@ -73,7 +50,7 @@ fuzz_target!(|data: (u8, &str)| {
     if serde_json::from_str::<&serde_json::value::RawValue>(text).is_err() {
         return;
     }
-    match kind % 12 {
+    match kind % 15 {
         0 => check::<One<u8>>(text),
         1 => check::<One<i64>>(text),
         2 => check::<One<u128>>(text),
@@ -83,8 +60,11 @@ fuzz_target!(|data: (u8, &str)| {
         6 => check::<One<Vec<Option<i128>>>>(text),
         7 => check::<One<BTreeSet<i32>>>(text),
         8 => check::<One<BTreeMap<String, f32>>>(text),
-        9 => check::<One<Fields>>(text),
-        10 => check::<One<Tagged>>(text),
+        9 => check::<One<Plain>>(text),
+        10 => check::<One<Closed>>(text),
+        11 => check::<One<Outside>>(text),
+        12 => check::<One<Inside>>(text),
+        13 => check::<One<Beside>>(text),
         _ => check::<One<Untagged>>(text),
     }
 });

@@ -1,4 +1,4 @@
-//! Tools that a model finds and calls without having been told of them.
+//! Tool search: deferred tools that a model finds and calls.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Tool for Said {
 pub(crate) fn discovery(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let runtime = Builder::new_current_thread().build().context("a runtime")?;
     let registry = registry(file)?;
-    let told = told(&registry)?;
+    let search_tools = search_tools(&registry)?;
     let dispatcher = Dispatcher::new(registry).context("the original's tools")?;
     report.section(file, "discover", &["result"], |row| {
         let mut arguments = json!({"query": entry(row, "query")?});
@@ -47,7 +47,7 @@ pub(crate) fn discovery(file: &Value, report: &mut Report<'_>) -> Result<(), Str
     })?;
     report.section(file, "get_deferred_summaries", &["description", "namespace"], |row| {
         let name = text(row, "name")?;
-        let about = told.get("discover_tools").and_then(|told| told.listed.get(name)).cloned();
+        let about = search_tools.get("discover_tools").and_then(|tool| tool.listed.get(name)).cloned();
         Ok(Answers::values(row.clone(), json!({"name": name, "description": about, "namespace": null})))
     })?;
     let by_tool = |name: &str| {
@@ -56,30 +56,33 @@ pub(crate) fn discovery(file: &Value, report: &mut Report<'_>) -> Result<(), Str
         Ok::<_, String>(json!({name: rows.collect::<Vec<_>>()}))
     };
     report.section(&by_tool("descriptions")?, "descriptions", &["value"], |row| {
-        let ours = told.get(text(row, "tool")?).map(|told| &told.listed);
+        let ours = search_tools.get(text(row, "tool")?).map(|tool| &tool.listed);
         Ok(Answers::values(json!(listed(text(row, "value")?)), json!(ours)))
     })?;
     report.section(&by_tool("infra_schemas")?, "infra_schemas", &["value"], |row| {
         let theirs = &entry(row, "value")?["function"]["parameters"];
-        let ours = told.get(text(row, "tool")?).map(|told| members(&told.parameters));
+        let ours = search_tools.get(text(row, "tool")?).map(|tool| members(&tool.parameters));
         Ok(Answers::values(members(theirs), ours.unwrap_or_default()))
     })
 }
 
 /// The parts of a search tool that the model reads.
-struct Told {
+struct SearchTool {
     listed: BTreeMap<String, String>,
     parameters: Value,
 }
 
-fn told(registry: &ToolRegistry) -> Result<BTreeMap<String, Told>, String> {
-    let mut told = BTreeMap::new();
+fn search_tools(registry: &ToolRegistry) -> Result<BTreeMap<String, SearchTool>, String> {
+    let mut search_tools = BTreeMap::new();
     for tool in registry.definitions(ApiFormat::OpenAiChat).to_value().as_array().into_iter().flatten() {
         let function = entry(tool, "function")?;
         let (listed, parameters) = (listed(text(function, "description")?), entry(function, "parameters")?);
-        told.insert(text(function, "name")?.to_owned(), Told { listed, parameters: parameters.clone() });
+        search_tools.insert(
+            text(function, "name")?.to_owned(),
+            SearchTool { listed, parameters: parameters.clone() },
+        );
     }
-    Ok(told)
+    Ok(search_tools)
 }
 
 /// The tools that a description lists, with its text about each.

@@ -130,10 +130,10 @@ fn handed_over(runtime: &Runtime, dispatcher: &Dispatcher, call: ToolCall) -> An
         dispatcher.batch([call])
     };
     let results = runtime.block_on(batch.finish());
-    Ok(told(results.first().ok_or("there is no result")?))
+    Ok(result_value(results.first().ok_or("there is no result")?))
 }
 
-fn told(result: &ToolResult) -> Value {
+fn result_value(result: &ToolResult) -> Value {
     let id = result.call_id.as_str();
     match &result.outcome {
         Ok(output) => {

@@ -59,7 +59,7 @@ pub(crate) fn seed_era(file: &Value, report: &mut Report<'_>) -> Result<(), Stri
             json!({"choices": [{"message": {"role": "assistant", "tool_calls": [entry(row, "call")?]}}]});
         let id = text(entry(row, "call")?, "id")?;
         let theirs = match result(entry(row, "out")?)? {
-            // The original tells failures as results; they begin so.
+            // The original returns failures as texts that begin with `Error`.
             Ok(results) => match text(&results, id)? {
                 failed if failed.starts_with("Error") => Err(failed.to_owned()),
                 plain => Ok(written(plain)),

@@ -1,9 +1,5 @@
-//! Schema and decoder agree: what the one allows the other takes, and what the one refuses the other
-//! refuses, over random types and values.
-//!
-//! The types are made by `generate` before the tests are compiled. What is taken beyond the schema on
-//! purpose stands as rules in `beyond`; there are no other differences, but for whole numbers with a
-//! fraction (5.0 for an integer, taken with coercion only) and beyond 64 bits, which no value here has.
+//! Schema and decoder agree, over random types and values: what the schema allows, the decoder accepts, and
+//! what the schema forbids, the decoder refuses.
 
 use jsonschema::Validator;
 use toolkit::prelude::*;
@@ -21,7 +17,7 @@ const CALLS: u64 = 200;
 
 #[allow(dead_code, unused_variables, clippy::all)]
 mod made {
-    /// A closure that takes a type, if that is written as an object.
+    /// A closure with the type as its parameter, if the type is written as an object.
     fn take<T: toolkit::ToolParams + 'static>() -> Option<toolkit::ClosureTool> {
         let tool = toolkit::ClosureTool::new("take", "", |_: T| ()).ok()?;
         Some(tool.with_metadata(|metadata| metadata.with_coerce(false)))
@@ -34,7 +30,7 @@ fn validator(schema: &Value) -> Validator {
     jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is one")
 }
 
-/// What is wrong with a call, if anything is.
+/// Returns the disagreement about a call, if there is one.
 fn disagreement(tool: &dyn Tool, validator: &Validator, arguments: &Value) -> Option<String> {
     let schema = &tool.definition().parameters;
     let context = ToolContext::new(tool.definition().name.clone());
@@ -44,7 +40,7 @@ fn disagreement(tool: &dyn Tool, validator: &Validator, arguments: &Value) -> Op
     match outcome {
         Ok(_) if valid || validator.is_valid(&beyond::plainly(schema, schema, arguments)) => None,
         Ok(_) => Some("taken, though the schema refuses it".to_owned()),
-        // A schema that allows other members does not see that one of them is another name of a property.
+        // If the schema allows other members, it cannot see that a member is an alias of a property.
         Err(error)
             if valid && beyond::with_own_names(arguments).is_some_and(|own| validator.is_valid(&own)) =>
         {

@@ -1,4 +1,5 @@
-//! One result, always: without a runtime, without threads, with listeners that report, in any order of middleware.
+//! Every call has one result: without a runtime, without threads, with listeners that report progress, and in
+//! any order of middleware.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,9 +82,12 @@ fn calls_without_a_runtime_run_in_their_order() {
     assert_eq!(results.iter().map(|result| result.position).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert_eq!(results.iter().map(|result| result.to_text()).take(3).collect::<Vec<_>>(), ["0", "1", "2"]);
     assert_eq!(session.get("last"), Some(2.into()));
-    let told: Vec<(usize, &str)> = events.try_iter().collect();
-    assert!(told[..5].iter().all(|(_, name)| *name == "tool.call"), "all are announced first: {told:?}");
-    assert_eq!(told.iter().filter(|(_, name)| *name == "tool.result").count(), 3);
+    let emitted: Vec<(usize, &str)> = events.try_iter().collect();
+    assert!(
+        emitted[..5].iter().all(|(_, name)| *name == "tool.call"),
+        "all are announced first: {emitted:?}"
+    );
+    assert_eq!(emitted.iter().filter(|(_, name)| *name == "tool.result").count(), 3);
 }
 
 #[test]
@@ -91,11 +95,11 @@ fn a_listener_may_report_progress_of_its_own_call() {
     let (done, ended) = mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let told = Arc::new(Mutex::new(Vec::new()));
+        let emitted = Arc::new(Mutex::new(Vec::new()));
         let context = Arc::new(Mutex::new(None::<ToolContext>));
-        let (heard, known) = (told.clone(), context.clone());
+        let (listened, known) = (emitted.clone(), context.clone());
         let listener = move |event: &ToolEvent| {
-            heard.lock().unwrap().push(event.name());
+            listened.lock().unwrap().push(event.name());
             if !matches!(event.kind, ToolEventKind::Progress { .. })
                 && let Some(context) = known.lock().unwrap().clone()
             {
@@ -110,12 +114,12 @@ fn a_listener_may_report_progress_of_its_own_call() {
             },
         );
         let results = runtime.block_on(dispatcher.dispatch([call("write", r#"{"key": "a", "value": 1}"#)]));
-        let told = told.lock().unwrap().clone();
-        done.send((results.len(), told)).unwrap();
+        let emitted = emitted.lock().unwrap().clone();
+        done.send((results.len(), emitted)).unwrap();
     });
-    let (results, told) = ended.recv_timeout(Duration::from_secs(20)).expect("no deadlock");
+    let (results, emitted) = ended.recv_timeout(Duration::from_secs(20)).expect("no deadlock");
     assert_eq!(results, 1);
-    assert_eq!(told, ["tool.call", "tool.start", "tool.progress", "tool.progress", "tool.result"]);
+    assert_eq!(emitted, ["tool.call", "tool.start", "tool.progress", "tool.progress", "tool.result"]);
 }
 
 #[test]
@@ -146,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn retries_and_duplicates_may_stand_in_any_order(
+    fn retry_and_deduplicate_may_be_added_in_any_order(
         retry_outside in any::<bool>(),
         duplicates in 1_usize..4,
         until in 1_usize..6,
@@ -177,7 +181,7 @@ fn held(batch: &toolkit::Batch) -> Vec<(String, usize)> {
 }
 
 #[tokio::test]
-async fn an_open_batch_holds_no_more_than_its_results() {
+async fn an_open_batch_keeps_no_finished_tasks() {
     let dispatcher = dispatcher(&Runs::default()).with_run(RunContext::new());
     let mut batch = dispatcher.batch([]);
     for n in 0..5_000 {

@@ -1,4 +1,4 @@
-//! A human is asked only about calls that can run, and once where the answer holds for the session.
+//! Approval is requested only for calls that can run, and only once if the approval holds for the session.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ fn conditions_see_only_calls_that_can_run() {
 }
 
 #[tokio::test]
-async fn an_approval_for_the_session_holds_there_and_nowhere_else() {
+async fn an_approval_for_the_session_holds_only_in_the_session() {
     let runs = Runs::default();
     let (dispatcher, asked) = asking(&runs, Approval::GrantedForSession);
     let session = Session::new("1");
@@ -166,7 +166,7 @@ fn arguments() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_check_says_what_the_call_would_say(tool in prop::sample::select(TOOLS.to_vec()), text in arguments()) {
+    fn a_check_returns_the_error_that_the_call_would_have(tool in prop::sample::select(TOOLS.to_vec()), text in arguments()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let runs = Runs::default();
         let registry = registry(&runs);

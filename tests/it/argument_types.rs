@@ -1,72 +1,18 @@
-//! Types and texts at random: without coercion a tool takes what serde takes, with coercion more, and never another
-//! value; no value is too complex.
+//! Random types and texts: without coercion a tool accepts exactly what serde accepts. With coercion it
+//! accepts more, but never reads another value. No value is too complex.
+
+mod shapes;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use shapes::{Beside, Closed, Inside, Outside, Plain, Untagged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use toolkit::FunctionTool;
 use toolkit::prelude::*;
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-struct Plain {
-    a: Option<i64>,
-    #[serde(default)]
-    b: Vec<u8>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[allow(dead_code)]
-struct Closed {
-    a: u128,
-    #[serde(alias = "c")]
-    b: Option<Box<Self>>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-enum Outside {
-    One,
-    #[serde(rename = "a")]
-    Number(i64),
-    #[serde(rename = "b")]
-    Fields {
-        a: f64,
-    },
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "a", rename_all = "snake_case")]
-#[allow(dead_code)]
-enum Inside {
-    One { b: Option<i32> },
-    TwoWords { b: Vec<Self> },
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "a", content = "b")]
-#[allow(dead_code)]
-enum Beside {
-    One,
-    Two(Vec<i16>),
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)]
-enum Untagged {
-    Number(i64),
-    Text(String),
-    List(Vec<bool>),
-    Fields { a: u8 },
-}
-
-/// A type: its tools, and the text of a value decoded by serde.
+/// A type, with its tools and its decoding by serde as text.
 struct Type {
     name: &'static str,
     strictly: FunctionTool,
@@ -93,7 +39,7 @@ macro_rules! types {
         mod leniently {
             use super::*;
             $(
-                /// Takes a value as it is meant.
+                /// Takes a value after coercion.
                 #[tool(register = false)]
                 pub(super) fn $name(p: $ty) -> String {
                     format!("{p:?}")
@@ -178,7 +124,7 @@ fn call(tool: &FunctionTool, text: &str) -> Result<String, ToolError> {
     outcome.map(|output| output.to_text().into_owned())
 }
 
-/// The digits of an exact integer, found by moving its point.
+/// Returns the digits of an exact integer, computed on the text of the number.
 fn integer(text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| c == '"' || c == ' ').to_lowercase();
     let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |text| ("-", text));

@@ -1,4 +1,4 @@
-//! Tools whose arguments the model sees otherwise: renamed, hidden, described, with other defaults.
+//! Tools with other arguments for the model: renamed, hidden, with other descriptions or defaults.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -179,7 +179,7 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
 }
 
 #[tokio::test]
-async fn defaults_and_demands() {
+async fn defaults_fill_in_and_required_arguments_are_demanded() {
     let view = view([
         Argument::of("limit").required(),
         Argument::of("q").with_default("everything"),
@@ -211,7 +211,7 @@ async fn defaults_and_demands() {
 }
 
 #[tokio::test]
-async fn a_value_of_the_programs_own_that_the_tool_refuses_is_not_the_models_fault() {
+async fn a_refused_value_of_the_program_is_not_reported_as_a_violation() {
     let view = view([Argument::of("key").computed(|_| Ok(json!(["secret"])))]);
     let error = call(view.clone(), r#"{"q": "a"}"#).await.expect_err("it is no text");
     assert_eq!((error.kind(), error.brief()), (ErrorKind::Failed, "Tool runtime error"));
@@ -257,7 +257,7 @@ fn impossible_transforms_are_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
+async fn a_view_of_a_view_uses_the_names_of_the_first_view() {
     let outer =
         usual().with_arguments([Argument::of("query").with_name("find"), Argument::of("limit").fixed(9)]);
     let outer = outer.expect("possible");
@@ -272,9 +272,9 @@ async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
 /// Loads.
 #[tool(lane = "path", register = false)]
 async fn load(path: String, log: String) -> String {
-    LOADED.lock().expect("nobody panics").push(format!("{path} {log} begins"));
+    LOADED.lock().expect("no panic").push(format!("{path} {log} begins"));
     tokio::time::sleep(Duration::from_millis(5)).await;
-    LOADED.lock().expect("nobody panics").push(format!("{path} {log} ends"));
+    LOADED.lock().expect("no panic").push(format!("{path} {log} ends"));
     path
 }
 
@@ -301,7 +301,7 @@ async fn a_tool_and_its_views_share_their_lanes() {
     ];
     assert!(dispatcher.dispatch(calls).await.iter().all(|result| !result.is_error()));
     let expected = ["1", "2", "3"].map(|log| [format!("a {log} begins"), format!("a {log} ends")]).concat();
-    assert_eq!(*LOADED.lock().expect("nobody panics"), expected);
+    assert_eq!(*LOADED.lock().expect("no panic"), expected);
     let computed = Argument::of("path").computed(|_| Ok("a".into()));
     assert!(refused(load::tool(), [computed]).contains("it is the lane of the tool"));
 }
@@ -313,7 +313,7 @@ fn shown(schema: Value, changes: impl IntoIterator<Item = Argument>, expected: V
 }
 
 #[test]
-fn everything_in_a_schema_that_names_an_argument_follows() {
+fn every_keyword_that_names_an_argument_is_transformed() {
     shown(
         json!({
             "type": "object",
@@ -355,7 +355,7 @@ fn everything_in_a_schema_that_names_an_argument_follows() {
             "minProperties": 1, "maxProperties": 2,
         }),
     );
-    // What tells variants apart is fixed.
+    // The tag of the variants has a fixed value.
     let variants = json!({"oneOf": [
         {"properties": {"kind": {"const": "by_id"}, "id": {"type": "integer"}}, "required": ["kind", "id"]},
         {"$ref": "#/$defs/ByName"},
@@ -371,7 +371,7 @@ fn everything_in_a_schema_that_names_an_argument_follows() {
     );
 }
 
-/// What an argument may look like.
+/// The schemas of a random argument.
 fn property() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(json!({"type": "string"})),
@@ -383,7 +383,7 @@ fn property() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Whatever else a schema says about its object.
+/// Random keywords for the object around the arguments.
 fn condition() -> impl Strategy<Value = Value> {
     let name = || prop::sample::select(vec!["a", "b", "c"]);
     let part = move || {
@@ -424,10 +424,10 @@ fn object(names: [&'static str; 4]) -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever the tool takes, it takes through the view, and the model is not forbidden to write it. Where nothing
-    /// is hidden and nothing left out, the view forbids exactly what the tool does.
+    /// A view accepts everything that its tool accepts, and its schema allows it. If no argument is hidden or
+    /// left out, the schema of the view forbids exactly what the schema of the tool forbids.
     #[test]
-    fn a_view_forbids_nothing_that_the_tool_takes(
+    fn a_view_accepts_everything_that_the_tool_accepts(
         properties in (property(), property(), property()),
         required in prop::sample::subsequence(vec!["a", "b", "c"], 0..3),
         condition in condition(),
@@ -448,7 +448,7 @@ proptest! {
             schema.extend(condition);
         }
         if schema["properties"]["a"].get("$ref").is_some() {
-            // It would lead to itself.
+            // A definition that would refer to itself.
             return Ok(());
         }
         let plain = fixed.is_none() && default.is_none();
@@ -465,12 +465,12 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let allowed = valid(&shown, &arguments);
         let Ok(rewritten) = runtime.block_on(call(view, &arguments.to_string())) else {
-            // An argument that is hidden, or shown otherwise.
+            // A hidden or renamed argument.
             prop_assert!(arguments.get("b").is_some() || arguments.get("a").is_some(), "{shown} {arguments}");
             return Ok(());
         };
         let taken = valid(&schema, &serde_json::from_str(&rewritten).expect("JSON"));
-        // More is accepted than a schema says: `null` for what may be left out.
+        // A tool accepts more than its schema says: `null` for an optional member.
         let may_be_absent = arguments.get("c") == Some(&Value::Null);
         prop_assert!(allowed || !taken || may_be_absent, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
         if plain && !may_be_absent {

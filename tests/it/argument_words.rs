@@ -1,4 +1,4 @@
-//! Near misses of weak models, and values so deep that only linear work ends in time.
+//! Near misses of weak models, and values so deep that only linear algorithms finish in time.
 
 use super::argument_promises::{call, check};
 use schemars::JsonSchema;
@@ -41,7 +41,7 @@ fn evaluate(expression: Expression) -> &'static str {
     "taken"
 }
 
-/// Takes a tree of values that only their form tells apart.
+/// Takes a tree of untagged values, which differ only in their JSON type.
 #[tool(namespace = "promises")]
 fn untagged(tree: Untagged) -> &'static str {
     let _ = tree;
@@ -52,7 +52,7 @@ fn nested(before: &str, inner: &str, after: &str, depth: usize) -> String {
     format!("{}{inner}{}", before.repeat(depth), after.repeat(depth))
 }
 
-/// A budget of time that only exponential work exceeds.
+/// A time limit that only exponential work exceeds.
 const LINEAR: Duration = Duration::from_secs(60);
 
 #[test]
@@ -151,7 +151,7 @@ fn strict(
 }
 
 #[test]
-fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
+fn near_misses_of_weak_models_are_coerced_at_every_depth() {
     let whole = ClosureTool::new("whole", "", |it: Lenient| format!("{it:?}")).expect("a tool");
     for (members, flag, text, mode) in [
         (r#""flag": "True""#, "Some(true)", "None", "None"),
@@ -199,7 +199,7 @@ fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
 }
 
 #[tokio::test]
-async fn every_coercion_is_told_to_listeners() {
+async fn every_coercion_is_in_the_last_event() {
     for (arguments, coerced) in [
         (r#"{"flag": "yes", "text": "a", "mode": "slow"}"#, serde_json::json!(["flag"])),
         (r#"{"text": 5, "mode": "Fast mode"}"#, serde_json::json!(["text", "mode"])),
@@ -213,12 +213,12 @@ async fn every_coercion_is_told_to_listeners() {
         let result = dispatcher.dispatch([ToolCall::new("1", "promises-lenient", arguments)]).await;
         assert!(result[0].error().is_none(), "{arguments}: {result:?}");
         drop(dispatcher);
-        let mut told = None;
+        let mut reported = None;
         while let Some(Ok(event)) = events.next().await {
             if event.end().is_some() {
-                told = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
+                reported = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
             }
         }
-        assert_eq!(told, Some(coerced), "{arguments}");
+        assert_eq!(reported, Some(coerced), "{arguments}");
     }
 }

@@ -1,4 +1,4 @@
-//! Batches whose calls are pushed one after another, while the response still streams.
+//! Batches in which calls are pushed one after another, while the response is still streaming.
 
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ fn append_call(id: &str, file: &str, delay: u64) -> ToolCall {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_run_from_the_moment_of_their_push() {
+async fn calls_run_as_soon_as_they_are_pushed() {
     let mut batch = dispatcher(&Written::default()).batch([]);
     let begin = Instant::now();
     batch.push(append_call("slow", "a", 300));
@@ -50,7 +50,7 @@ async fn calls_run_from_the_moment_of_their_push() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lanes_hold_for_calls_that_come_later() {
+async fn lanes_hold_for_calls_pushed_later() {
     let written = Written::default();
     let mut batch = dispatcher(&written).batch([]);
     batch.push(append_call("1", "a", 200));
@@ -98,7 +98,7 @@ async fn a_batch_is_cancelled_as_a_whole_or_call_by_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_it_stops_the_calls() {
+async fn dropping_a_batch_stops_its_calls() {
     let written = Written::default();
     let mut batch = dispatcher(&written).batch([]);
     batch.push(append_call("1", "a", 100));
@@ -115,13 +115,14 @@ async fn every_call_is_announced_before_it_starts() {
     batch.push(append_call("1", "a", 10));
     batch.push(append_call("2", "b", 10));
     batch.finish().await;
-    let mut told = Vec::new();
-    while told.len() < 6 {
+    let mut emitted = Vec::new();
+    while emitted.len() < 6 {
         let event = events.next().await.unwrap().unwrap();
-        told.push((event.call.position, event.name()));
+        emitted.push((event.call.position, event.name()));
     }
     for position in [0, 1] {
-        let of_call: Vec<_> = told.iter().filter(|told| told.0 == position).map(|told| told.1).collect();
+        let of_call: Vec<_> =
+            emitted.iter().filter(|(at, _)| *at == position).map(|(_, name)| *name).collect();
         assert_eq!(of_call, ["tool.call", "tool.start", "tool.result"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The reason that the model gives for a call.
+//! Call reasons: the reason that the model gives for a call.
 
 use std::sync::{Arc, Mutex};
 use toolkit::DefinitionOptions;
@@ -33,7 +33,7 @@ fn registry() -> ToolRegistry {
     ToolRegistry::from_tools(tools![add, always, never]).unwrap()
 }
 
-/// The names of the tools that ask for a reason.
+/// Returns the names of the tools that ask for a reason.
 fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
     let tools = registry.definitions(format).to_value().to_string();
     let name = |tool: &&str| {
@@ -50,7 +50,7 @@ fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
 }
 
 #[test]
-fn the_tool_decides_and_else_the_registry() {
+fn the_setting_of_the_tool_takes_precedence_over_the_registry() {
     for format in ApiFormat::ALL {
         assert_eq!(asked(&registry(), format), ["always"], "{format}");
         assert_eq!(asked(&registry().with_call_reason(true), format), ["add", "always"], "{format}");
@@ -73,7 +73,7 @@ fn the_reason_is_last_and_never_required_and_the_definition_stays() {
 }
 
 #[tokio::test]
-async fn tools_do_not_see_it_and_results_tell_it() {
+async fn the_reason_is_in_the_result_and_not_in_the_arguments() {
     let dispatcher = Dispatcher::new(registry().with_call_reason(true)).unwrap();
     let calls = [
         ToolCall::new("1", "add", r#"{"call_reason": "To sum up", "a": "2"}"#),
@@ -93,7 +93,7 @@ async fn tools_do_not_see_it_and_results_tell_it() {
 }
 
 #[test]
-fn a_parameter_of_that_name_is_reported_where_it_would_be_lost() {
+fn a_parameter_with_the_reserved_name_is_reported() {
     let tools = || ToolRegistry::from_tools(tools![explain]).unwrap();
     assert!(Dispatcher::new(tools()).is_ok());
     let error = Dispatcher::new(tools().with_call_reason(true)).unwrap_err();
@@ -106,7 +106,7 @@ fn a_parameter_of_that_name_is_reported_where_it_would_be_lost() {
 }
 
 #[tokio::test]
-async fn own_tools_receive_the_arguments_unchanged() {
+async fn tools_that_opt_out_receive_the_arguments_unchanged() {
     use toolkit::{ToolDefinition, ToolFuture, ToolName};
 
     struct Raw(ToolDefinition, Arc<Mutex<Vec<String>>>);

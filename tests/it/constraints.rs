@@ -186,7 +186,7 @@ fn exact(
 }
 
 #[tokio::test]
-async fn numbers_compare_exactly_and_sets_by_their_items() {
+async fn numbers_are_compared_exactly_and_repeated_items_of_sets_are_accepted() {
     let registry = ToolRegistry::from_tools(tools![exact]).expect("one tool");
     for (arguments, fits) in [
         (r#"{"large": 9007199254740993}"#, true),

@@ -1,4 +1,4 @@
-//! The directory of full results: a sink deletes its own files alone.
+//! The directory of full results: a sink deletes only its own files.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn store(sink: &DirectorySink, text: &str) -> Option<PathBuf> {
     Some(note.split_once("full output: ")?.1.split_once(") ...")?.0.into())
 }
 
-/// All entries: the text of files, the target of links, nothing for folders.
+/// Returns all entries: the text of files, the target of links, and nothing for folders.
 fn entries(folder: &Path) -> BTreeMap<PathBuf, Option<String>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.clone(), fs::read_to_string(&path).ok())).collect()
@@ -48,7 +48,7 @@ fn a_file_with_the_sinks_prefix_is_not_the_sinks() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// What happens to a file of the sink, or beside it.
+/// A change to a file of the sink, or to another file in the directory.
 #[derive(Debug, Clone)]
 enum Change {
     Store(usize),
@@ -89,7 +89,7 @@ proptest! {
         let folder = folder();
         fs::create_dir_all(&folder).unwrap();
         let sink = DirectorySink::new(&folder).with_max_bytes(1_500);
-        // The files of the sink as they were written, and everything else.
+        // The unchanged files of the sink, and everything else.
         let (mut own, mut foreign) = (Vec::<PathBuf>::new(), BTreeMap::new());
         for change in changes {
             let latest = own.iter().rev().find(|path| path.exists()).cloned();
@@ -101,7 +101,7 @@ proptest! {
                 (Change::Store(bytes), _) => {
                     let path = store(&sink, &"x".repeat(bytes));
                     prop_assert!(path.as_ref().is_some_and(|path| path.exists()), "there is room");
-                    // A file that is deleted within the millisecond leaves its name to the next one.
+                    // If a file is deleted within the same millisecond, the next file may get its name.
                     own.retain(|known| Some(known) != path.as_ref());
                     own.extend(path);
                 }

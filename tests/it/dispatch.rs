@@ -1,4 +1,4 @@
-//! Batches: exactly one result for each call, in the order of the calls, whatever happens.
+//! Batches: exactly one result for each call, in the order of the calls, in every case.
 
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -54,7 +54,7 @@ async fn waits() {
 
 static STOPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// Tells what the context says.
+/// Returns the tool name and the call id of the context.
 #[tool(namespace = "batch")]
 fn whoami(context: &ToolContext) -> String {
     format!("{} {:?}", context.tool_name(), context.call_id().map(ToString::to_string))
@@ -113,7 +113,7 @@ async fn results_come_in_the_order_of_the_calls() {
 }
 
 #[tokio::test]
-async fn a_batch_of_one_is_treated_the_same() {
+async fn a_batch_of_one_call_behaves_like_any_batch() {
     for (tool, kind) in [
         ("nope", ErrorKind::NotFound),
         ("panics", ErrorKind::InvalidArguments),
@@ -164,10 +164,11 @@ async fn the_context_knows_tool_and_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_nearest_time_limit_holds() {
+async fn the_time_limit_of_the_tool_takes_precedence() {
     let limited = sleep::tool().with_timeout(Duration::from_secs(5));
     let cases = [
-        // The tool's limit, the dispatcher's, the registry's, the hard limit, and what holds.
+        // The limits of the tool, the dispatcher and the registry, the hard limit, and the limit that
+        // applies.
         (Some(5), Some(7), Some(9), None, "5s"),
         (None, Some(7), Some(9), None, "7s"),
         (None, None, Some(9), None, "9s"),
@@ -310,7 +311,7 @@ fn bombs() -> Dispatcher {
 }
 
 #[tokio::test]
-async fn panics_while_dropping_stay_inside() {
+async fn panics_in_destructors_are_contained() {
     let waits = ToolCall::new("1", "bombs-waits_with_bomb", "");
     let throws = ToolCall::new("2", "bombs-throws_bomb", "");
     let kinds = |results: &[ToolResult]| -> Vec<ErrorKind> {

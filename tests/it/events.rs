@@ -1,4 +1,4 @@
-//! What dispatchers tell of their calls: events, logs.
+//! The events and logs of a dispatcher's calls.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ async fn alone() {
 #[tool(namespace = "events", blocking, timeout = "50ms")]
 fn blocks(context: &ToolContext) {
     std::thread::sleep(Duration::from_millis(120));
-    context.progress(1.0, "nobody waits any more");
+    context.progress(1.0, "the call was given up");
 }
 
 fn dispatcher() -> Dispatcher {
@@ -65,13 +65,13 @@ fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
     ToolCall::new(id, format!("events-{tool}"), arguments)
 }
 
-/// What was told so far.
-async fn told(events: &mut ToolEvents) -> Vec<ToolEvent> {
-    let mut told = Vec::new();
+/// Returns the events emitted so far.
+async fn drain(events: &mut ToolEvents) -> Vec<ToolEvent> {
+    let mut emitted = Vec::new();
     while let Ok(event) = tokio::time::timeout(Duration::from_millis(1), events.next()).await {
-        told.push(event.expect("the dispatcher is there").expect("nothing was missed"));
+        emitted.push(event.expect("the dispatcher is there").expect("nothing was missed"));
     }
-    told
+    emitted
 }
 
 fn names(events: &[ToolEvent]) -> Vec<&str> {
@@ -79,7 +79,7 @@ fn names(events: &[ToolEvent]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn every_way_of_a_call_has_its_events() {
+async fn every_outcome_of_a_call_has_its_events() {
     let pauses = Retry::new().with_pauses(Duration::from_millis(1), Duration::from_millis(1));
     let dispatcher = dispatcher().with_middleware(pauses);
     let mut events = dispatcher.events();
@@ -106,14 +106,14 @@ async fn every_way_of_a_call_has_its_events() {
     for (tool, arguments, expected) in cases {
         let batch = [call("call_1", tool, arguments)];
         dispatcher.dispatch(batch).await;
-        let told = told(&mut events).await;
-        assert_eq!(names(&told)[0], "tool.call", "{tool}");
-        assert_eq!(names(&told)[1..], *expected, "{tool}");
+        let emitted = drain(&mut events).await;
+        assert_eq!(names(&emitted)[0], "tool.call", "{tool}");
+        assert_eq!(names(&emitted)[1..], *expected, "{tool}");
     }
 }
 
 #[tokio::test]
-async fn an_event_says_which_call_it_is_of_and_how_it_went() {
+async fn an_event_identifies_its_call_and_the_last_event_its_outcome() {
     let run = RunContext::new().with_agent_name("analyst").with_invocation_id("run 7");
     let registry = ToolRegistry::from_tools(tools![echo]).expect("no collisions").with_call_reason(true);
     let dispatcher = Dispatcher::new(registry).expect("no collisions").with_run(run);
@@ -121,9 +121,13 @@ async fn an_event_says_which_call_it_is_of_and_how_it_went() {
     let arguments = r#"{"n": "17", "call_reason": "to see"}"#;
     dispatcher.dispatch([call("a", "nope", "{}"), call("b", "echo", arguments)]).await;
 
-    let told = told(&mut events).await;
-    assert_eq!(names(&told[..2]), ["tool.call", "tool.call"], "all are told before the first starts");
-    let ended = told.iter().find(|event| event.end().is_some() && event.call.position == 1);
+    let emitted = drain(&mut events).await;
+    assert_eq!(
+        names(&emitted[..2]),
+        ["tool.call", "tool.call"],
+        "all calls are announced before the first starts"
+    );
+    let ended = emitted.iter().find(|event| event.end().is_some() && event.call.position == 1);
     let ended = serde_json::to_value(ended.expect("it has ended")).expect("it is JSON");
     assert!(ended["timestamp_ms"].as_u64() > Some(1_600_000_000_000));
     assert!(ended["total_ms"].as_f64() >= ended["duration_ms"].as_f64());
@@ -153,10 +157,10 @@ async fn contents_are_included_on_demand_only() {
     let dispatcher = dispatcher().with_event_contents(true);
     let mut events = dispatcher.events();
     dispatcher.dispatch([call("1", "echo", r#"{"n": 17}"#)]).await;
-    let told = told(&mut events).await;
-    assert_eq!(told[0].call.arguments.as_deref(), Some(r#"{"n": 17}"#));
-    assert_eq!(told[2].end().and_then(|end| end.output.as_deref()), Some("17"));
-    let json = serde_json::to_value(&told[0]).expect("it is JSON");
+    let emitted = drain(&mut events).await;
+    assert_eq!(emitted[0].call.arguments.as_deref(), Some(r#"{"n": 17}"#));
+    assert_eq!(emitted[2].end().and_then(|end| end.output.as_deref()), Some("17"));
+    let json = serde_json::to_value(&emitted[0]).expect("it is JSON");
     assert_eq!((&json["type"], &json["arguments"]), (&"tool.call".into(), &r#"{"n": 17}"#.into()));
 }
 
@@ -183,9 +187,9 @@ async fn approvals_emit_events() {
     ] {
         let arguments = if tool == "echo" { r#"{"n": 1}"# } else { "{}" };
         dispatcher.dispatch([call("1", tool, arguments)]).await;
-        let told = told(&mut events).await;
-        assert_eq!(names(&told), expected, "{tool}");
-        for event in &told {
+        let emitted = drain(&mut events).await;
+        assert_eq!(names(&emitted), expected, "{tool}");
+        for event in &emitted {
             match &event.kind {
                 ToolEventKind::ApprovalRequested { reason, .. } => assert_eq!(&**reason, "is it fine?"),
                 ToolEventKind::ApprovalDecided { approved, .. } => assert_eq!(*approved, tool == "echo"),
@@ -201,8 +205,8 @@ async fn the_last_event_has_the_text_for_the_model() {
     let dispatcher = dispatcher().with_middleware(last_word).with_event_contents(true);
     let mut events = dispatcher.events();
     dispatcher.dispatch([call("1", "panics", "{}")]).await;
-    let told = told(&mut events).await;
-    let end = told.last().and_then(ToolEvent::end).expect("it has ended");
+    let emitted = drain(&mut events).await;
+    let end = emitted.last().and_then(ToolEvent::end).expect("it has ended");
     assert_eq!((end.status, end.output.as_deref()), (CallStatus::Success, Some("never mind")));
 }
 
@@ -215,9 +219,9 @@ async fn a_dropped_batch_emits_the_end_of_every_call() {
         let batch = dispatcher.dispatch(calls().into_iter().take(size));
         assert!(tokio::time::timeout(Duration::from_millis(10), batch).await.is_err());
         tokio::time::sleep(Duration::from_millis(10)).await;
-        let told = told(&mut events).await;
+        let emitted = drain(&mut events).await;
         let ends: Vec<CallStatus> =
-            told.iter().filter_map(|event| event.end().map(|end| end.status)).collect();
+            emitted.iter().filter_map(|event| event.end().map(|end| end.status)).collect();
         assert_eq!(ends, vec![CallStatus::Cancelled; size]);
     }
 }
@@ -232,32 +236,32 @@ async fn a_slow_stream_reports_its_gap() {
         Some(Err(missed)) => missed.0,
         other => panic!("{other:?}"),
     };
-    let mut heard = 0;
+    let mut received = 0;
     while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(1), events.next()).await {
         assert!(event.is_ok(), "what follows is complete");
-        heard += 1;
+        received += 1;
     }
     assert!(missed > 0);
-    assert_eq!(missed + heard, 6_000);
+    assert_eq!(missed + received, 6_000);
 }
 
 #[tokio::test]
-async fn listeners_come_and_go() {
+async fn a_listener_belongs_to_its_dispatcher_and_a_stream_to_all_clones() {
     let first = dispatcher();
     let mut clones = first.clone().events();
-    let heard = Arc::new(Mutex::new(0));
-    let counter = heard.clone();
+    let received = Arc::new(Mutex::new(0));
+    let counter = received.clone();
     let listened = first.clone().with_listener(move |_| {
         *counter.lock().expect("no panic") += 1;
-        panic!("this harms nobody");
+        panic!("a panic of a listener is ignored");
     });
     let results = listened.dispatch([call("1", "echo", r#"{"n": 1}"#)]).await;
     assert_eq!(results[0].to_text(), "1");
     first.dispatch([call("2", "echo", r#"{"n": 1}"#)]).await;
-    assert!(heard.lock().is_err() || *heard.lock().expect("no panic") == 3);
-    assert_eq!(told(&mut clones).await.len(), 6, "a stream hears all clones");
+    assert!(received.lock().is_err() || *received.lock().expect("no panic") == 3);
+    assert_eq!(drain(&mut clones).await.len(), 6, "a stream has the events of all clones");
     drop((first, listened));
-    assert!(clones.next().await.is_none(), "there is nobody left to tell anything");
+    assert!(clones.next().await.is_none(), "all dispatchers are dropped");
 }
 
 #[tokio::test]
@@ -339,8 +343,8 @@ proptest! {
     ) {
         let mut builder = if threads { Builder::new_multi_thread() } else { Builder::new_current_thread() };
         let runtime = builder.worker_threads(2).enable_time().build().expect("a runtime");
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let writer = told.clone();
+        let emitted = Arc::new(Mutex::new(Vec::new()));
+        let writer = emitted.clone();
         let mut dispatcher =
             dispatcher().with_listener(move |event| writer.lock().expect("no panic").push(event.clone()));
         if planned {
@@ -366,13 +370,13 @@ proptest! {
                 }
             }
         });
-        // What was dropped ends here at the latest, and no thread tells anything after that.
+        // Dropped calls end here at the latest, and no thread emits an event afterwards.
         drop(runtime);
-        let told = told.lock().expect("no panic");
-        let first_start = told.iter().position(|event| event.name() != "tool.call").unwrap_or(told.len());
-        prop_assert_eq!(first_start, asked.len(), "all are told before the first starts");
+        let emitted = emitted.lock().expect("no panic");
+        let first_start = emitted.iter().position(|event| event.name() != "tool.call").unwrap_or(emitted.len());
+        prop_assert_eq!(first_start, asked.len(), "all calls are announced before the first starts");
         let mut of_calls = HashMap::<usize, Vec<&ToolEvent>>::new();
-        told.iter().for_each(|event| of_calls.entry(event.call.position).or_default().push(event));
+        emitted.iter().for_each(|event| of_calls.entry(event.call.position).or_default().push(event));
         prop_assert_eq!(of_calls.len(), asked.len());
         for (position, events) in of_calls {
             prop_assert_eq!(&events[0].call.call_id, &asked[position].id);

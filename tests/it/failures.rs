@@ -26,7 +26,7 @@ async fn panics() {
     fetch_with("the password is hunter2").unwrap();
 }
 
-/// An error that tells its causes when it is asked for all, as those of `anyhow` do.
+/// An error with its causes in the alternate form `{:#}`, like the errors of `anyhow`.
 #[derive(Debug)]
 struct Chain;
 

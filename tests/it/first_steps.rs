@@ -1,4 +1,4 @@
-//! Small things of every day: arguments of a call, results without a value, tags, closures without parameters.
+//! Everyday details: arguments of a call, results without a value, tags, closures without parameters.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -114,14 +114,14 @@ async fn a_result_without_a_value_is_done() {
 }
 
 #[test]
-fn contents_are_made_of_text() {
+fn content_is_created_from_strings() {
     let all = [Content::text("a"), "a".into(), "a".to_owned().into()];
     assert!(all.iter().all(|content| content.to_text() == "a"));
     assert_eq!(ToolOutput::from("a").with_content("b").to_text(), "a\nb");
 }
 
 #[test]
-fn tags_are_words_or_tags() {
+fn tags_are_strings_or_tool_tags() {
     let words = ToolMetadata::default().with_tags(["network", "billing"]);
     let owned = ToolMetadata::default().with_tags(["network".to_owned(), "billing".to_owned()]);
     let tags = ToolMetadata::default().with_tags([ToolTag::Network, ToolTag::Custom("billing".to_owned())]);

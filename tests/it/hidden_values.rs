@@ -1,4 +1,4 @@
-//! Hidden arguments: their values are in no text about a call, and a model cannot give them.
+//! Hidden arguments: no text about a call contains their values, and the model cannot set them.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Deserializer};
@@ -36,7 +36,7 @@ struct Refused {
     secret: Quoted,
 }
 
-/// A tool with the arguments `q` and `secret` that does `run` with the arguments' text.
+/// Returns a tool with the arguments `q` and `secret`. Its function `run` gets the text of the arguments.
 struct Raw(ToolDefinition, fn(&str) -> Result<ToolOutput, ToolError>);
 
 impl Tool for Raw {
@@ -54,7 +54,7 @@ fn raw(schema: &Value, run: fn(&str) -> Result<ToolOutput, ToolError>) -> Arc<dy
     Arc::new(Raw(ToolDefinition::new(name, "Works.", schema.clone()), run))
 }
 
-/// Fails with the arguments in every text that an error has.
+/// Fails, and puts the arguments into every text of the error.
 fn fails(arguments: &str) -> Result<ToolOutput, ToolError> {
     let violation = |path: &str| Violation::new(path, ViolationKind::Constraint, format!("got {arguments}"));
     let paths = ["", "q", "secret", "secret.key", "other"];
@@ -90,7 +90,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The texts of a value that nobody may read.
+/// Collects the strings of a hidden value: no message, event or log may contain them.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
@@ -172,13 +172,13 @@ proptest! {
             let definitions = registry.iter_definitions().map(|tool| format!("{tool:?}")).collect::<String>();
             prop_assert_eq!(check(&definitions), None);
             let log = ExecutionLog::new(1_000);
-            let told = Arc::new(Mutex::new(String::new()));
-            let heard = told.clone();
+            let emitted = Arc::new(Mutex::new(String::new()));
+            let listened = emitted.clone();
             let dispatcher = Dispatcher::new(registry)
                 .expect("complete")
                 .with_event_contents(true)
                 .with_log(&log)
-                .with_listener(move |event| heard.lock().unwrap().push_str(&format!("{event:?}\n")))
+                .with_listener(move |event| listened.lock().unwrap().push_str(&format!("{event:?}\n")))
                 .with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO));
             let calls = ARGUMENTS.iter().enumerate();
             let calls = calls.map(|(at, arguments)| ToolCall::new(at.to_string(), "tool", *arguments));
@@ -189,7 +189,7 @@ proptest! {
                 let error = result.error().map_or_else(String::new, |error| format!("{error:#}"));
                 prop_assert_eq!(check(&format!("{result:?} {} {saved} {error}", result.to_text())), None);
             }
-            prop_assert_eq!(check(&told.lock().unwrap()), None);
+            prop_assert_eq!(check(&emitted.lock().unwrap()), None);
             prop_assert_eq!(check(&format!("{log:?} {:?}", log.entries(&LogFilter::new()))), None);
         }
     }
@@ -203,7 +203,7 @@ struct Optional {
     q: Option<String>,
 }
 
-/// What the model may try to give a hidden argument.
+/// The ways in which a model may try to set a hidden argument.
 #[tokio::test]
 async fn a_hidden_argument_cannot_be_given_under_any_name() {
     #[tool(register = false)]
@@ -244,7 +244,7 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
     }
 }
 
-/// A panic's payload that panics again.
+/// The payload of a panic that panics again when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {

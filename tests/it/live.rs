@@ -1,6 +1,4 @@
-//! What a real server answered in four formats, with its deviations from the official shapes.
-//!
-//! The file is read from the folder that `TOOLKIT_LIVE` names; without it, the tests say so and pass.
+//! Recorded answers of a real server in four formats, with its deviations from the official JSON.
 
 use std::env;
 use std::path::Path;
@@ -15,7 +13,7 @@ const SECTIONS: [(&str, ApiFormat, &[&str]); 4] = [
     ("gemini", ApiFormat::Gemini, &["Oslo", "Rome"]),
 ];
 
-/// Runs `check` with each section's capture, format and cities.
+/// Runs `check` with the capture, the format and the cities of each section.
 fn each_section(mut check: impl FnMut(&Value, ApiFormat, &[&str])) {
     let folder = env::var_os("TOOLKIT_LIVE").unwrap_or_else(|| "../shared/local-model".into());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("live_capture.json");
@@ -51,7 +49,7 @@ fn call(event: StreamEvent) -> Option<ToolCall> {
 }
 
 #[test]
-fn whole_responses_give_every_call() {
+fn complete_responses_give_every_call() {
     each_section(|captured, format, expected| {
         let calls = format.parse_calls(&captured["response"]).unwrap();
         assert_eq!(cities(&calls), expected, "{format}");
@@ -72,7 +70,7 @@ fn streams_give_every_call_before_they_end() {
     });
 }
 
-/// The connection may be lost, or the model may run into its limit, after any event.
+/// After any event, the connection may be lost or the model may reach its token limit.
 #[tokio::test]
 async fn a_stream_may_end_anywhere() {
     let dispatcher = Dispatcher::new(ToolRegistry::new()).unwrap();
@@ -97,7 +95,7 @@ async fn a_stream_may_end_anywhere() {
         let results = dispatcher.dispatch(calls).await;
         let mut history = format.assistant_messages(&response).unwrap();
         history.extend(format.encode_results(&results));
-        // Complete: there is nothing to repair, and the arguments that were cut off are objects.
+        // The history is complete: it needs no repair, and arguments that were cut off are objects.
         assert_eq!(format.repair_history(history.clone()), history, "{format}");
         for call in format.parse_calls(&history_calls(format, &history)).unwrap() {
             assert!(serde_json::from_str::<serde_json::Map<String, Value>>(call.arguments.as_str()).is_ok());
@@ -105,7 +103,7 @@ async fn a_stream_may_end_anywhere() {
     }
 }
 
-/// The part of a history that holds the calls.
+/// Returns the part of a history with the calls.
 fn history_calls(format: ApiFormat, history: &[Value]) -> Value {
     match format {
         ApiFormat::OpenAiResponses => {

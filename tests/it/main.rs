@@ -1,4 +1,4 @@
-//! What users of the library see, in one test binary.
+//! Tests of everything that users of the library see, in one binary.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 

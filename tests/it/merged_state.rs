@@ -1,4 +1,4 @@
-//! State in merged registries: every tool sees the state that it came with.
+//! State in merged registries: every tool sees the state of its original registry.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ struct Slot<const TYPE: usize>(u32);
 
 type Env = BTreeMap<usize, u32>;
 
-/// A registry, and what each of its tools must see.
+/// A registry, and the state that each of its tools must see.
 struct Merged {
     registry: ToolRegistry,
     state: Env,
@@ -114,7 +114,8 @@ fn or(mut own: Env, other: &Env) -> Env {
     own
 }
 
-/// What a merge means: a tool sees what it saw, and then what the other registry has.
+/// The expected state after a merge: first the state that a tool saw before, then the state of the other
+/// registry.
 fn merge(a: Merged, b: Merged, how: u8) -> Merged {
     let mut registry = a.registry;
     match how {

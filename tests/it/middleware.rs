@@ -1,4 +1,4 @@
-//! What stands between a call and its tool.
+//! Middleware between calls and tools.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use toolkit::{CancellationToken, ErrorKind, ToolTag};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// What happened, and what the flaky tools do next.
+/// A log of the calls, and the next outcomes of the flaky tools.
 #[derive(Default)]
 struct Script {
     log: Mutex<Vec<String>>,
@@ -96,7 +96,7 @@ async fn only(dispatcher: &Dispatcher, call: ToolCall) -> String {
     texts(&dispatcher.dispatch([call]).await).remove(0)
 }
 
-/// Writes down when it is entered and left.
+/// Logs when the middleware is entered and left.
 struct Named(&'static str, Arc<Script>);
 
 impl Middleware for Named {
@@ -115,7 +115,7 @@ async fn the_first_middleware_is_the_outermost() {
         dispatcher.with_middleware(Named("a", script.clone())).with_middleware(Named("b", script.clone()));
     assert_eq!(only(&dispatcher, call("1", "double", r#"{"n": 4}"#)).await, "8");
     assert_eq!(script.taken(), ["into a", "into b", "double 4", "out of b", "out of a"]);
-    // What is no tool's call is not seen.
+    // Calls of unknown tools do not reach middleware.
     assert!(only(&dispatcher, call("1", "doubel", "{}")).await.contains("did you mean `mw-double`"));
     assert_eq!(script.taken(), [""; 0]);
 }
@@ -131,7 +131,7 @@ async fn a_closure_may_change_arguments_and_results() {
         Ok(ToolOutput::text(format!("<{}>", output.to_text())))
     });
     assert_eq!(only(&dispatcher, call("call", "double", r#"{"n": 4}"#)).await, "<10>");
-    // Also what the tool knows by another name, and what is written into a string.
+    // Also arguments under an alias, and arguments inside of a JSON string.
     assert_eq!(only(&dispatcher, call("call", "double", r#""{\"number\": 1}""#)).await, "<4>");
     let refused = only(&dispatcher, call("call", "double", "{")).await;
     assert!(refused.starts_with("Error parsing JSON arguments: "), "{refused}");
@@ -172,7 +172,7 @@ async fn every_call_has_its_result_under_any_middleware() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_in_middleware_holds_up_its_own_lane_only() {
+async fn a_call_waiting_in_middleware_delays_only_its_lane() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_max_concurrency(1).with_timeout(Duration::from_secs(1)).with_middleware(
         |request: ToolRequest, next: Next| async move {
@@ -191,7 +191,7 @@ async fn a_call_that_waits_in_middleware_holds_up_its_own_lane_only() {
 }
 
 #[tokio::test]
-async fn callbacks_have_an_order_and_cut_short() {
+async fn callbacks_run_in_order_until_one_answers() {
     let (script, dispatcher) = setup();
     let log = |line: &'static str| {
         let script = script.clone();
@@ -256,7 +256,7 @@ async fn callbacks_have_an_order_and_cut_short() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn harmless_calls_are_tried_again() {
+async fn idempotent_calls_are_retried() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Retry::new());
     let fail = |text: &str| Err(ToolError::failed(text));
@@ -275,7 +275,7 @@ async fn harmless_calls_are_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn harmful_calls_are_retried_only_if_the_error_is_retryable() {
+async fn other_calls_are_retried_only_after_a_retryable_error() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Retry::new());
     script.next([Err(ToolError::failed("no"))]);
@@ -285,7 +285,7 @@ async fn harmful_calls_are_retried_only_if_the_error_is_retryable() {
     let text = only(&dispatcher, call("1", "harmful", "{}")).await;
     assert_eq!(text, "Error running tool: no (attempt 2)\n- attempt 1: Error running tool: busy");
     assert_eq!(script.taken().len(), 2);
-    // Wrong arguments stay wrong, and a tool without retries has one attempt.
+    // Invalid arguments are not retried, and a tool without retries has one attempt.
     assert!(only(&dispatcher, call("1", "flaky", r#"{"x": 1}"#)).await.starts_with("Error validating"));
     assert!(only(&dispatcher, call("1", "double", "{}")).await.starts_with("Error validating"));
 }
@@ -349,7 +349,7 @@ async fn a_cancelled_call_does_not_answer_its_duplicate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_decide_in_their_order() {
+async fn the_first_applicable_rule_decides() {
     let (script, dispatcher) = setup();
     let asked = script.clone();
     let permissions = Permissions::new()
@@ -362,7 +362,7 @@ async fn rules_decide_in_their_order() {
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
         .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
-        .with_patience(Duration::from_secs(30), Approval::Refused("nobody was there".to_owned()))
+        .with_patience(Duration::from_secs(30), Approval::Refused("the user did not answer".to_owned()))
         .with_handler(move |question| {
             let script = asked.clone();
             async move {
@@ -390,7 +390,7 @@ async fn rules_decide_in_their_order() {
         (wait("yes"), "yes".to_owned(), r#"asked: it destroys, "yes"|begin yes|end yes"#),
         (wait("other"), "changed".to_owned(), r#"asked: it destroys, "other"|begin changed|end changed"#),
         (wait("no"), denied("wait", "the user said no"), r#"asked: it destroys, "no""#),
-        (wait("later"), denied("wait", "nobody was there"), r#"asked: it destroys, "later""#),
+        (wait("later"), denied("wait", "the user did not answer"), r#"asked: it destroys, "later""#),
     ] {
         let results = dispatcher.dispatch([call]).await;
         assert_eq!(results[0].to_text(), text);
@@ -408,7 +408,7 @@ async fn rules_decide_in_their_order() {
 async fn without_a_handler_approvals_are_refused() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
-    let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";
+    let unanswered = "Tool `mw-double` was denied: the request for approval was not answered";
     assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", r#"{"n": 1}"#)).await, unanswered);
     let value: Value = json!(null);
     let rule = PermissionRule::allow().for_tool("mw-double").unwrap().for_tag("network");
@@ -425,18 +425,18 @@ fn a_rule_that_overrules_a_stricter_one_is_found() {
     let both = tool(&["privileged", "network"]);
     let one = tool(&["network"]);
     let allow = || PermissionRule::allow().for_tag(ToolTag::Network);
-    let deny = || PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged);
+    let deny = || PermissionRule::deny("privileged tools are not allowed").for_tag(ToolTag::Privileged);
     let ask = || PermissionRule::ask("it may cost").for_tag(ToolTag::Network);
     for (rules, expected) in [
         (vec![allow(), deny()], true),
         (vec![ask(), deny()], true),
         (vec![allow(), ask()], true),
         (vec![deny(), allow()], false),
-        // Exceptions come first on purpose, and the rule for all else comes last.
+        // Exceptions may come first, and the rule for all other calls last.
         (vec![PermissionRule::allow().for_tool("mw-double").unwrap(), deny()], false),
         (vec![allow().when(|_, _| true), deny()], false),
         (vec![allow(), PermissionRule::deny("nothing else")], false),
-        // An exception for some calls does not make the order of the others right.
+        // An exception for some calls is no reason to put the other rules into this order.
         (vec![allow().when(|_, _| true), allow(), deny()], true),
     ] {
         let permissions = rules.into_iter().fold(Permissions::new(), Permissions::rule);

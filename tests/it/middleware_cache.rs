@@ -1,4 +1,4 @@
-//! What is answered from the cache, and what is not.
+//! The cache of outputs: which calls it answers, and which it does not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,7 +61,7 @@ fn texts(results: &[ToolResult]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn outputs_are_kept_for_the_tools_that_were_named() {
+async fn outputs_of_selected_tools_are_cached() {
     let setup = setup(&Cache::new(9).for_tool("l*").unwrap());
     assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
     assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
@@ -98,7 +98,7 @@ fn calls_at_the_same_time_run_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_running_call_is_cancelled_another_runs() {
+async fn if_the_running_call_is_cancelled_a_waiting_call_runs() {
     let setup = setup(&Cache::new(9).for_tool("*").unwrap());
     let calls = ["1", "2", "3"].map(|id| ToolCall::new(id, "look", r#"{"query": "a"}"#));
     let mut batch = setup.dispatcher.batch(calls);
@@ -109,14 +109,14 @@ async fn when_the_running_call_is_cancelled_another_runs() {
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
     assert_eq!(texts(&results), ["Tool `look` was cancelled before it finished", "a 2", "a 2"]);
-    // Also if nobody is left to say so.
+    // Also if the future of the running call is dropped.
     let dropped = tokio::time::timeout(Duration::from_millis(500), setup.dispatch(&[("look", "b")]));
     assert!(dropped.await.is_err());
     assert_eq!(setup.dispatch(&[("look", "b")]).await, ["b 4"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_an_end_to_time_and_room() {
+async fn entries_expire_and_the_least_recently_used_is_removed() {
     let cache = Cache::new(2).for_tool("*").unwrap().with_time_to_live(Duration::from_secs(60));
     let setup = setup(&cache);
     assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
@@ -144,7 +144,7 @@ async fn a_call_waiting_for_a_cached_answer_holds_no_permit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_tool_of_the_same_name_runs_anew() {
+async fn a_replaced_tool_invalidates_its_entries() {
     let (old, new) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(10)));
     let live = LiveRegistry::new(ToolRegistry::from_tools([tool("look", &old)]).unwrap()).unwrap();
     let dispatcher =

@@ -1,4 +1,4 @@
-//! What a call knows and writes while limits and middleware stand around it.
+//! The context of a call, and its writes, under limits and middleware.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn note(#[param(alias = "count")] attempts: usize, context: &ToolContext) -> Res
     if *attempt < attempts { Err("not yet".to_owned()) } else { Ok(()) }
 }
 
-/// Tells the time it has, and why it was called.
+/// Returns the time until the deadline, and the reason of the call.
 #[tool(register = false, blocking, timeout = "5s", call_reason)]
 fn look(context: &ToolContext) -> String {
     let has_time = context.time_left().is_some_and(|left| left <= Duration::from_secs(5));
@@ -60,7 +60,7 @@ fn keys(session: &Session) -> Vec<usize> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_attempt_that_succeeds_writes() {
+async fn only_writes_of_the_successful_attempt_are_kept() {
     let session = Session::new("s");
     let dispatcher = dispatcher(&session).with_middleware(Retry::new());
     let results = dispatcher.dispatch([ToolCall::new("1", "note", r#"{"attempts": 3}"#)]).await;
@@ -69,7 +69,7 @@ async fn only_the_attempt_that_succeeds_writes() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_was_left_behind_writes_to_nothing() {
+async fn writes_of_an_abandoned_attempt_are_discarded() {
     let session = Session::new("s");
     let dispatcher = dispatcher(&session).with_middleware(Retry::new());
     let results = dispatcher.dispatch([ToolCall::new("1", "late", "{}")]).await;
@@ -78,7 +78,7 @@ async fn an_attempt_that_was_left_behind_writes_to_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_in_the_place_of_a_failure_discards_its_writes() {
+async fn a_replaced_failure_has_no_writes() {
     let session = Session::new("s");
     let answers = Callbacks::new().on_error(|_, _| Ok("never mind".into()));
     let dispatcher = dispatcher(&session).with_middleware(answers);
@@ -104,7 +104,7 @@ async fn middleware_sees_the_reason_apart_from_the_arguments() {
 }
 
 #[tokio::test]
-async fn rules_look_through_the_other_names_of_a_renamed_tool() {
+async fn rules_see_the_parameter_names_of_a_renamed_tool() {
     let renamed = note::tool();
     let renamed = AdaptedTool::new(renamed).with_name(ToolName::new("write").expect("legal"));
     let many = |_: &toolkit::ToolDefinition, arguments: &Value| arguments["attempts"] == 3;

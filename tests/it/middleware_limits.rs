@@ -1,4 +1,4 @@
-//! How often tools may be called, and how often a model may try again.
+//! Rate limits, and limits for failed attempts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use toolkit::middleware::{AttemptLimit, RateLimit};
 use toolkit::prelude::*;
 use toolkit::{CancellationToken, ErrorKind, RunContext};
 
-/// Tells how many milliseconds have passed.
+/// Returns how many milliseconds have passed.
 #[tool(namespace = "rate")]
 async fn search(#[state] start: Arc<Instant>) -> u128 {
     start.elapsed().as_millis()
 }
 
-/// Tells how many milliseconds have passed.
+/// Returns how many milliseconds have passed.
 #[tool(namespace = "rate")]
 async fn other(#[state] start: Arc<Instant>) -> u128 {
     start.elapsed().as_millis()
@@ -52,37 +52,37 @@ fn texts(results: &[ToolResult]) -> Vec<String> {
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn calls_come_at_once_up_to_the_limit_and_then_one_by_one() {
+async fn calls_up_to_the_limit_run_at_once_and_others_one_by_one() {
     let limit = RateLimit::new().for_tool("*-search", 2, SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let mut calls = searches(5);
     calls.push(call("other", ""));
     assert_eq!(texts(&dispatcher.dispatch(calls).await), ["0", "0", "500", "1000", "1500", "0"]);
-    // What was not used is there again, but no more than the limit.
+    // Unused capacity is available again, but never more than the limit.
     sleep(10 * SECOND).await;
     assert_eq!(texts(&dispatcher.clone().dispatch(searches(3)).await), ["11500", "11500", "12000"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_limit_of_all_tools_holds_beside_their_own() {
+async fn the_common_limit_holds_in_addition_to_limits_of_tools() {
     let limit = RateLimit::new().for_all(3, 3 * SECOND).for_tool("*-search", 1, 2 * SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", ""), call("other", "")];
-    // The second search takes its turn at two seconds, and nobody's before.
+    // The second search runs after two seconds and delays no other call.
     let results = texts(&dispatcher.dispatch(calls).await);
     assert_eq!(results[..2], ["0", "2000"]);
     assert!(results[2..].iter().all(|text| text.parse::<u64>().is_ok_and(|at| at <= 2000)), "{results:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_beyond_the_patience_reads_when_to_return() {
+async fn a_call_beyond_the_patience_is_refused_with_a_time_to_retry() {
     let limit = RateLimit::new().for_tool("*-search", 1, 10 * SECOND).unwrap().with_patience(15 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
     let results = dispatcher.dispatch(searches(4)).await;
     let later = "Tool `rate-search` is called too often; call it again in 20 seconds";
     assert_eq!(texts(&results), ["0", "10000", later, later]);
     assert_eq!(results[2].error().map(ToolError::kind), Some(ErrorKind::RateLimited));
-    // Those that were refused have used nothing up.
+    // Refused calls have not used any capacity.
     sleep(10 * SECOND).await;
     assert_eq!(texts(&dispatcher.dispatch(searches(1)).await), ["20000"]);
     let impatient = RateLimit::new().for_all(1, SECOND).with_patience(Duration::ZERO);
@@ -118,7 +118,7 @@ async fn a_call_waiting_for_its_rate_can_be_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_times_are_no_harm() {
+async fn the_longest_durations_do_not_overflow() {
     let forever = RateLimit::new().for_all(2, Duration::MAX).with_patience(Duration::MAX);
     let dispatcher = dispatcher().with_middleware(forever);
     assert_eq!(texts(&dispatcher.dispatch(searches(2)).await), ["0", "0"]);
@@ -140,7 +140,7 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     let dispatcher = dispatcher().with_middleware(AttemptLimit::new(3));
     let again = (ErrorKind::Retry, "Try again: the year must be 2000 or later".to_owned());
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);
-    // Wrong arguments count as well, and what is not the model's fault does not.
+    // Invalid arguments count as failed attempts, but errors that the model did not cause do not.
     assert_eq!(only(&dispatcher, call("book", "{}")).await.0, ErrorKind::InvalidArguments);
     assert_eq!(only(&dispatcher, call("fails", "")).await.0, ErrorKind::Failed);
     let (kind, text) = only(&dispatcher, call("book", EARLY)).await;
@@ -152,7 +152,7 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     let (kind, text) = only(&dispatcher, call("book", "{")).await;
     assert_eq!(kind, ErrorKind::Exhausted);
     assert!(text.contains("4 times in a row; stop calling it. Last error: Error parsing JSON"), "{text}");
-    // A right call is welcome, and ends the row.
+    // A successful call resets the count.
     assert_eq!(texts(&dispatcher.dispatch([call("book", LATE)]).await), ["2026"]);
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);
 }

@@ -1,4 +1,5 @@
-//! Random batches under random limits and middleware: one result for each call, in order, and nothing left behind.
+//! Random batches under random limits and middleware: one result for each call, in order, and no permit or
+//! queue entry is left behind.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use toolkit::middleware::{
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
 
-/// Who is inside of what, how many were at most, and in which order calls began.
+/// The number of running calls per resource, its maximum, and the order in which calls began.
 #[derive(Default)]
 struct Watch(Mutex<Seen>);
 
@@ -114,7 +115,7 @@ async fn write(
     if turn == 0 { Err(ToolError::failed("now and then")) } else { Ok(n) }
 }
 
-/// Blocks its thread, alone, and does not look whether it may.
+/// Blocks its thread, alone, and ignores cancellation.
 #[tool(namespace = "rnd", blocking, exclusive)]
 fn block(#[state] watch: Arc<Watch>, ms: u64) -> u64 {
     let _inside = watch.enter(&["all", "block"]);
@@ -137,18 +138,18 @@ fn picky(#[state] watch: Arc<Watch>) -> Result<(), ToolError> {
     Err(ToolError::retry("otherwise"))
 }
 
-/// Needs somebody's consent.
+/// Needs an approval.
 #[tool(namespace = "rnd", destructive, max_concurrency = 1)]
 async fn delete(#[state] watch: Arc<Watch>, n: usize) -> usize {
     let _inside = watch.enter(&["all", "delete"]);
     n
 }
 
-/// Nobody may.
+/// Is never allowed.
 #[tool(namespace = "rnd", tags("privileged"))]
 fn forbidden() {}
 
-/// What stands around the tools, and when it all ends.
+/// The settings around the tools, and the time at which everything is cancelled.
 #[derive(Debug, Clone)]
 struct World {
     threads: bool,
@@ -179,7 +180,8 @@ fn worlds() -> impl Strategy<Value = World> {
     })
 }
 
-/// One call: which tool, a number, a time, whether its JSON is cut off, and whether its id is that of others.
+/// One call: the tool, a number, a time, whether its JSON is cut off, and whether another call has the same
+/// id.
 type Asked = (&'static str, u64, bool, bool);
 
 fn batches() -> impl Strategy<Value = Vec<Asked>> {
@@ -232,7 +234,7 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
         dispatcher = dispatcher.with_middleware(Deduplicate::new());
     }
     let permissions = Permissions::new()
-        .rule(PermissionRule::deny("nobody may").for_tag("privileged"))
+        .rule(PermissionRule::deny("privileged tools are not allowed").for_tag("privileged"))
         .rule(PermissionRule::ask("it destroys").for_tag("destructive"))
         .rule(PermissionRule::allow())
         .with_patience(Duration::from_millis(4), Approval::Refused("too late".to_owned()))
@@ -259,7 +261,7 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
     dispatcher
 }
 
-/// Asks, cancels at the time, and gives what came back.
+/// Dispatches the calls, cancels them in time, and returns the results.
 async fn run(dispatcher: &Dispatcher, world: &World, calls: Vec<ToolCall>) -> Vec<ToolResult> {
     let mut batch = dispatcher.batch(calls);
     let (whole, single) =
@@ -291,7 +293,7 @@ fn runtime(world: &World) -> Runtime {
     builder.worker_threads(2).enable_time().start_paused(!world.threads).build().unwrap()
 }
 
-/// Everything that may be held is free: as many calls as may run at once do so at once.
+/// Checks that every permit is free: the maximum number of calls can run at once.
 async fn everything_is_free(plain: &Dispatcher, world: &World) {
     let at_once = world.max_concurrency.unwrap_or(8);
     let mut row = vec![vec![ToolCall::new("1", "rnd-wait", r#"{"ms": 40}"#); at_once]];
@@ -365,7 +367,7 @@ proptest! {
         for (row, began) in &watch.0.lock().unwrap().began {
             prop_assert!(began.is_sorted(), "{row}: {began:?}");
         }
-        // A thread that was left behind ends by itself; everything else is over.
+        // An abandoned thread ends by itself. Everything else has ended.
         for _ in 0..1_000 {
             if watch.is_empty() && runtime.metrics().num_alive_tasks() == 0 {
                 break;

@@ -1,4 +1,4 @@
-//! Output schemas: their types, and the conformance of outputs.
+//! Output schemas, and the conformance of outputs to them.
 
 use proptest::prelude::*;
 use std::borrow::Cow;
@@ -98,7 +98,7 @@ fn weather(full: bool) -> Weather {
     }
 }
 
-/// Tools that return JSON which their types describe; what they return depends on `full`.
+/// Tools that return JSON described by their types. `full` decides about the optional parts.
 mod described {
     use super::{Fallible, Found, Sky, Tree, Weather, weather};
     use std::collections::{BTreeSet, HashMap};
@@ -263,7 +263,7 @@ proptest! {
         let hours = hours.into_iter().map(|(hour, sun)| Hour(hour, sun.map(f64::from))).collect();
         let picture = Base64(picture);
         let weather = Weather { degrees, wind_speed, rain, storm, hours, picture, more, ..weather(true) };
-        // A key of the map may equal that of a field and appear twice.
+        // A key of the map may equal the name of a field, and then appears twice.
         prop_assume!(weather.more.keys().all(|key| !FIELDS.contains(&key.as_str())));
         let tool = described::structure::tool();
         let schema = tool.definition().output_schema().expect("it has one");

@@ -1,4 +1,5 @@
-//! A panic in foreign code costs no call its result: every place of foreign code, every payload, every way to dispatch.
+//! A panic in foreign code costs no call its result: every kind of foreign code, every payload, every way to
+//! dispatch.
 
 use std::fmt;
 use std::panic::panic_any;
@@ -67,7 +68,7 @@ const PLACES: [Place; 18] = [
     Place::ApproverDrop,
 ];
 
-/// Panics in one place, once armed.
+/// Panics at one point, once armed.
 #[derive(Clone)]
 struct Fuse {
     place: Place,

@@ -1,4 +1,4 @@
-//! Name patterns mean the same to rules, limits, caches and filters.
+//! A name pattern means the same in rules, limits, caches and filters.
 
 use proptest::prelude::*;
 use std::time::Duration;

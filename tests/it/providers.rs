@@ -1,4 +1,4 @@
-//! Tools of something else beside the program's own, and calls that are handed over one by one.
+//! Tool providers beside the program's own tools, and calls passed on one by one.
 
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -182,7 +182,7 @@ async fn a_dispatcher_without_a_run_takes_part_in_the_callers() {
     assert_eq!(session.get("value"), Some(7.into()));
 }
 
-/// A tool around another one that forwards nothing but definition and call.
+/// A tool around another tool that forwards only the definition and the call.
 struct Wrapper(Arc<dyn Tool>);
 
 impl Tool for Wrapper {

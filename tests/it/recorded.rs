@@ -1,10 +1,10 @@
-//! The recorded answers that the examples use.
+//! The recorded answers of a model that the examples use.
 
 use std::path::Path;
 use toolkit::ApiFormat::OpenAiChat;
 use toolkit::serde_json::{self, Map, Value};
 
-/// `calls`: name and arguments of each.
+/// Checks the name and the arguments of each call.
 #[track_caller]
 fn check(file: &str, calls: &[(&str, &str)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/data").join(file);

@@ -37,7 +37,7 @@ fn tools_are_listed_sorted_by_name() {
 }
 
 #[test]
-fn a_change_shows_in_the_next_listing() {
+fn a_change_is_in_the_next_list_of_definitions() {
     let mut registry = ToolRegistry::from_tools(tools![plus]).expect("one tool");
     let before = registry.definitions(ApiFormat::OpenAiChat);
     registry.register(minus::tool()).expect("another name");
@@ -96,7 +96,7 @@ fn a_changed_registry_renders_like_a_new_one() {
     for format in ApiFormat::ALL {
         let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
         let before = registry.definitions(format).to_value();
-        // Where dots are refused, the new name takes the spelling of the old one.
+        // Where dots are refused, the new name gets the spelling of the old name.
         registry.register(named("fs_read")).unwrap();
         let fresh = ToolRegistry::from_tools([named("zip"), named("fs_read"), named("fs.read")]).unwrap();
         assert_eq!(registry.definitions(format).as_json(), fresh.definitions(format).as_json());

@@ -105,7 +105,7 @@ async fn a_disabled_tool_is_found_by_its_provider_spelling() {
 }
 
 #[test]
-fn rules_for_a_tool_go_before_its_namespace_and_that_before_tags() {
+fn a_rule_for_a_tool_takes_precedence_over_its_namespace_and_its_tags() {
     let mut registry = registry();
     registry.disable_namespace("Math", "no sums today").expect("it is there");
     assert_eq!(names(&registry), ["pause", "web-fetch"]);

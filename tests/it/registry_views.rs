@@ -134,7 +134,7 @@ async fn a_view_of_a_live_registry_follows_it() {
     assert_eq!(kinds.collect::<Vec<_>>(), [Some(ErrorKind::Disabled), Some(ErrorKind::NotFound)]);
     assert_eq!(names(&first), ["disk.pause", "disk.read"], "a snapshot stays");
 
-    // A view of the view, and a tool that cannot be shown for a while.
+    // A view of a view, and a tool that cannot be shown for some time.
     let twice = shown
         .viewed(RegistryView::new().rename_all(|name| name.requalify(None, Separator::Dot)))
         .expect("so far");

@@ -1,4 +1,4 @@
-//! Definitions through every format and back: what is lost is in the report.
+//! Definitions are converted to every format and back: every loss is in the report.
 
 use proptest::prelude::*;
 use toolkit::definition::ToolSource;
@@ -6,7 +6,7 @@ use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
-/// A schema as tools have them, two levels deep.
+/// A typical schema of a tool, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "string"})),
@@ -21,14 +21,14 @@ fn schema() -> impl Strategy<Value = Value> {
         prop_oneof![
             inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
             object(inner.clone()),
-            // Branches that say the same would be told apart by nobody, and may be written once.
+            // The branches differ in their type: two equal branches may be written as one.
             inner
                 .prop_map(|items| json!({"anyOf": [{"type": "array", "items": items}, {"type": "boolean"}]})),
         ]
     })
 }
 
-/// An object with names that are keywords, too.
+/// An object with property names, some of them names of keywords.
 fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec!["city", "type", "properties", "title", "$ref", "enum", "default"]);
     prop::collection::vec((names, of, any::<bool>()), 1..4).prop_map(|members| {
@@ -68,7 +68,7 @@ fn definition() -> impl Strategy<Value = ToolDefinition> {
 
 proptest! {
     #[test]
-    fn what_is_lost_is_in_the_report(definition in definition(), json_schema: bool) {
+    fn every_loss_is_in_the_report(definition in definition(), json_schema: bool) {
         let options = DefinitionOptions::default().with_json_schema(json_schema);
         for format in ApiFormat::ALL {
             let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);

@@ -1,4 +1,4 @@
-//! What the user and the model have said, in the JSON of each API.
+//! Messages of the user and the model, in the JSON of each API.
 
 use serde_json::{Value, json};
 use toolkit::name::WireNames;
@@ -12,7 +12,7 @@ fn check_user(contents: &[Content], expected: [Value; ApiFormat::ALL.len()]) {
 }
 
 #[test]
-fn a_text_of_the_user() {
+fn a_text_message_of_the_user_is_encoded() {
     check_user(
         &[Content::Text("hi".to_owned())],
         [
@@ -26,7 +26,7 @@ fn a_text_of_the_user() {
 }
 
 #[test]
-fn a_picture_of_the_user() {
+fn an_image_of_the_user_is_encoded() {
     let picture = Media::from_url("image/png", "https://example.com/cat.png");
     check_user(
         &[Content::Text("What is it?".to_owned()), picture.into()],
@@ -53,7 +53,7 @@ fn a_picture_of_the_user() {
 }
 
 #[test]
-fn what_nobody_takes_is_named() {
+fn unsupported_media_are_named_in_a_text() {
     let sound = Media::new("audio/ogg", b"OggS");
     let others = [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Ollama];
     for format in others {
@@ -71,7 +71,7 @@ fn an_empty_message_is_sendable() {
 }
 
 #[test]
-fn a_model_says_something_and_calls() {
+fn an_assistant_message_with_text_and_calls_is_encoded() {
     let call = ToolCall::new("call_1", "add", r#"{"a": 1}"#);
     let said = |format: ApiFormat, text, calls: &[ToolCall]| {
         format.encode_assistant(text, calls, &WireNames::default())

@@ -1,4 +1,4 @@
-//! What waits for what: limits, exclusive tools, lanes, the blocking pool, time limits and cancellation of one call.
+//! Scheduling: limits, exclusive tools, lanes, the blocking pool, time limits, and cancellation of one call.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use toolkit::prelude::*;
 use toolkit::{CancellationToken, ErrorKind};
 
-/// What ran when. Each test lends its own to the tools.
+/// A log of the running calls. Each test has its own, as the state of its tools.
 #[derive(Default)]
 struct Log {
     lines: Mutex<Vec<String>>,
@@ -206,7 +206,7 @@ async fn an_exclusive_tool_waits_for_itself_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_in_a_lane_keep_their_order_and_others_run_beside_them() {
+async fn calls_in_a_lane_keep_their_order_and_other_calls_run_concurrently() {
     let (log, dispatcher) = setup();
     let write = |id: u32, path: &str, ms: u64| {
         call(id, "write", format!(r#"{{"path": "{path}", "text": "{id}", "ms": {ms}}}"#))
@@ -216,7 +216,7 @@ async fn calls_in_a_lane_keep_their_order_and_others_run_beside_them() {
         write(1, "a", 300),
         write(2, "a", 100),
         write(3, "b", 50),
-        // The same lane by another tool, and written otherwise.
+        // The same lane, used by another tool, and with its value in another form.
         call(4, "delete", r#"{"path": "\u0061"}"#),
         write(5, "a", 1),
     ];
@@ -257,7 +257,7 @@ async fn the_time_limit_counts_from_the_moment_the_tool_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_no_limit_and_nothing_said_are_three_things() {
+async fn zero_maximum_and_missing_time_limits_differ() {
     let hour = 3_600_000;
     let run = async |tool: Option<Duration>, dispatch: Option<Duration>, hard: Option<Duration>| {
         let log = Arc::new(Log::default());
@@ -298,7 +298,7 @@ async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
     let (all, tokens) = (batch.cancellation_token(), ["1", "3"].map(|id| batch.call_token(id)));
     let cancel = async {
         sleep(Duration::from_millis(50)).await;
-        // The first has run for a while, the third waits for its turn.
+        // The first call has run for some time, and the third waits for its turn.
         tokens.iter().for_each(CancellationToken::cancel);
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
@@ -312,7 +312,7 @@ async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_batch_gives_up_its_places() {
+async fn a_dropped_batch_leaves_every_queue() {
     let (log, dispatcher) = setup();
     let calls = || (0..4).map(|n| alone_call(n, 100));
     assert!(tokio::time::timeout(Duration::from_millis(150), dispatcher.dispatch(calls())).await.is_err());
@@ -325,7 +325,7 @@ async fn a_dropped_batch_gives_up_its_places() {
 }
 
 #[tokio::test]
-async fn blocking_tools_leave_the_runtime_alone() {
+async fn blocking_tools_do_not_block_the_runtime() {
     let (_, dispatcher) = setup();
     let here = format!("{:?}", std::thread::current().id());
     let calls = [
@@ -352,7 +352,7 @@ async fn blocking_tools_leave_the_runtime_alone() {
 }
 
 #[tokio::test]
-async fn a_blocking_call_that_is_given_up_is_reported_and_finishes_alone() {
+async fn an_abandoned_blocking_call_is_reported_and_runs_to_its_end() {
     let (log, dispatcher) = setup();
     let dispatcher = dispatcher.with_timeout(Duration::from_millis(20));
     let started = std::time::Instant::now();
@@ -362,12 +362,12 @@ async fn a_blocking_call_that_is_given_up_is_reported_and_finishes_alone() {
     let text = "Tool `jobs-deaf` timed out after 0.02s; it cannot be stopped and may still finish";
     assert_eq!(texts(&results), [text]);
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
-    // The next one waits until the thread is through, and its own time begins then.
+    // The next call waits until the thread has ended, and its own time starts then.
     let next = dispatcher.dispatch([deaf()]).await;
     assert_eq!(texts(&next), [text]);
     assert_eq!(log.lines(), ["deaf"]);
     assert_eq!(log.most("deaf"), 1);
-    // One that looks at its context ends early.
+    // A tool that checks its context ends early.
     let polite = dispatcher.dispatch([call(1, "block", r#"{"ms": 60000}"#)]).await;
     assert_eq!(polite[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
     for _ in 0..500 {
@@ -376,7 +376,7 @@ async fn a_blocking_call_that_is_given_up_is_reported_and_finishes_alone() {
         }
         sleep(Duration::from_millis(10)).await;
     }
-    panic!("a blocking call was not told that it was given up");
+    panic!("the context of an abandoned blocking call was not cancelled");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn a_blocking_tool_without_a_runtime_is_an_error_of_its_call() {
     let waker = std::task::Waker::noop();
     let std::task::Poll::Ready(results) = future.as_mut().poll(&mut std::task::Context::from_waker(waker))
     else {
-        panic!("it waits for a thread that nobody has");
+        panic!("it waits for a thread, but there is no runtime");
     };
     assert_eq!(texts(&results), ["Error running tool: a blocking tool needs a tokio runtime"]);
 }
@@ -451,7 +451,7 @@ proptest! {
             true => tokio::runtime::Builder::new_multi_thread(),
             false => tokio::runtime::Builder::new_current_thread(),
         };
-        // Time is paused where it can be and no thread of its own needs it.
+        // Time is paused, unless a blocking thread needs real time.
         let blocks = batches.iter().flatten().any(|(tool, ..)| tool.starts_with("block"));
         let runtime = builder.worker_threads(2).enable_time().start_paused(!threads && !blocks).build().unwrap();
         let (results, order) = runtime.block_on(async {
@@ -490,7 +490,7 @@ proptest! {
             for (count, batch) in running {
                 results.push((count, batch.await.unwrap()));
             }
-            // Whatever held a permit must have given it back, or this never ends.
+            // If a permit was not given back, this never ends.
             let order = log.lines();
             let last = dispatcher.dispatch(
                 [alone_call(1, 0), call(2, "breaks", r#"{"ms": 0}"#), call(3, "pair", r#"{"ms": 0}"#),
@@ -514,7 +514,7 @@ proptest! {
         }
         prop_assert!(log.most("pair") <= 2);
         prop_assert!(limit.is_none_or(|limit| log.most("any") <= limit));
-        // Within a batch, what a lane has done it has done in the order of the calls.
+        // Within a batch, the calls of a lane ran in the order of the batch.
         let mut last: HashMap<(String, String), usize> = HashMap::new();
         for line in &order {
             let (kind, what) = line.split_once(' ').unwrap_or((line, ""));

@@ -1,11 +1,11 @@
-//! What a difference of schemas says, compared with what a validator says about values.
+//! The reported difference of two schemas, compared with the answers of a validator about values.
 
 use jsonschema::Validator;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolkit::schema::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 
-/// A schema of a value, to a depth; `$ref`s lead to `T` and `U`.
+/// A random schema with a maximum depth. Its references lead to `T` and `U`.
 fn schema(depth: u32) -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         Just(json!({})),
@@ -92,7 +92,7 @@ fn object(property: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A schema and one like it.
+/// A random schema, and a similar schema.
 fn two_versions() -> impl Strategy<Value = (Value, Value)> {
     let whole = || {
         (object(schema(2)), schema(1), schema(1)).prop_map(|(mut schema, one, other)| {
@@ -112,7 +112,7 @@ fn two_versions() -> impl Strategy<Value = (Value, Value)> {
     })
 }
 
-/// Puts a part in the place of the schema, keyword or list entry of this number.
+/// Replaces the schema, keyword or list entry with this number by another one.
 fn replace(value: &mut Value, part: &Value, left: &mut usize) {
     let inner: Vec<&mut Value> = match value {
         Value::Object(members) => members.values_mut().collect(),
@@ -177,7 +177,7 @@ fn validator(schema: &Value) -> Option<Validator> {
     jsonschema::draft202012::new(schema).ok()
 }
 
-/// Every object with properties takes no others: what is not described is no call that was right before.
+/// Closes every object with properties. A call with undescribed members was not valid before.
 fn closed(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -207,12 +207,12 @@ fn closed_at(keyword: &str, value: &Value) -> Value {
     }
 }
 
-/// Whether a property was added that may be left out. What was written under its name before was not described.
+/// Returns whether an optional property was added. Values under its name were not described before.
 fn adds_property(diff: &SchemaDiff) -> bool {
     diff.changes().iter().any(|change| change.kind == SchemaChangeKind::AddedOptional)
 }
 
-/// Whether closing a schema may make it accept more.
+/// Returns whether a closed form of the schema may accept more than the schema itself.
 fn is_turned_round(schema: &Value) -> bool {
     let text = schema.to_string();
     ["\"not\"", "\"oneOf\"", "\"if\"", "\"contains\""].iter().any(|keyword| text.contains(keyword))
@@ -220,7 +220,7 @@ fn is_turned_round(schema: &Value) -> bool {
 
 proptest! {
     #[test]
-    fn a_call_that_was_right_is_right_after_a_compatible_change(
+    fn a_valid_call_stays_valid_after_a_compatible_change(
         (old, new) in two_versions(),
         values in prop::collection::vec(value(), 12),
     ) {
@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn a_result_looks_as_one_looked_before_a_compatible_change(
+    fn a_result_stays_valid_for_the_old_schema_after_a_compatible_change(
         (old, new) in two_versions(),
         values in prop::collection::vec(value(), 12),
     ) {
@@ -250,7 +250,7 @@ proptest! {
         let adds_member = |change: &SchemaChange| {
             matches!(change.kind, SchemaChangeKind::AddedOptional | SchemaChangeKind::AddedRequired)
         };
-        // Who reads a result does not look at members that are new.
+        // Readers of a result ignore new members.
         if diff.compatibility() == Compatibility::Breaking || diff.changes().iter().any(adds_member) {
             return Ok(());
         }

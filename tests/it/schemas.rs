@@ -1,4 +1,4 @@
-//! The schemas that parameters get.
+//! The schemas of parameters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use toolkit::prelude::*;
@@ -105,7 +105,7 @@ fn every_kind_of_parameter_has_its_schema() {
 }
 
 #[test]
-fn properties_stand_in_the_order_of_the_signature() {
+fn properties_are_in_the_order_of_the_signature() {
     let tool = everything::tool();
     let properties = tool.definition().parameters["properties"].as_object().expect("an object");
     let names: Vec<&str> = properties.keys().map(String::as_str).take(6).collect();
@@ -113,7 +113,7 @@ fn properties_stand_in_the_order_of_the_signature() {
 }
 
 #[test]
-fn no_noise_of_the_generator_is_left() {
+fn schemas_have_no_keywords_that_only_the_generator_needs() {
     let text = everything::tool().definition().parameters.to_string();
     for noise in ["$schema", "\"title\"", "\"format\""] {
         assert!(!text.contains(noise), "{noise} in {text}");
@@ -121,7 +121,7 @@ fn no_noise_of_the_generator_is_left() {
 }
 
 #[test]
-fn what_is_said_about_a_parameter_does_not_hide_what_is_said_about_its_values() {
+fn the_description_of_a_parameter_keeps_the_notes_on_its_values() {
     /// Warms.
     ///
     /// :param unit: The unit

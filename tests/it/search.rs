@@ -92,7 +92,7 @@ fn found(registry: &ToolRegistry, query: &str) -> Vec<String> {
 }
 
 /// Returns the published names, and the deferred ones among them.
-fn told(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, Vec<String>) {
+fn published(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, Vec<String>) {
     let tools = registry.definitions(ApiFormat::Anthropic.with_options(options.clone())).to_value();
     let tools = tools.as_array().unwrap();
     let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
@@ -107,16 +107,16 @@ fn search_tools_are_published_in_place_of_deferred_tools() {
     let all = ["dawdle", "geo_weather", "read_file", "send_mail", "write_file"].map(str::to_owned).to_vec();
     let deferred = ["dawdle", "geo_weather", "send_mail", "write_file"].map(str::to_owned).to_vec();
     let searched = ["call_deferred", "discover_tools", "read_file"].map(str::to_owned).to_vec();
-    assert_eq!(told(&plain(), &usual), (all.clone(), deferred.clone()));
-    assert_eq!(told(&registry(), &usual), (searched, Vec::new()));
+    assert_eq!(published(&plain(), &usual), (all.clone(), deferred.clone()));
+    assert_eq!(published(&registry(), &usual), (searched, Vec::new()));
     assert_eq!(
-        told(&registry(), &listed),
+        published(&registry(), &listed),
         (all.clone(), deferred.clone()),
         "for a provider that searches itself"
     );
     let mut registry = registry();
     registry.disable_tool_search();
-    assert_eq!(told(&registry, &usual), (all, deferred));
+    assert_eq!(published(&registry, &usual), (all, deferred));
     assert!(!registry.contains("discover_tools"));
 }
 
@@ -135,7 +135,7 @@ fn descriptions_list_the_deferred_tools() {
         "write_file: save store persist",
     ];
     assert_eq!(list(&registry, "discover_tools"), all);
-    assert!(list(&registry, "call_deferred").is_empty(), "the list is told once");
+    assert!(list(&registry, "call_deferred").is_empty(), "only `discover_tools` has the list");
     registry.disable("dawdle", "").unwrap();
     assert_eq!(list(&registry, "discover_tools"), all[1..], "a disabled tool cannot be called");
     registry.enable_tool_search(SearchOptions::default().with_max_listed(2));
@@ -239,7 +239,7 @@ async fn a_deferred_tool_is_called_by_call_deferred_or_by_name() {
     let registry = registry();
     let dispatcher = dispatcher(registry.clone());
     for target in ["geo.weather", "geo_weather", "Geo-Weather"] {
-        // The number exceeds a double: it must arrive digit by digit.
+        // The number is too long for a double, and must arrive with all digits.
         let call = format!(r#"{{"city": "Lima", "_target_tool": "{target}", "days": 18446744073709551615}}"#);
         let text = "geo.weather: sun in Lima for 18446744073709551615, no reason";
         let result = one(&dispatcher, "call_deferred", &call).await;
@@ -333,7 +333,7 @@ async fn the_policies_of_the_target_apply() {
     };
     let results = strict.dispatch([mail("ann")]).await;
     assert!(results[0].to_text().contains("no mail today"));
-    assert_eq!(log.taken(), [r#"send_mail {"to":"ann"}"#], "middleware sees the call that is meant");
+    assert_eq!(log.taken(), [r#"send_mail {"to":"ann"}"#], "middleware sees the call of the target tool");
 
     let open = dispatcher(registry);
     let direct = ToolCall::new("dan", "send_mail", r#"{"to": "dan"}"#);
@@ -365,7 +365,7 @@ async fn a_deferred_call_keeps_its_reason() {
     assert_eq!(result.call_reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
-    // The tool opted out, but the model was asked.
+    // The tool opts out of call reasons, but the model was asked for one.
     let quiet =
         toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_call_reason(false));
     let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
@@ -380,10 +380,10 @@ fn names_of_search_tools_are_reserved() {
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
     assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
-    // A tool with only the spelling gets another one.
+    // A tool whose name equals the spelling gets another spelling.
     let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
-    let (names, _) = told(&registry, &DefinitionOptions::default());
+    let (names, _) = published(&registry, &DefinitionOptions::default());
     assert_eq!(names.len(), 3);
     assert!(names[1].starts_with("discover_tools_"), "{names:?}");
 }

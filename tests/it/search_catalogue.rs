@@ -1,4 +1,4 @@
-//! What a request says about deferred tools: each once, and little if they are many.
+//! The text about deferred tools in a request: each tool once, and a short text for many tools.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn registry(names: impl IntoIterator<Item = ToolName>, most: usize) -> ToolRegis
     registry
 }
 
-/// The names of `count` tools, in turn in one of the namespaces; the last of these is none.
+/// Returns the names of `count` tools, distributed over the namespaces. The last namespace is none.
 fn names(count: usize, namespaces: usize) -> Vec<ToolName> {
     let name = |at: usize| {
         let (method, namespace) = (format!("do_{at}"), at % (namespaces + 1));
@@ -36,7 +36,7 @@ fn published(registry: &ToolRegistry) -> String {
     registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned()
 }
 
-/// About four characters are a token.
+/// A token has about four characters.
 fn tokens(registry: &ToolRegistry) -> usize {
     published(registry).len() / 4
 }
@@ -67,7 +67,7 @@ fn a_long_catalogue_lists_namespaces_with_the_numbers_of_their_tools() {
 
 proptest! {
     #[test]
-    fn a_catalogue_says_everything_once_and_never_more_than_its_limit(
+    fn a_catalogue_lists_each_tool_once_and_at_most_its_limit(
         count in 0_usize..60,
         namespaces in 0_usize..8,
         most in 0_usize..50,

@@ -1,4 +1,4 @@
-//! What the program lends to its tools, and tools with a value of their own.
+//! State that the program provides to its tools, and tools that are methods of a value.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -107,7 +107,7 @@ impl Vector {
 }
 
 #[tokio::test]
-async fn self_is_the_type_of_the_set() {
+async fn self_is_the_type_of_the_toolset() {
     let mut registry = ToolRegistry::new();
     registry.register_all(Arc::new(Vector { parts: [1, 2] })).expect("no collisions");
     let arguments = r#"{"other": {"parts": [3, 4]}, "few": [5, 6]}"#;

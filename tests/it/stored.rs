@@ -1,4 +1,4 @@
-//! Stored results: they can be read again, and hold no secrets of the program.
+//! Stored results can be read again, and contain no secrets of the program.
 
 use proptest::prelude::*;
 use toolkit::call::ProviderExtras;
@@ -48,7 +48,7 @@ async fn details_and_panics_are_stored_on_demand_only() {
     }
 }
 
-/// A value nested this deep, in arrays and objects by turns.
+/// Returns a value of this depth, alternating between arrays and objects.
 fn nested(depth: usize, objects: bool) -> Value {
     (1..depth).fold(json!(1), |value, level| match objects ^ (level % 3 == 0) {
         true => json!({ "x": value }),
@@ -58,7 +58,7 @@ fn nested(depth: usize, objects: bool) -> Value {
 
 proptest! {
     #[test]
-    fn what_can_be_stored_can_be_read(
+    fn every_stored_value_can_be_read(
         depth in 1_usize..140,
         objects in any::<bool>(),
         place in 0_usize..3,

@@ -1,4 +1,4 @@
-//! Strict tools: a model that is held to a schema says `null` for whatever it leaves out.
+//! Strict tools: a model that is held to a strict schema writes `null` for everything it omits.
 
 use toolkit::DefinitionOptions;
 use toolkit::prelude::*;
@@ -20,8 +20,8 @@ fn reserve(guests: Vec<Guest>, note: Option<String>, #[param(default = "Oslo")] 
     format!("{city} {note:?}: {}", each.collect::<Vec<_>>().join("; "))
 }
 
-/// What a model that has nothing to say beyond what is required writes: the schema's own way of saying
-/// nothing for everything else.
+/// Returns the arguments of a model that sends only what is required: everything else has the value that
+/// means absence in the schema.
 fn barest(schema: &Value) -> Value {
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],
@@ -44,7 +44,7 @@ fn barest(schema: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn null_is_what_a_strict_model_leaves_out() {
+async fn null_means_absent_in_calls_of_a_strict_model() {
     let registry = ToolRegistry::from_tools(tools![reserve]).unwrap();
     for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses] {
         let tools = registry.definitions(format).to_value();
@@ -61,7 +61,7 @@ async fn null_is_what_a_strict_model_leaves_out() {
 }
 
 #[test]
-fn what_cannot_be_strict_is_plain_and_reported() {
+fn tools_that_cannot_be_strict_are_sent_without_enforcement_and_reported() {
     /// Count words.
     #[tool(register = false)]
     fn count(words: std::collections::BTreeMap<String, u32>) -> usize {

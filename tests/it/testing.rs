@@ -42,7 +42,8 @@ fn failure(check: impl FnOnce()) -> String {
 
 const RECORD: &str = "TOOLKIT_TEST_RECORD";
 
-/// Runs [`writes_the_record`] in a process of its own, because the variable holds for the whole process.
+/// Runs [`writes_the_record`] in a separate process, because an environment variable applies to the whole
+/// process.
 fn update(file: &File) {
     let this = env::current_exe().expect("the program of the tests");
     let status = process::Command::new(this)

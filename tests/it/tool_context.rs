@@ -1,4 +1,4 @@
-//! What tools know of their call, and what they write beside their output.
+//! The context that tools read, and their writes beside their output.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use toolkit::context::{Progress, SessionMap};
 use toolkit::prelude::*;
 use toolkit::{RunContext, Session, ToolName};
 
-/// Sets a key of the session, and fails afterwards if it is told to.
+/// Sets a key of the session, and then fails if an argument asks for it.
 #[tool(register = false)]
 async fn set(
     key: String,
@@ -42,7 +42,7 @@ fn hand_over(
     if fail { Err("no luck".to_owned()) } else { Ok(()) }
 }
 
-/// Tells who and where it is.
+/// Returns the agent, the session, the run and the tenant.
 #[tool(register = false)]
 fn whereami(context: &ToolContext) -> String {
     let (session, tenant) = (context.session(), context.extension::<Tenant>());
@@ -55,7 +55,7 @@ fn whereami(context: &ToolContext) -> String {
     )
 }
 
-/// Works, and tells how far it is.
+/// Reports its progress in several steps.
 #[tool(register = false)]
 async fn work(context: &ToolContext) {
     for step in [-1.0, 0.5, f64::NAN, 7.0] {
@@ -64,7 +64,7 @@ async fn work(context: &ToolContext) {
     }
 }
 
-/// Tells how much time it has.
+/// Returns the time until the deadline.
 #[tool(register = false, timeout = "2s")]
 async fn timed(context: &ToolContext) -> (Option<u64>, bool) {
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -86,7 +86,7 @@ fn call(id: usize, tool: &str, arguments: serde_json::Value) -> ToolCall {
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
-async fn changes_come_in_the_order_of_the_calls_and_only_from_those_that_succeeded() {
+async fn changes_of_successful_calls_are_applied_in_call_order() {
     let session = Session::new("s").with_store(SessionMap::from_iter([("gone", 1), ("kept", 7)]));
     let dispatcher = dispatcher().with_run(RunContext::new().with_session(session.clone()));
     let calls = || {
@@ -178,16 +178,16 @@ async fn tools_know_their_run() {
 
 #[tokio::test]
 async fn progress_reaches_the_listener_whose_panic_is_ignored() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let listener = heard.clone();
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let listener = received.clone();
     let run = RunContext::new().on_progress(move |progress: Progress| {
         let id = progress.call_id.map(|id| id.to_string());
         listener.lock().unwrap().push((id, progress.fraction, progress.message));
     });
     dispatcher().with_run(run).dispatch([call(3, "work", json!({}))]).await;
-    let fractions: Vec<f64> = heard.lock().unwrap().iter().map(|(_, fraction, _)| *fraction).collect();
+    let fractions: Vec<f64> = received.lock().unwrap().iter().map(|(_, fraction, _)| *fraction).collect();
     assert_eq!(fractions, [0.0, 0.5, 0.0, 1.0]);
-    assert_eq!(heard.lock().unwrap()[1], (Some("call_3".to_owned()), 0.5, "step 0.5".to_owned()));
+    assert_eq!(received.lock().unwrap()[1], (Some("call_3".to_owned()), 0.5, "step 0.5".to_owned()));
 
     let run = RunContext::new().on_progress(|_| panic!("the listener is ill"));
     let results = dispatcher().with_run(run).dispatch([call(0, "work", json!({}))]).await;

@@ -1,4 +1,4 @@
-//! What `#[tool]` makes of a function.
+//! The expansion of `#[tool]` on a function.
 
 use std::collections::BTreeMap;
 use toolkit::prelude::*;
@@ -137,13 +137,13 @@ fn a_namespace_is_normalized_and_a_name_kept() {
 }
 
 #[tokio::test]
-async fn references_are_lent_from_decoded_values() {
+async fn references_borrow_from_decoded_values() {
     let arguments = r#"{"text": "a", "words": ["b", "c"], "table": {"d": 1}}"#;
     assert_eq!(call(&lend::tool(), arguments).await, r#"a ["b", "c"] {"d": 1}"#);
 }
 
 #[tokio::test]
-async fn optional_references_are_lent_too() {
+async fn optional_references_borrow_from_decoded_values() {
     let tool = lend_if_given::tool();
     assert_eq!(call(&tool, "{}").await, r#"None None None Some("d") None"#);
     let arguments = r#"{"text": "a", "words": ["b"], "table": {"c": 1}, "place": null, "mask": [2]}"#;
@@ -155,13 +155,13 @@ async fn optional_references_are_lent_too() {
 }
 
 #[tokio::test]
-async fn raw_identifiers_are_called_without_their_mark() {
+async fn raw_identifiers_are_published_without_their_prefix() {
     assert_eq!(call(&r#match::tool(), r#"{"type": "x"}"#).await, "x");
     assert_eq!(property(r#match::tool().definition(), "type")["description"], "The kind");
 }
 
 #[test]
-fn attributes_go_before_comments_and_reach_the_schema() {
+fn attributes_take_precedence_over_comments() {
     let tool = renamed::tool();
     assert_eq!(tool.definition().description, "Written in the attribute.");
     assert_eq!(
@@ -251,7 +251,7 @@ async fn tools_are_made_by_other_macros() {
 }
 
 #[tokio::test]
-async fn paths_are_lent_and_no_tools_are_a_list_too() {
+async fn paths_are_borrowed_and_the_list_of_tools_may_be_empty() {
     #[tool(register = false)]
     fn file_name(path: &std::path::Path) -> Option<String> {
         Some(path.file_name()?.to_string_lossy().into_owned())

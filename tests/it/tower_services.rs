@@ -1,4 +1,4 @@
-//! Layers around tools, and dispatchers within layers.
+//! `tower` layers around tools, and dispatchers inside of layers.
 
 use std::fmt;
 use std::time::Duration;

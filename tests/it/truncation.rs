@@ -1,4 +1,4 @@
-//! Results that are too long for the model.
+//! Truncation of results that are too long for the model.
 
 use std::fs;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_tools_own_limit_goes_before_that_of_the_dispatcher() {
+async fn the_limit_of_a_tool_takes_precedence_over_the_dispatcher() {
     assert_eq!(lengths(&dispatcher(Truncation::default())).await, [1_000, 40, 1_020]);
     assert_eq!(lengths(&dispatcher(Truncation::new(100))).await, [100, 40, 100]);
 }
@@ -65,12 +65,12 @@ async fn direct_calls_of_the_program_are_never_truncated() {
 }
 
 #[tokio::test]
-async fn the_full_text_is_at_the_place_in_the_note() {
+async fn the_full_text_is_at_the_path_in_the_note() {
     let folder = folder("where");
     let dispatcher = dispatcher(Truncation::new(400).with_sink(DirectorySink::new(&folder)));
     let results = dispatcher.dispatch([ToolCall::new("1", "read", "{}")]).await;
     let text = results[0].to_text();
-    let (_, rest) = text.split_once("full output: ").expect("the place is told");
+    let (_, rest) = text.split_once("full output: ").expect("the note has a path");
     let (path, _) = rest.split_once(") ...").expect("the words end");
     assert!(path.ends_with(".txt"), "{path}");
     assert_eq!(fs::read_to_string(path).unwrap(), "x".repeat(1_000));
@@ -92,11 +92,11 @@ async fn the_directory_stays_within_its_limits() {
     assert!(results[0].to_text().contains("the full output could not be kept"));
     assert_eq!(count(), 2);
 
-    fs::write(folder.join("notes.txt"), "of somebody else").unwrap();
+    fs::write(folder.join("notes.txt"), "not written by the sink").unwrap();
     let aged = DirectorySink::new(&folder).with_max_age(Duration::from_millis(20));
     std::thread::sleep(Duration::from_millis(60));
     dispatcher(Truncation::new(400).with_sink(aged)).dispatch([long(1_000)]).await;
-    assert_eq!(count(), 2, "the new file and that of somebody else");
+    assert_eq!(count(), 2, "the new file and the file that the sink did not write");
     assert!(folder.join("notes.txt").exists());
     fs::remove_dir_all(folder).unwrap();
 }

@@ -231,7 +231,7 @@ fn first_sentences_have_no_relative_constructions() {
 }
 
 #[test]
-fn prose_is_told_from_code() {
+fn prose_and_code_are_distinguished() {
     let source = "/// Returns the name.\n///\n/// ```\n/// let x = 1. + 2.;\n/// ```\n#[must_use]\npub fn name(&self) {}\n//! Whole. Two.";
     let blocks = doc_blocks(source);
     let functions: Vec<_> = blocks.iter().map(|block| block.function.as_deref()).collect();

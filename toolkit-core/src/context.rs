@@ -44,7 +44,7 @@ pub struct ToolContext {
     draft: Draft,
 }
 
-/// The parts of a context missing in most calls.
+/// Rarely used parts of a context, boxed to keep the context small.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareParts {
     /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
@@ -53,7 +53,8 @@ pub(crate) struct RareParts {
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
-    /// Set to `true` when the arguments are decoded. `None` unless the call is only a check.
+    /// The flag of a check, set to `true` once the arguments are decoded. `None` for a call that runs the
+    /// tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
 }
 
@@ -63,7 +64,8 @@ impl ToolContext {
         Self::of_call(tool_name, None, None, None, None)
     }
 
-    /// Creates a context from all its parts, because each builder method would move it.
+    /// Creates a context from its parts in one step. Builder methods would move the large struct once per
+    /// part.
     #[inline]
     pub(crate) fn of_call(
         tool_name: ToolName,
@@ -76,7 +78,8 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Adds state with precedence over the state of the program.
+    /// Adds `own`, the state that came with the tool. If both have a value of the same type, `own` takes
+    /// precedence over the program's state.
     pub(crate) fn with_own_state(mut self, own: &State) -> Self {
         let state = match &self.state {
             Some(state) => own.clone().or(state),
@@ -86,7 +89,7 @@ impl ToolContext {
         self
     }
 
-    /// Sets the run of the call.
+    /// Sets the agent run of the call, with the session, the agent name and the extensions of the run.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
@@ -110,7 +113,8 @@ impl ToolContext {
         self
     }
 
-    /// Returns the context of a check: the call ends once its arguments are decoded, and sets `decoded`.
+    /// Returns a context for checking a call: the call ends as soon as its arguments are decoded, and sets
+    /// `decoded` to `true`.
     pub(crate) fn of_check(&self, decoded: Arc<AtomicBool>) -> Self {
         let mut context = self.clone();
         let rare = context.rare_mut();
@@ -119,7 +123,8 @@ impl ToolContext {
         context
     }
 
-    /// Ends the call if it is only a check of the arguments. Called after the arguments are decoded.
+    /// Stops a call that is only a check, by returning an error. Called after the arguments are decoded and
+    /// before the tool runs.
     ///
     /// # Errors
     /// The call is only a check.
@@ -144,7 +149,7 @@ impl ToolContext {
         self.rare.as_ref()?.emitter.as_ref()
     }
 
-    /// Returns the tool name in the model's spelling.
+    /// Returns the tool name as the model spells it, such as `math_add` for `math.add`.
     pub(crate) fn known_name(&self) -> &str {
         self.rare
             .as_ref()
@@ -183,18 +188,20 @@ impl ToolContext {
         self.rare.as_ref()?.call_reason.as_deref()
     }
 
-    /// Returns the run of the call, if the dispatcher [has one](crate::Dispatcher::with_run).
+    /// Returns the agent run of the call. Returns `None` if the dispatcher was created without a
+    /// [run](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.rare.as_ref()?.run.as_deref()
     }
 
-    /// Returns the run as an `Arc`, to pass on to a nested dispatcher.
+    /// Returns the agent run as an `Arc`, to pass on to a dispatcher that the tool itself uses.
     pub(crate) fn shared_run(&self) -> Option<&Arc<RunContext>> {
         self.rare.as_ref()?.run.as_ref()
     }
 
-    /// Adds the actions of a nested call to those of this call.
+    /// Adds `actions`, requested by a nested call, to the actions of this call. A nested call is a call that
+    /// the tool makes through a dispatcher of its own.
     pub(crate) fn adopt(&self, actions: &ToolActions) {
         if !actions.is_empty() {
             self.draft.merge(actions);
@@ -241,7 +248,8 @@ impl ToolContext {
         }
     }
 
-    /// Ends the call and returns its actions. A failed call has no actions.
+    /// Ends the call and returns the actions that the tool requested. If the call failed, the actions are
+    /// discarded.
     #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
         self.draft.close().filter(|_| has_succeeded).unwrap_or_default()

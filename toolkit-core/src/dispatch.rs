@@ -54,12 +54,14 @@ use tokio_util::sync::CancellationToken;
 ///
 /// # Order and concurrency
 ///
-/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool and calls in one
-/// [`lane`](crate::ToolMetadata::lane) run one after another, within a batch in their order. At most
-/// [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls of a tool and
-/// [`with_max_concurrency`](Self::with_max_concurrency) calls of all run at once. This holds for all batches of a
-/// dispatcher and its clones; batches take turns. A tool that dispatches through its own dispatcher needs a second permit
-/// there while it holds the first.
+/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool run one after another. So do calls in one
+/// [`lane`](crate::ToolMetadata::lane), for example all calls with the same `path` argument. Within a batch,
+/// they run in the order of the batch.
+///
+/// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all tools
+/// together run at most [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits hold for all
+/// batches of a dispatcher and its clones, and batches take turns. If a tool dispatches calls through the
+/// same dispatcher, its call keeps its own permit while the nested calls wait for theirs.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -92,7 +94,7 @@ impl Dispatcher {
     /// Replaces the registry. The settings stay unchanged, and permits are still shared with clones.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The same errors as [`new`](Self::new).
     pub fn with_registry(self, registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.snapshot().check_complete()?;
@@ -119,8 +121,8 @@ impl Dispatcher {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`] inside of the middleware added before. The first middleware added sees each call
-    /// first and the result last.
+    /// Adds a [`Middleware`] inside of the middleware added before: the first middleware added sees each call
+    /// first and its result last.
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
     }
@@ -224,7 +226,8 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the calls one after another on the caller's task, where there is no runtime for tasks of their own.
+    /// Runs the calls one after another on the caller's task. Without a tokio runtime, calls cannot have
+    /// tasks of their own.
     #[cold]
     async fn run_in_row(
         &self,

@@ -141,11 +141,11 @@ pub enum ToolEventKind {
     Ended(CallEnd),
 }
 
-/// The end of a call.
+/// The end of a call: its status, its error, the durations, and the size of the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallEnd {
-    /// The status; [`CallStatus::Success`] without an error.
+    /// The status of the call. Without an error, the status is [`CallStatus::Success`].
     #[serde(skip)]
     pub status: CallStatus,
     /// The error of a failed call.
@@ -244,7 +244,7 @@ impl Serialize for ToolEvent {
     }
 }
 
-/// Writes an event as one flat object.
+/// Serializes an event as one flat JSON object.
 fn flat<S: Serializer>(
     name: &str,
     time: SystemTime,
@@ -280,7 +280,7 @@ fn text<'a, S: Serializer>(text: impl Into<Option<&'a Arc<str>>>, serializer: S)
     text.into().map(|text| &**text).serialize(serializer)
 }
 
-/// Writes the kind and the message of an error.
+/// Serializes the kind and the message of an error.
 fn kind_and_message<'a, S: Serializer>(
     error: impl Into<Option<&'a ToolError>>,
     serializer: S,

@@ -77,7 +77,8 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 }
 
 settings! {
-    /// Options for publishing a registry's tools in a format.
+    /// Options for the tool definitions in a request: whether to add call reasons, and whether to list
+    /// deferred tools. A [`ToolFormat`] sets them.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Publication {
         /// Whether to ask the model for the reason of each call, even if the registry does not ask.

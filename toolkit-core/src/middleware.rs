@@ -135,10 +135,11 @@ impl<M: Middleware> DynMiddleware for M {
     }
 }
 
-/// The remaining middleware of a call, followed by its tool. Clone it to run the tool several times.
+/// The rest of a call's path: the remaining middleware, then the tool. Clone it to run the tool several
+/// times.
 #[derive(Clone)]
 pub struct Next {
-    /// The middleware of the dispatcher, outermost first.
+    /// The middleware of the dispatcher, outermost first. The path continues at the index `at`.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
     /// The last middleware of the path. It runs the tool.
@@ -146,7 +147,7 @@ pub struct Next {
 }
 
 impl Next {
-    /// Creates the path through all middleware to the tool.
+    /// Creates the path through all middleware of the `stack` to the `tool`.
     pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
         Self { stack, at: 0, tool: BoxMiddleware(tool) }
     }
@@ -165,8 +166,8 @@ impl Next {
 /// The outcome shared by identical calls, set once the first of them has run.
 type SharedOutcome = Arc<OnceCell<(Outcome, Instant)>>;
 
-/// Returns the shared outcome, and whether this call ran to produce it. If the running call is cancelled, one
-/// of the waiting calls runs instead.
+/// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool`
+/// is whether this call ran. If the running call is cancelled, one of the waiting calls runs instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let mut has_run = false;
     let run = async {

@@ -125,8 +125,8 @@ impl ToolName {
         Self::of(&qualified, namespace.as_deref(), method)
     }
 
-    /// Creates the default name of a function. The function name and the namespace are
-    /// [normalised](normalize).
+    /// Creates the default tool name of a function, such as `get_weather` for the function `getWeather`. The
+    /// function name and the namespace are [normalised](normalize).
     ///
     /// ```
     /// use toolkit::ToolName;

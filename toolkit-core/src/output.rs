@@ -171,7 +171,8 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the size of content and message in bytes. Media items count in their sent form: Base64 or URL.
+    /// Returns the size of content and message in bytes. A media item counts with the length of its Base64
+    /// text or its URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_are_any_text() {
+    fn a_star_matches_any_text() {
         for (text, pattern, expected) in [
             ("fs-read", "fs-read", true),
             ("fs-read", "fs-*", true),

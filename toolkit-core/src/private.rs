@@ -26,8 +26,8 @@ pub use {inventory, schemars, serde};
 /// `ParamType` instead of this module.
 pub type Parameter<T> = crate::args::ParamType<T>;
 
-/// The type `T`, if the compiler can evaluate the constant `CHECKED`. Otherwise, the type is an error already
-/// reported by the compiler.
+/// An alias of `T`. Naming the alias makes the compiler evaluate the constant `CHECKED`, and a failed check
+/// becomes a compile error for the user.
 pub trait Checked<T, const CHECKED: bool> {
     type Type;
 }

@@ -172,8 +172,8 @@ impl ToolRegistry {
         self.state.as_ref()
     }
 
-    /// Checks the registry before the first call: name collisions, missing state, reserved names and reserved
-    /// parameters.
+    /// Checks that the registry can serve calls: no name collisions, no missing state, no reserved names and
+    /// no reserved parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
         let state = self.state.as_deref();
@@ -259,7 +259,8 @@ impl ToolRegistry {
         self.cache.definitions(self, format)
     }
 
-    /// Returns the spelling of each tool name in a format, for requests and histories written by hand.
+    /// Returns the spelling of each tool name in `format`. Requests and histories written by hand need these
+    /// spellings.
     #[must_use]
     pub fn wire_names(&self, format: &impl ToolFormat) -> WireNames {
         self.cache.names(self, format.name_rule())

@@ -63,7 +63,7 @@ enum OutcomeForm {
 }
 
 impl ToolResult {
-    /// Creates a result with a duration of zero.
+    /// Creates the result of a call, with a duration of zero.
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
         Self {

@@ -30,7 +30,7 @@ impl Builder {
         }
     }
 
-    /// Adds the type of a parameter from a field of its own, such as `:type x: int`.
+    /// Adds the type of a parameter, written apart from its description, as in `:type x: int`.
     pub(crate) fn param_type(&mut self, name: &str, spec: &TypeSpec, line: usize) {
         self.types.push(param_doc(name, spec, "", line));
     }
@@ -50,7 +50,7 @@ impl Builder {
         self.docs.raises.push(RaisesDoc { ty, description, line });
     }
 
-    /// Adds a likely mistake.
+    /// Adds a likely mistake of the comment's author.
     pub(crate) fn problem(&mut self, line: usize, message: String) {
         self.docs.problems.push(Problem { line, message });
     }

@@ -1,10 +1,10 @@
-//! The column of stars in a `/** ... */` block.
+//! Removal of the stars at the left of a `/** ... */` block.
 
-/// Blanks out the stars of a decorated block comment.
+/// Removes the stars at the left of a block comment, but keeps a list of `*` bullets.
 ///
-/// A list of `*` bullets keeps its bullets. The stars are removed only if three conditions hold. The last row is empty,
-/// because it held the `*/`. Every row between the first and the last has a star in the same column. The rows are not
-/// just bullets below an opening line.
+/// The stars are removed only under three conditions. The last row is empty, because it contained the `*/`.
+/// Every row between the first and the last has a star in the same column. These rows are not a list of
+/// bullets below an opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;

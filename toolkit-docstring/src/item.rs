@@ -18,7 +18,8 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Parses `name: text`, `name (type): text` and `name - text`, with or without a bullet, and bulleted bare names.
+    /// Parses the first line of an entry: `name: text`, `name (type): text` or `name - text`, with or without
+    /// a bullet. With a bullet, a name alone is an entry too.
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let unbulleted = strip_bullet(line);
         let bulleted = unbulleted.is_some();
@@ -32,7 +33,8 @@ impl<'a> Item<'a> {
         Some(Self { names, spec, text: text.trim(), bulleted })
     }
 
-    /// Returns `true` if a name begins with an uppercase letter, as a sentence does.
+    /// Returns `true` if a name begins with an uppercase letter. Such a line may be a sentence rather than an
+    /// entry.
     pub(crate) fn is_capitalised(&self) -> bool {
         self.names.iter().any(|name| name.starts_with(char::is_uppercase))
     }

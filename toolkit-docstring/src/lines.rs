@@ -11,7 +11,7 @@ const TAB: usize = 8;
 pub(crate) struct Line {
     /// The zero-based position in the text.
     pub(crate) number: usize,
-    /// The indentation beyond the margin of the whole text.
+    /// The indentation, beyond the indentation that all lines have in common.
     pub(crate) indent: usize,
     /// The text without surrounding whitespace.
     pub(crate) text: String,
@@ -26,15 +26,16 @@ impl Line {
         self.text.is_empty()
     }
 
-    /// Returns the line as it appears in the description.
+    /// Returns the line with its indentation, as shown in the description.
     pub(crate) fn indented(&self) -> String {
         format!("{:width$}{}", "", self.text, width = self.indent)
     }
 }
 
-/// Splits a text into lines, removing tabs, block comment stars and the common margin.
+/// Splits a text into lines. Tabs become spaces, and the stars of a block comment and the common indentation
+/// are removed.
 ///
-/// The first line has no indentation: in most comments it begins right after the opening quotes.
+/// The first line counts as not indented, because in most comments it begins right after the opening quotes.
 pub(crate) fn parse(text: &str) -> Vec<Line> {
     let mut rows: Vec<String> = text.split('\n').map(expand_tabs).collect();
     decoration::strip(&mut rows);

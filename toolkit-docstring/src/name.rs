@@ -9,9 +9,9 @@ pub(crate) struct Name<'a> {
     pub(crate) text: &'a str,
     /// The type of `` `name: type` ``.
     pub(crate) ty: Option<&'a str>,
-    /// `true` for a name in backticks or emphasis.
+    /// Whether the name is in backticks or emphasis.
     pub(crate) marked: bool,
-    /// Emphasis marks before the name, not closed directly after the name.
+    /// The emphasis marks before the name that are not closed directly after it, as in `**name: text**`.
     pub(crate) open: &'a str,
     /// The text after the name.
     pub(crate) rest: &'a str,
@@ -41,7 +41,8 @@ impl<'a> Name<'a> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Parses `a, b, c`; the last name is returned with the rest of the text.
+    /// Parses a list of names such as `a, b, c: text`. The last name is returned separately, with the rest of
+    /// the text.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
         let mut name = Self::parse(text)?;
         let mut names = vec![name.text];

@@ -9,7 +9,8 @@ const LONGEST_TYPE: usize = 4;
 
 /// Parses the first line of an entry: `name`, `name : type` or `a, b : type`.
 ///
-/// The type stays in the item's text, because [`split_type`] needs the description to recognise a type.
+/// The part after the colon is returned as the text of the entry. [`split_type`] decides later whether it is
+/// a type, because this depends on the description.
 pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let (names, last) = Name::list(line)?;
     let rest = last.rest.trim_start();
@@ -17,9 +18,8 @@ pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     Some(Item { names, spec: TypeSpec::default(), text: text.trim(), bulleted: false })
 }
 
-/// Splits the text of a first line and its body into type and description.
-///
-/// A text that does not look like a type becomes the start of the description.
+/// Splits an entry into its type and its description. `text` is the part of the first line after the colon,
+/// and `body` the lines below. If `text` does not look like a type, it becomes the start of the description.
 pub(crate) fn split_type(text: &str, body: String) -> (TypeSpec, String) {
     let spec = TypeSpec::parse(text);
     let ty = spec.ty.as_deref().unwrap_or_default();

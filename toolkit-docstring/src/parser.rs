@@ -12,12 +12,13 @@ use crate::sphinx::{self, Field, Tag};
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::{TypeSpec, looks_like_type, split_type, type_name};
 
-/// The state of the pass: the lines ahead, the open section and the documentation so far.
+/// The state of parsing: the lines not parsed yet, the current section, and the documentation found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Parser<'a> {
     ahead: &'a [Line],
     section: Option<Section>,
-    /// The level of an open heading for programmers, such as `# Panics`.
+    /// The level of the current heading for programmers, such as `# Panics`. The text below such a heading is
+    /// hidden.
     hidden_level: Option<usize>,
     description: Description<'a>,
     builder: Builder,
@@ -179,13 +180,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports a malformed field and keeps it in the description.
+    /// Reports a malformed field such as `:param x text`, and keeps it in the description.
     fn reject(&mut self, line: &'a Line, message: String) {
         self.builder.problem(line.number, message);
         self.description.keep(line);
     }
 
-    /// Consumes the lines of an entry and returns the text of the entry. `first` is the rest of the entry's first line.
+    /// Consumes the lines of an entry for which `belongs` returns `true`, and returns the text of the entry.
+    /// `first` is the rest of the entry's first line.
     fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
         let mut prose = Prose::new(first);
         let mut unseen = self.ahead;
@@ -205,10 +207,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns `true` if a line is hidden because it is below a heading for programmers. `level` is the level of
-/// this heading.
-///
-/// Documentation of parameters, return value or errors is never hidden.
+/// Returns `true` if a line is hidden from the description, because it is below a heading for programmers of
+/// the given `level`. Documentation of parameters, return value or errors is never hidden.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     let ends = || {
         is_known_field(line)
@@ -218,7 +218,8 @@ fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     line.fence != Fence::Outside || !ends()
 }
 
-/// Parses the title at `line`, unless the line is an entry of the open section.
+/// Parses the section title at `line`. Returns `None` if the line is not a title, or if it is an entry of the
+/// current section.
 fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Title> {
     let title = Title::parse(line, ahead.first())?;
     match section {
@@ -228,7 +229,8 @@ fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Tit
     }
 }
 
-/// Returns `true` if a line begins a field, a directive or a section.
+/// Returns `true` if a line begins a new part of the comment: a field such as `:param x:`, a directive such
+/// as `.. note::`, or a section.
 fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
     Field::parse(&line.text).is_some()
         || line.text.starts_with(".. ")
@@ -247,7 +249,8 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
     is_deeper_prose(line, first) || is_lazy()
 }
 
-/// Returns `true` if a line continues the text of a section without separate entries.
+/// Returns `true` if `line` continues the text of a section such as `Returns:`, which has no separate
+/// entries. `first` is the first line of this text.
 fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     (line.fence == Fence::Outside || line.indent > first.indent) && !begins_block(line, ahead, Some(section))
 }
@@ -276,8 +279,8 @@ fn is_known_field(line: &Line) -> bool {
     matches!(Field::parse(&line.text), Some(Field::Known { .. }))
 }
 
-/// Splits a text such as `ValueError: when it is empty` into the error type and the description. A type may
-/// stand alone.
+/// Splits the documentation of an error: `ValueError: when it is empty` has the type `ValueError`. A type
+/// alone is possible, too.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

@@ -25,7 +25,8 @@ impl Prose {
     }
 }
 
-/// Returns the characters outside of brackets with their positions; a bracket counts as outside.
+/// Returns the characters that are not inside of brackets, with their positions. The brackets themselves are
+/// included.
 pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut depth = 0_usize;
     text.char_indices().filter(move |(_, c)| match c {
@@ -53,7 +54,8 @@ pub(crate) fn split_outside(text: &str, separator: impl Fn(char) -> bool) -> Vec
     pieces
 }
 
-/// Returns the words of a text; whitespace inside of brackets does not separate words.
+/// Returns the words of a text. White space inside of brackets does not separate words: `dict[str, int]` is
+/// one word.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     let mut words = split_outside(text, char::is_whitespace);
     words.retain(|word| !word.is_empty());
@@ -81,7 +83,7 @@ fn continues_colon(after: &str) -> bool {
     after.starts_with(':') || after.starts_with("//")
 }
 
-/// Strips the same mark from both ends.
+/// Strips `mark` from both ends of a text. Returns `None` if the mark is missing at one end.
 pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark)?.strip_suffix(mark)
 }

@@ -1,4 +1,4 @@
-//! Open sections and their lines.
+//! The section that the parser is reading, and the lines that belong to it.
 
 use crate::item::Item;
 use crate::lines::Line;
@@ -10,16 +10,17 @@ use crate::title::{self, Kind, Style, Title};
 pub(crate) struct Section {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether entries have a bullet, once the first is known.
+    /// Whether the entries have bullets. `None` before the first entry.
     bulleted: Option<bool>,
     /// The indentation of the title.
     indent: usize,
-    /// `true` if the body is not indented deeper than the title.
+    /// Whether the lines of the section are not indented deeper than the title.
     flush: bool,
 }
 
 impl Section {
-    /// Opens the section below a title, unless its text stays in the description.
+    /// Opens the section below a title. Returns `None` if the text below the title is no documentation of
+    /// parameters, return value or errors.
     pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
         let first = body.iter().find(|line| !line.is_blank());
         let section = Self {
@@ -32,12 +33,12 @@ impl Section {
         (title.kind != Kind::Other).then_some(section)
     }
 
-    /// Returns the section after an entry with or without a bullet.
+    /// Records whether the entries of the section have bullets. The first entry decides.
     pub(crate) fn after_entry(self, bulleted: bool) -> Self {
         Self { bulleted: self.bulleted.or(Some(bulleted)), ..self }
     }
 
-    /// Returns `true` if the position of a line puts it into the section.
+    /// Returns `true` if a line belongs to the section, judged by its position and indentation.
     pub(crate) fn contains(self, line: &Line) -> bool {
         if self.style != Style::Google || line.indent > self.indent {
             return true;
@@ -52,7 +53,7 @@ impl Section {
         }
     }
 
-    /// Returns `true` if the position of a line puts it into the entry above it.
+    /// Returns `true` if a line belongs to the entry above it, judged by its position and indentation.
     pub(crate) fn continues(self, line: &Line) -> bool {
         let inside = self.style != Style::Google || line.indent > self.indent;
         inside || self.flush && !line.after_blank
@@ -64,7 +65,7 @@ impl Section {
         open_ended && self.bulleted.is_some() && line.after_blank
     }
 
-    /// Parses a line as the first of a parameter entry.
+    /// Parses a line as the first line of a parameter entry.
     pub(crate) fn item(self, line: &Line) -> Option<Item<'_>> {
         let shallow = line.indent <= self.indent || self.style == Style::Markdown;
         if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
@@ -76,7 +77,8 @@ impl Section {
             .filter(|item| self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted))
     }
 
-    /// Returns `true` if an apparent title is an entry of the same name, such as `example:`.
+    /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter
+    /// `example:`.
     pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);

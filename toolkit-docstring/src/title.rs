@@ -34,19 +34,20 @@ pub(crate) enum Style {
 pub(crate) struct Title {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// `true` for a subtitle among the parameters, such as `Optional:`.
+    /// Whether the title divides a list of parameters, such as `Optional:`.
     is_group: bool,
 }
 
 impl Title {
-    /// Parses the title at `line`; `below` may underline it.
+    /// Parses the title at `line`. The line `below` may underline it.
     pub(crate) fn parse(line: &Line, below: Option<&Line>) -> Option<Self> {
         Self::markdown(&line.text)
             .or_else(|| Self::numpy(&line.text, &below?.text))
             .or_else(|| Self::google(&line.text))
     }
 
-    /// Returns the meaning of the title outside of a parameter section, where `Optional:` and the like are no titles.
+    /// Returns the title as it is read outside of a parameter section. There, `Optional:` and similar words
+    /// are not titles.
     pub(crate) fn outside_of_params(self) -> Option<Self> {
         match (self.is_group, self.style) {
             (false, _) => Some(self),
@@ -55,7 +56,7 @@ impl Title {
         }
     }
 
-    /// Returns the number of lines of the title.
+    /// Returns the number of lines that the title occupies.
     pub(crate) fn height(self) -> usize {
         match self.style {
             Style::Numpy => 2,
@@ -86,7 +87,7 @@ impl Title {
         Self { kind: Kind::Other, style, is_group: false }
     }
 
-    /// Parses a title with a conventional meaning.
+    /// Parses a title with a conventional meaning, such as `Args`.
     fn known(text: &str, style: Style) -> Option<Self> {
         let lowercase = text
             .trim_start_matches(|c: char| c == '*' || c.is_whitespace())
@@ -115,7 +116,8 @@ impl Title {
     }
 }
 
-/// Returns `true` for a section on one line, such as `Returns: the sum`, if `matches` accepts its kind.
+/// Returns `true` for a section on one line, such as `Returns: the sum`. `matches` decides whether its kind
+/// is wanted.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
     text.starts_with(char::is_uppercase)
         && text
@@ -131,7 +133,7 @@ pub(crate) fn heading_level(text: &str) -> Option<usize> {
     (level > 0 && words.starts_with(char::is_whitespace)).then_some(level)
 }
 
-/// Returns the level of a rustdoc heading addressed to callers of the Rust function, such as `# Panics`.
+/// Returns the level of a rustdoc heading meant only for programmers, such as `# Panics`.
 pub(crate) fn programmer_heading_level(text: &str) -> Option<usize> {
     let title = text.trim_matches(|c: char| c == '#' || is_colon(c) || c.is_whitespace()).to_lowercase();
     heading_level(text)

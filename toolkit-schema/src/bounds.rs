@@ -23,7 +23,8 @@ pub fn has_constraints(schema: &Value) -> bool {
     constrains(schema, false)
 }
 
-/// Types ensure the tags and names of their variants, the schemas of which are branches.
+/// Returns whether `schema` has constraints beyond the Rust type. In a branch of a union, an `enum` or a
+/// `const` is the name of a variant, so it does not count.
 fn constrains(schema: &Value, in_branch: bool) -> bool {
     let Value::Object(keywords) = schema else { return false };
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
@@ -59,7 +60,8 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
     })
 }
 
-/// Returns a pattern under which no text can be checked, here or inside.
+/// Returns a regular expression, in `schema` or an inner schema, that the regex engine cannot compile.
+/// Returns `None` if every regular expression can be compiled.
 #[must_use]
 pub fn unknown_pattern(schema: &Value) -> Option<&str> {
     let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
@@ -102,10 +104,9 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
     }
 }
 
-/// Returns whether an array schema was generated from a set type.
-///
-/// In the schema of a set, `uniqueItems` comes before `items`. Repeated items are no violation for a set,
-/// because deserialization drops them.
+/// Returns whether an array schema was generated from a Rust set, such as `HashSet<T>`. In the schema of a
+/// set, `uniqueItems` comes before `items`. Repeated items are no violation for a set, because
+/// deserialization drops them.
 fn is_of_set(schema: &Value) -> bool {
     let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
     keywords
@@ -131,7 +132,7 @@ fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
         .find(|keyword| schema.get(*keyword).and_then(number).is_some_and(|bound| !fits(keyword, &bound)))
 }
 
-/// Returns the exact value of a number in a schema, or `None` for other values.
+/// Returns the exact value of a JSON number, or `None` for other values.
 pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
@@ -146,7 +147,7 @@ pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
     left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
 }
 
-/// Returns whether `value` equals the `expected` value from a schema.
+/// Returns whether `value` equals `expected`, a value listed in a schema.
 pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
     match (expected, &value.kind) {
         (Value::String(expected), Kind::String(text)) => expected == text,
@@ -183,10 +184,10 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     compiled(pattern).is_some_and(|pattern| pattern.is_match(name))
 }
 
-/// A compiled pattern.
+/// A compiled regular expression.
 enum Pattern {
     Plain(Regex),
-    /// A pattern beyond regular languages, such as one that looks around.
+    /// A regular expression with features such as look-around, which the `regex` crate does not support.
     #[cfg(feature = "jsonschema")]
     Any(Box<jsonschema::Validator>),
 }
@@ -211,9 +212,8 @@ impl Pattern {
     }
 }
 
-/// Returns the compiled pattern, or `None` for an invalid pattern.
-///
-/// Compiled patterns are cached, because programs check few patterns but check them often.
+/// Returns the compiled regular expression, or `None` if it is invalid. Compiled expressions are cached,
+/// because programs check the same few expressions again and again.
 fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,7 @@
 //! The search for all violations of a schema by a value.
 //!
-//! The search covers every keyword that constrains values. A type may refuse a value by rules of its own.
+//! The search covers every keyword that constrains values. The Rust type may have further rules, unknown to
+//! the schema.
 
 use crate::bounds::{broken, is_equal};
 use crate::describe::{describe_for, describe_in};
@@ -26,7 +27,8 @@ const MOST: usize = 64;
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
+/// The name of the violation "the value fits several branches of a `oneOf`". There is no such keyword in JSON
+/// Schema.
 const SEVERAL: &str = "several";
 
 /// The message for a value too complex to be checked completely.
@@ -46,7 +48,7 @@ pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Vi
     check_text(schema.into(), &value.to_string(), Scope::All)
 }
 
-/// Returns the violations of a schema by a value, given as JSON text.
+/// Returns the violations of a schema by a value. The value is given as JSON text.
 pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec<Violation> {
     match Json::parse(text) {
         Ok(value) => check(schema, &value, "", scope),
@@ -59,13 +61,11 @@ pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec
 pub enum Scope {
     /// All violations.
     All,
-    /// Only violated constraints, for a value already decoded by its Rust type.
-    ///
-    /// The type has accepted everything else, such as a list in place of a struct.
+    /// Only violated constraints, for a value already decoded by its Rust type. Deviations from the schema
+    /// that the type accepts are not reported, such as an array instead of a struct.
     Constraints,
-    /// All violations except unknown members, and except the missing members of objects with unknown members.
-    ///
-    /// A type may accept a member under a name missing from the schema, such as an alias.
+    /// All violations except unknown members. If an object has unknown members, its missing members are not
+    /// reported either. The type may accept a member under an alias that the schema does not list.
     ExceptNames,
     /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
     Validator,
@@ -79,10 +79,10 @@ pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) ->
     search(schema, value, at, scope, None)
 }
 
-/// Returns the violations of constraints by a value at the path `at`, which its type has decoded.
+/// Returns the violated constraints of a value at the path `at`, already decoded by its Rust type.
 ///
-/// A type may know members, variants and values under names that its schema does not list. What they are is found
-/// out by asking whether the type `accepts` another text in the place of the value.
+/// The type may accept names and values that the schema does not list, such as aliases. To find out their
+/// meaning, the check asks the type with `accepts` whether it also accepts a changed text of the value.
 #[must_use]
 pub fn check_decoded(
     schema: SchemaRef<'_>,
@@ -117,12 +117,12 @@ fn search<'v>(
     found.into_iter().map(|(_, violation)| violation).collect()
 }
 
-/// Returns the maximum number of schemas to apply to a value.
+/// Returns the maximum number of schemas to apply while checking `value`.
 pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// The length of the path to the surrounding value, and the violation.
+/// A violation, and the length of the path to the object or array around the wrong value.
 type Found = (usize, Violation);
 
 fn remove_names(found: &mut Vec<Found>) {
@@ -139,11 +139,11 @@ fn remove_names(found: &mut Vec<Found>) {
 struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
-    /// The text of the whole value.
+    /// The JSON text of the checked value as a whole.
     text: &'v str,
-    /// Returns whether the type of the whole value accepts a text.
+    /// A function that returns whether the Rust type accepts a JSON text as the value as a whole.
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
-    /// The path to the value being inspected.
+    /// The path to the value that is being inspected.
     path: String,
     /// The number of schemas left to apply before the search gives up.
     left: usize,
@@ -179,8 +179,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.open.pop();
     }
 
-    /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
-    /// occurs again, the violations found the first time are added again.
+    /// Inspects `value` with the target of a reference. Each pair of target and value is inspected only once.
+    /// For a repeated pair, the violations found the first time are added again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
         let key = (ptr::from_ref(target), ptr::from_ref(value));
         if let Some(known) = self.known.get(&key) {
@@ -233,7 +233,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         } else {
             broken(schema, value, validator)
         };
-        // A type with such a list of its own knows the value under another name.
+        // A type that accepts any of these four values does not list its values, so it may know `value` by an
+        // alias.
         let is_listed = matches!(wrong, Some("enum" | "const"));
         if let Some(keyword) = wrong
             && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
@@ -262,8 +263,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
-    /// similar branch.
+    /// Inspects the branches of a union. If the value fits no branch, the violations of the most similar
+    /// branch are reported.
     fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
         let mut closest: Option<Vec<Found>> = None;
         let mut fitting = 0;
@@ -342,9 +343,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
-/// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
-///
-/// A tag is a property with a constant value, usually different in each branch of a union.
+/// Returns whether a tag required by `branch` is missing or different in `value`. A tag is a property with a
+/// constant value, such as `"type": "circle"`, usually different in each branch of a union.
 pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let own = resolve(root, branch).filter(|_| value.members().is_some());
     let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
@@ -376,7 +376,7 @@ fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>
     })
 }
 
-/// Returns the message for a member not declared in the schema.
+/// Returns the message for an object member that the schema does not declare.
 pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
     let near = nearest(name, known.filter(|known| *known != name));

@@ -45,14 +45,14 @@ pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
 
 struct Coercion<'a> {
     root: &'a Value,
-    /// The results for schemas behind references. The key is the schema and the position of the value in the
+    /// The results of earlier coercions, by the target of a reference and the position of the value in the
     /// text.
     known: HashMap<(*const Value, *const u8), Option<String>>,
     /// The number of schemas left to apply before the coercion gives up.
     left: usize,
 }
 
-/// A part of a schema, applied to the value in a step of its own.
+/// A part of a schema. The parts are applied to a value one after another.
 enum Part<'a> {
     Schema(&'a Value),
     /// A schema and the branches of its union.
@@ -72,7 +72,7 @@ impl<'a> Coercion<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // The schema may lead back to itself at the same value. The repetition coerces nothing.
+        // The schema may refer to itself for the same value. The repetition must not coerce anything.
         self.known.insert(key, None);
         let coerced = self.by_parts(target, value);
         self.known.insert(key, coerced.clone());
@@ -226,7 +226,7 @@ impl<'a> Coercion<'a> {
     }
 }
 
-/// Returns a word without its letter case and separators.
+/// Returns `word` in lowercase and without separators, so that `Read-Only` and `read_only` are equal.
 fn folded(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
 }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_union_that_holds_itself_ends() {
+    fn coercion_of_a_recursive_union_ends() {
         let schema = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}, {"type": "integer"}]});
         let mut value = json!([["5"], 1.0]);
         assert!(coerce(&schema, &mut value));

@@ -91,9 +91,8 @@ impl<'a> Constraints<'a> {
         self.set("deprecated", true);
     }
 
-    /// Allows only `null` for the property named `content`, in the schema of a unit variant.
-    ///
-    /// In the other variants of the same adjacently tagged enum, this property contains the data.
+    /// Allows only `null` for the property `content` of a unit variant. In the other variants of the same
+    /// adjacently tagged enum, this property contains the data.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
             properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));

@@ -30,7 +30,7 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes `schema`, with references resolved in `root`.
+/// Describes `schema`. References are resolved in the document `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
     describe_for(root, schema, None)
 }
@@ -122,10 +122,8 @@ impl Describer<'_> {
         format!("{name}{words}")
     }
 
-    /// Describes a variant of an enum by its tag, or by its only member if there is no tag.
-    ///
-    /// The description tells the variant from the other variants. It is empty if the variant has neither a
-    /// tag nor an only member.
+    /// Describes a variant of an enum by the name and the value of its tag. Without a tag, the name of the
+    /// only member describes the variant. Returns an empty string if there is neither.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_allowed_values_those_like_the_given_one_come_first() {
+    fn similar_allowed_values_come_first() {
         let names: Vec<String> = (10..50).map(|n| format!("n{n}")).chain(["delete".to_owned()]).collect();
         let plain = json!({"enum": names});
         let listed = r#""n10", "n11", "n12", "n13", "n14", "n15", "n16", "n17", "n18""#;
@@ -248,12 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_itself_has_no_description() {
+    fn a_self_reference_has_no_description() {
         check(&json!({"$ref": "#"}), None);
     }
 
     #[test]
-    fn the_description_of_a_schema_that_holds_itself_ends() {
+    fn the_description_of_a_recursive_schema_ends() {
         let list = json!({"type": "array", "items": {"$ref": "#"}});
         check(&list, Some("array of array of array of array"));
         let choice =

@@ -84,7 +84,7 @@ pub enum SchemaChangeKind {
     Described,
 }
 
-/// The side of a tool described by a schema.
+/// The use of a schema: for the arguments or for the results of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Arguments,

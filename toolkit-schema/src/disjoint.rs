@@ -1,4 +1,5 @@
-//! Detection of disjoint schemas: if no value fits two of them, `oneOf` means the same as `anyOf`.
+//! Detection of disjoint schemas. Schemas are disjoint if no value fits two of them. In this case, `oneOf`
+//! means the same as `anyOf`.
 
 use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::reference::SchemaRef;
@@ -33,7 +34,7 @@ fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
             || requires_forbidden(&other, &one))
 }
 
-/// Returns the types named by a schema, or the types of its listed values.
+/// Returns the types named by a schema. Without `type`, returns the types of the values listed by the schema.
 fn type_names(schema: &Keywords) -> Vec<&str> {
     match schema.get("type") {
         None => allowed_values(schema).unwrap_or_default().into_iter().map(type_of).collect(),
@@ -41,8 +42,8 @@ fn type_names(schema: &Keywords) -> Vec<&str> {
     }
 }
 
-/// Returns whether both schemas require the same property but allow no common value for this property, like
-/// the tag of an enum.
+/// Returns whether the two schemas require the same property with different values, such as `"type": "a"` and
+/// `"type": "b"`.
 fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let required_by_other: Vec<&str> = required(other).collect();

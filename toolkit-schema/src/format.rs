@@ -27,7 +27,7 @@ pub(crate) fn is_known(format: &str) -> bool {
     find(format).is_some()
 }
 
-/// Returns whether `text` has the format. For an unknown format, returns `true`.
+/// Returns whether `text` has the format `format`. For an unknown format, returns `true`.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
 }

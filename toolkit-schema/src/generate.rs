@@ -41,7 +41,7 @@ pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
     output_schema(T::json_schema)
 }
 
-/// Returns the [output schema](output_schema_of) of a type, given the type's `json_schema` function.
+/// Returns the [output schema](output_schema_of) of a type from the type's `json_schema` function.
 pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
     let mut builder = SchemaBuilder::with(settings().for_serialize(), tidy_output);
     let mut schema = json_schema(builder.generator()).to_value();
@@ -51,9 +51,8 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
     (!root.is_empty()).then_some(schema)
 }
 
-/// Returns the schema of a type and whether this schema [has constraints](has_constraints).
-///
-/// The schema includes the aliases of properties.
+/// Returns the schema of an arguments type, and whether it [has constraints](has_constraints). The schema
+/// includes the aliases of properties.
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::default();

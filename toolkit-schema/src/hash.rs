@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_of_an_empty_schema_is_that_of_two_braces() {
+    fn the_hash_of_an_empty_schema_is_the_hash_of_two_braces() {
         let empty = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
         assert_eq!(schema_hash(&json!({})), empty);
         assert_ne!(schema_hash(&json!({"a": 1})), schema_hash(&json!({"a": 2})));

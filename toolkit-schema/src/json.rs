@@ -44,7 +44,7 @@ pub enum Kind<'a> {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Json<'a> {
-    /// Parses a JSON text.
+    /// Parses `text` as JSON.
     ///
     /// # Errors
     /// The text is not JSON, or is nested too deep.
@@ -101,9 +101,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the path and the text of the innermost value containing the byte at `offset`.
-    ///
-    /// The path begins with `at`, followed by steps as in `filters[2].max`.
+    /// Returns the path and the text of the innermost value at the byte `offset`. The path begins with `at`
+    /// and continues as in `filters[2].max`.
     #[must_use]
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
         let (mut path, mut here) = (at.to_owned(), self);
@@ -175,7 +174,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Reads a text that is known to be JSON, in one pass.
+/// A parser for valid JSON. It reads the text once.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -221,7 +220,7 @@ impl<'a> Reader<'a> {
         Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
     }
 
-    /// Returns the next byte after white space, which is not taken.
+    /// Returns the next byte after white space, without consuming it.
     fn next_byte(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().iter().skip(self.at);
         self.at += rest.take_while(|byte| byte.is_ascii_whitespace()).count();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// A keyword of JSON Schema, described by the kind of its value and its role.
+/// A keyword of JSON Schema, with the kind of its value and its role.
 ///
 /// ```
 /// use toolkit_schema::keyword::{Holds, Keyword, Role};

@@ -31,13 +31,13 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         .map(|known| (similarity(&wanted, &fold(known)), known))
         .filter(|(score, _)| *score >= SIMILAR)
         .collect();
-    // Few typing mistakes are in the first letters.
+    // Of equally similar names, prefer a name with the same first letters: mistakes are rare there.
     let same_start =
         |known: &str| wanted.chars().zip(fold(known).chars()).take_while(|(a, b)| a == b).count();
     scored.sort_by(|(a, x), (b, y)| {
         b.total_cmp(a).then_with(|| same_start(y).cmp(&same_start(x))).then_with(|| x.cmp(y))
     });
-    // A name with the same letters is certainly meant, so it is the only suggestion.
+    // The name is correct except for letter case and separators, so it is the only suggestion.
     let is_certain = scored.first().is_some_and(|(score, _)| *score >= 1.0);
     scored.truncate(if is_certain { 1 } else { 3 });
     scored.into_iter().map(|(_, known)| known).collect()

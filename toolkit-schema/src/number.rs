@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_numbers_are_written_alike() {
+    fn equal_numbers_have_one_canonical_form() {
         for (text, expected) in [
             ("5", "5"),
             ("5.0", "5"),
@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn integers_compare_as_integers_do(one: i128, other: i128, steps in 1..u64::MAX) {
+        fn decimals_compare_like_integers(one: i128, other: i128, steps in 1..u64::MAX) {
             prop_assert_eq!(number(&one.to_string()).cmp(&number(&other.to_string())), one.cmp(&other));
             prop_assert_eq!(number(&one.to_string()).integer(), Some(one.to_string()));
             let is_multiple = number(&one.to_string()).is_multiple_of(&number(&steps.to_string()));
@@ -176,7 +176,7 @@ mod tests {
         }
 
         #[test]
-        fn doubles_compare_as_doubles_do(one: f64, other: f64) {
+        fn decimals_compare_like_doubles(one: f64, other: f64) {
             prop_assume!(one.is_finite() && other.is_finite());
             let numbers = [one, other].map(|number| serde_json::to_string(&number).unwrap());
             prop_assert_eq!(Some(number(&numbers[0]).cmp(&number(&numbers[1]))), one.partial_cmp(&other));

@@ -21,7 +21,7 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     found.then_some(original)
 }
 
-/// Returns the property with the name or alias `name`, together with the property's own name.
+/// Finds a property by its name or an alias. Returns the property's own name and its schema.
 pub(crate) fn property<'a>(
     properties: &'a Map<String, Value>,
     name: &str,

@@ -41,7 +41,7 @@ impl<'a> From<&'a Value> for SchemaRef<'a> {
     }
 }
 
-/// Returns the target of a reference within the document, such as `#/$defs/Size`.
+/// Returns the target of a reference such as `#/$defs/Size`, in the document `root`.
 pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }

@@ -83,9 +83,10 @@ fn constants_to_enum(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the type, the values and the notes of a union if all branches are constants of the same type.
+/// Returns the type, the values and the notes of a union of constants. A note is the documentation of one
+/// value.
 ///
-/// A note is the documentation of one value. Returns `None` if a branch is anything else.
+/// Returns `None` if a branch is not a constant, or if the constants have different types.
 fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
     let kind = branches.first()?.get("type")?;
     let (mut values, mut notes) = (Vec::new(), Vec::new());
@@ -162,9 +163,8 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns `description`, followed by the notes in another description, `other`.
-///
-/// A note is a line of the list of allowed values.
+/// Returns `description`, followed by the notes in another description, `other`. A note is a list item about
+/// one allowed value.
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `"));

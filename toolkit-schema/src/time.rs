@@ -31,7 +31,7 @@ const FORMATS: [(&str, &str, &str); 3] = [
 pub(crate) fn describe_time(schema: &mut Map<String, Value>) {
     let format = schema.get("format").and_then(Value::as_str);
     if let Some((_, example, words)) = FORMATS.iter().find(|(name, ..)| Some(*name) == format) {
-        // In the form of a note on a value, it stays beside the description of a parameter.
+        // Written as the note of a value, the text is kept beside the description of a parameter.
         schema.entry("description").or_insert_with(|| format!("- `{example}`: {words}").into());
     }
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };

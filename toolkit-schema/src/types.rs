@@ -32,7 +32,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns whether some value is of both types.
+/// Returns whether a value can be of both types. The types `integer` and `number` overlap.
 pub(crate) fn overlap(one: &str, other: &str) -> bool {
     includes(one, other) || includes(other, one)
 }
@@ -42,7 +42,8 @@ pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")
 }
 
-/// Returns the properties of a schema if `type` includes `object` but not `array`.
+/// Returns the properties of an object schema. Returns `None` if the schema allows no objects, or also
+/// arrays.
 pub(crate) fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))

@@ -84,10 +84,8 @@ impl CompiledSchema {
         if found.is_empty() { self.found_by_validator(value) } else { found }
     }
 
-    /// Returns the first violation found by the validator crate, used for keywords unknown to our own check.
-    ///
-    /// For some recursive schemas, finding the reason takes too long. The violation then has a general
-    /// message.
+    /// Returns the first violation found by the validator crate, for keywords that our own check does not
+    /// know. If the validator would take too long to find the reason, the violation has a general message.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
         // The validator needs time exponential in the depth of the value to explain recursive unions.
         let text = self.schema.to_string();
@@ -176,7 +174,7 @@ fn compiler_error(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
 
 /// Returns the JSON pointer to the reference with this `target`.
 ///
-/// The compiler reports `target` as an absolute URI, so only the end of `target` is compared.
+/// The schema compiler reports `target` as an absolute URI, so only the end of the URI is compared.
 fn find_reference(schema: &Value, target: &str) -> Option<String> {
     let is_it = |reference: &str| {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));

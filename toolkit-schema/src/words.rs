@@ -22,7 +22,7 @@ pub fn shorten_to(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the type name and the shortened text of a JSON value, as in `number 5`.
+/// Returns the type of a JSON value with its shortened text, as in `number 5`.
 #[must_use]
 pub fn value_in_words(text: &str) -> String {
     let name = match text.as_bytes().first() {
@@ -58,7 +58,8 @@ pub(crate) fn phrase(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns a count with its unit, as in `5 items`. `counted` is the end of a keyword: `Items` for `minItems`.
+/// Returns a count with its unit, as in `5 items`. `counted` is the end of the keyword, such as `Items` for
+/// `minItems`.
 pub(crate) fn count(counted: &str, value: &Value) -> Option<String> {
     let unit = match counted {
         "Length" => "character",

@@ -1,7 +1,7 @@
-//! The codec of Anthropic's Messages API, for the service and compatible servers.
+//! The codec of Anthropic's Messages API, for Anthropic's own service and compatible servers.
 //!
-//! The JSON follows the API reference and its SDK types. Reading is tolerant. Writing produces what the
-//! strictest of these servers accepts.
+//! The JSON follows the API reference and the types of Anthropic's SDK. Reading accepts what any of these
+//! servers sends. Writing produces what the strictest of them accepts.
 
 mod call;
 mod choice;

@@ -1,5 +1,5 @@
-//! Received and written calls and messages in a provider's JSON, and readers for the fields shared by several
-//! providers.
+//! Calls and messages in a provider's JSON, as received and as written. Also readers for fields that several
+//! providers share.
 
 use crate::fields::Fields;
 use crate::history;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// The messages of the model in one payload.
+/// The messages of the model found in one payload.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(crate) payload: &'a Value,
@@ -21,7 +21,7 @@ pub(crate) struct Message<'a> {
     /// The fields of the message. `None` if the payload holds only parts, without a message around them.
     pub(crate) fields: Option<&'a Fields>,
     pub(crate) parts: Vec<Part<'a>>,
-    /// Whether the payload holds the complete message, and not only some of its parts.
+    /// Whether the payload contains the complete message rather than only some of its parts.
     pub(crate) is_whole: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Part<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Returns the parts of the first message, except calls.
+    /// Returns the parts of the first message, without the calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
         self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
             Part::Call(_) => None,
@@ -90,7 +90,7 @@ impl WireCall<'_> {
         }
     }
 
-    /// Converts the received call into a call for the next request.
+    /// Converts the received call into a call for the next request, with the call id `id`.
     pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'_> {
         let name = history::name(rule, names.spell(self.name)).into_owned();
         OutgoingCall { received: Some(self.json), extras: &self.extras, id, name, arguments: &self.arguments }
@@ -116,15 +116,15 @@ impl<'a> OutgoingCall<'a> {
         Self { received: None, extras: &call.extras, id, name, arguments: call.arguments.as_str() }
     }
 
-    /// Returns the fields to start from: all fields of a received call, or the provider extras of a call made
-    /// by the program.
+    /// Returns the fields to write, before id, name and arguments are set. For a received call, these are all
+    /// its fields. For a call made by the program, these are the provider extras.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let extras = || self.extras.of(format);
         self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// Returns whether the call is a custom tool call, the field for its arguments or input, and the string
-    /// in this field.
+    /// Returns how to write the arguments: whether the call is a custom tool call, the name of the field, and
+    /// the string for this field.
     ///
     /// Custom tool calls have the type `custom` in their provider extras.
     pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
@@ -167,8 +167,7 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     }
 }
 
-/// Reads the input of a custom tool call as arguments with the single member `input`, for tools with such a
-/// parameter.
+/// Reads the input of a custom tool call as arguments: the input `text` becomes `{"input": "text"}`.
 pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     match input {
         None | Some(Value::Null) => Cow::Borrowed(""),
@@ -176,8 +175,8 @@ pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     }
 }
 
-/// Returns the input of a custom tool call: the argument `input` if it is the only argument, otherwise the
-/// whole arguments.
+/// Returns the input of a custom tool call from its arguments: `{"input": "text"}` becomes `text`. If there
+/// are other arguments, the arguments are returned as a whole.
 pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     match serde_json::from_str::<Fields>(arguments) {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
@@ -189,8 +188,8 @@ pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the arguments of a received call as an object. `value` is returned unchanged if it already is an
-/// object.
+/// Returns the arguments of a received call as an object. If `value` is already an object, it is returned
+/// unchanged.
 pub(crate) fn object(value: Option<&Value>, arguments: &str) -> Value {
     match value {
         Some(object @ Value::Object(_)) if arguments != "{" => object.clone(),

@@ -1,4 +1,4 @@
-//! The traits of a provider's codec, one for each concern.
+//! The traits of a provider's codec, one trait for each part of a request or response.
 
 use crate::call::{Message, OutgoingCall, Reading};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools};
@@ -19,7 +19,7 @@ use toolkit_core::tool::ToolDefinition;
 /// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.
 ///
 /// The required methods of the traits below read or write a single value. The loops over tools, messages, ids
-/// and names are provided methods here, in [`reading`](crate::reading) and in
+/// and names are written once for all codecs: in provided methods here, in [`reading`](crate::reading) and in
 /// [`HistoryWriter`](crate::HistoryWriter).
 pub(crate) trait Codec:
     DefinitionCodec
@@ -40,18 +40,18 @@ pub(crate) trait Api {
 
 /// Reads and writes the `tools` of a request.
 pub(crate) trait DefinitionCodec: Api {
-    /// Writes one definition. The caller reports the settings for which the API has no field.
+    /// Writes one definition. Settings that the API cannot express are reported by the caller.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
 
     /// Returns whether an object is a single tool rather than a request with a list of tools.
     fn is_tool(&self, fields: &Fields) -> bool;
 
-    /// Parses an entry of a list of tools, and adds the definitions to `found`. An entry for a tool run by
-    /// the provider adds nothing.
+    /// Parses one entry of a list of tools and appends the resulting definitions to `found`. An entry may
+    /// define several tools. An entry for a tool that the provider runs itself adds nothing.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
 
-    /// Returns the hosted part of a tool: the part run by the provider itself. Returns `None` if there is
-    /// none.
+    /// Returns the part of a tool entry that the provider runs itself, such as its web search. Returns `None`
+    /// if there is no such part.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
@@ -74,7 +74,7 @@ pub(crate) trait DefinitionCodec: Api {
     }
 }
 
-/// Reads and writes the fields of a request for tool choice and parallel tool calls.
+/// Reads and writes the request fields for tool choice and parallel tool calls.
 pub(crate) trait ChoiceCodec {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
 
@@ -101,19 +101,17 @@ pub(crate) trait StreamCodec {
     }
 }
 
-/// Writes messages for the next request, both received ones and those made by the program.
+/// Writes messages for the next request, both received messages and messages made by the program.
 pub(crate) trait HistoryCodec: Api {
     /// Writes a call. The unknown fields of a received call are kept.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
-    /// Writes a received content part for the next request. Returns `None` to drop the part.
-    ///
-    /// Calls are not passed to this method, but to [`write_call`](Self::write_call).
+    /// Writes a received content part for the next request, or returns `None` to drop the part. For calls,
+    /// [`write_call`](Self::write_call) is used instead.
     fn write_part(&self, part: &Value) -> Option<Value>;
 
-    /// Writes a message with the encoded `parts`.
-    ///
-    /// Returns an empty list if the message is dropped, and several messages if the API needs them.
+    /// Writes a message with the encoded `parts`. The list is empty if the message is dropped, and has
+    /// several messages if the API needs them.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
 
     /// Creates assistant messages from text and encoded calls. Both may be empty.
@@ -124,7 +122,7 @@ pub(crate) trait HistoryCodec: Api {
 
 /// Reads and writes tool results.
 pub(crate) trait ResultCodec {
-    /// Encodes the results of a turn. `ids` are the ids of their calls.
+    /// Encodes the results of one turn. `ids` are the ids of the calls, in the same order as the results.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
     /// Parses tool results in the order of the payload. The calling code sets the positions of the results.

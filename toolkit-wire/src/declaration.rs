@@ -8,7 +8,7 @@ use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The settings for writing one definition.
+/// The choices for writing one definition: spelling of names, strictness, dialect and output schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spelling<'a> {
     /// The provider's spellings of the tool names in the request.
@@ -21,7 +21,7 @@ pub(crate) struct Spelling<'a> {
     pub(crate) outputs: bool,
 }
 
-/// A definition while it is written, with the losses so far.
+/// A definition that is being written, together with the losses found so far.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) definition: &'a ToolDefinition,
@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
         self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
     }
 
-    /// Reports the settings of the definition without a field in the API.
+    /// Reports each setting in `unsaid` that the definition uses, because the API has no field for it.
     pub(super) fn report_unsaid(&mut self, unsaid: &[(&str, &str, &str)]) {
         let metadata = &self.definition.metadata;
         for (setting, keyword, reason) in unsaid {
@@ -73,14 +73,15 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata without a field in the API: the source of the tool and the program's own `meta`.
+/// Reports metadata that the API has no field for: the source of the tool and the program's own `meta`.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
 ) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
-    let mcp = SchemaLoss::new("/type", "mcp", "the API knows functions, and is told that it is one");
+    let mcp =
+        SchemaLoss::new("/type", "mcp", "the API has only functions, so the tool is sent as a function");
     let keys = metadata.meta.keys().filter(|key| !(facts.keeps_fields && *key == facts.name));
     let meta = keys.map(|key| {
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -89,7 +90,7 @@ pub(super) fn unsaid_metadata(
     is_mcp.then_some(mcp).into_iter().chain(meta)
 }
 
-/// A definition in a provider's JSON.
+/// A definition in a provider's JSON, with the losses.
 #[derive(Debug)]
 pub(crate) struct EncodedDefinition {
     pub(crate) json: Value,
@@ -97,9 +98,10 @@ pub(crate) struct EncodedDefinition {
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-/// Returns the elements of a list of tools, of a request's `tools`, or a single tool, each with its path.
+/// Returns the tools in a payload, each with its path. The payload is a list of tools, a request with
+/// `tools`, or a single tool.
 ///
-/// `history` is the field with the messages of a request; an object with that field is a request.
+/// `history` is the field for the messages of a request. An object with this field is a request.
 pub(super) fn listed_tools<'a>(
     payload: &'a Value,
     is_tool: impl Fn(&Fields) -> bool,
@@ -123,8 +125,8 @@ pub(super) fn listed_tools<'a>(
     }
 }
 
-/// Parses the `name`, the `description`, and the parameter schema under `key`. Without a schema, the tool
-/// takes no arguments.
+/// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`.
+/// Without a schema, the tool takes no arguments.
 pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
     let name = parse_name(function.get("name"), &field(path, "name"))?;
     let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
@@ -140,8 +142,8 @@ pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, W
         .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
 }
 
-/// Returns the fields `syntax` and `definition` of a grammar. Returns `None` if the custom tool accepts any
-/// text.
+/// Returns the fields `syntax` and `definition` for the grammar of a custom tool. Returns `None` if the tool
+/// accepts any text.
 pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
     let (syntax, grammar) = match format {
         TextFormat::Text => return None,
@@ -154,7 +156,8 @@ pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
     ]))
 }
 
-/// Parses the input format of a custom tool. The grammar is in the object itself or one level deeper.
+/// Parses the input format of a custom tool. The grammar is in `format` itself, or in an object inside
+/// `format`.
 pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
     let grammar = format.get("grammar").unwrap_or(format);
     let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);

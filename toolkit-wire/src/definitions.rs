@@ -121,8 +121,8 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// The rendered JSON of one definition. The JSON can be reused until the spelling of the tool name or the
-/// strictness changes.
+/// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of
+/// the tool changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,
@@ -156,7 +156,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Returns whether an earlier fragment is still valid for the definition at `index`.
+    /// Returns whether `fragment`, from an earlier rendering, is still valid for the definition at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
         fragment.strict == self.plan.strict[index]
@@ -185,7 +185,7 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
-    /// Joins the fragments of all definitions, in their order.
+    /// Joins the fragments of all definitions into the `tools` of a request, in the given order.
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
@@ -223,13 +223,13 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report) }
     }
 
-    /// Returns the list as a JSON string.
+    /// Returns the definitions as a JSON string.
     #[must_use]
     pub fn as_json(&self) -> &str {
         self.json.get()
     }
 
-    /// Returns the list as a JSON value.
+    /// Returns the definitions as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_json()).unwrap_or_default()

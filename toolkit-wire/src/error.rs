@@ -76,7 +76,8 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
 }
 
-/// Creates the error for a payload with an `error` of the provider instead of an answer.
+/// Creates the error for a payload that is not a response. If the provider sent an `error` instead of an
+/// answer, the message includes this error.
 pub(crate) fn failed(path: &str, expected: &str, error: Option<&str>) -> WireError {
     match error {
         Some(error) => WireError::new(path, format!("{expected} (the service reported an error: {error})")),
@@ -92,8 +93,8 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message with a role other than `model`. Silently finding no calls in it would hide a mistake of
-/// the caller.
+/// Refuses a message with a role other than `model`. Finding no calls in it would hide a mistake of the
+/// caller.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {
         None | Some(Value::Null) => Ok(()),

@@ -1,4 +1,5 @@
-//! Facts about the APIs that need no code, from their references.
+//! Facts about the APIs, taken from their references. These are the differences between codecs that need no
+//! code.
 
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
@@ -6,30 +7,32 @@ use toolkit_schema::SchemaDialect;
 /// The facts about one API.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// The name of the format. Fields known only to this API are kept under this name.
+    /// The name of the format. Fields that only this API knows are stored under this name.
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],
     /// The rule for tool names.
     pub(crate) names: NameRule,
-    /// The rule for property names, if the API has one.
+    /// The rule for the property names in a schema, if the API has one.
     pub(crate) properties: Option<NameRule>,
-    /// The rule for call ids in requests. `None` if ids are optional.
+    /// The rule for call ids in requests. `None` if the API does not require ids.
     pub(crate) ids: Option<IdRule>,
-    /// The maximum number of tools in a request. `None` if the reference states none.
+    /// The maximum number of tools in a request. `None` if the reference does not state a maximum.
     pub(crate) most_tools: Option<usize>,
     pub(crate) strictness: Strictness,
-    /// The schema dialects for a plain tool, for a strict tool, and for a request with plain JSON Schema.
+    /// The schema dialects, in this order: for a tool without enforcement, for a strict tool, and for a
+    /// request with plain JSON Schema.
     pub(crate) dialects: [SchemaDialect; 3],
-    /// The JSON before and after the definitions in the list of tools.
+    /// The JSON text before and after the definitions in a request.
     pub(crate) frame: (&'static str, &'static str),
-    /// The field of a request for its messages.
+    /// The request field for the messages.
     pub(crate) messages: &'static str,
-    /// Whether definitions keep fields known only to this API, in `meta` under the name of the format.
+    /// Whether the fields of a definition that only this API knows are stored in `meta` under the name of the
+    /// format.
     pub(crate) keeps_fields: bool,
-    /// The settings of a definition without a field in the API: the setting, the keyword of the loss, and
-    /// the reason.
+    /// The settings that the API has no field for: the setting, the keyword of the loss, and the reason in
+    /// the loss.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
-    /// JSON pointers to the token counts of a response: input, output, cached input, reasoning.
+    /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
 }
 
@@ -41,21 +44,23 @@ pub(crate) struct IdRule {
     pub(crate) is_strict: bool,
 }
 
-/// An API's way of enforcing schemas.
+/// The ways in which APIs enforce schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// No tool can be strict.
+    /// The API cannot enforce schemas.
     None,
-    /// Each function can be strict if its own schema stays within limits.
+    /// The API enforces the schema of each strict function whose schema is within the limits.
     PerFunction,
-    /// Each tool can be strict if all strict tools of the request together stay within limits.
+    /// The API enforces the schemas of strict tools. The limits apply to all strict tools of a request
+    /// together.
     PerRequest,
-    /// Either all functions of a request are strict or none, for this reason.
+    /// The API enforces the schemas of all functions in a request, or of none. The string is the reason to
+    /// report.
     AllOrNone(&'static str),
 }
 
 impl Facts {
-    /// An API without limits or strict tools, and with the name rule of OpenAI.
+    /// The facts of an API without limits and strict tools, and with OpenAI's rule for names.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -73,7 +78,7 @@ impl Facts {
         usage: [""; 4],
     };
 
-    /// Returns the schema dialect for a strict tool, for a plain tool, or for a request with plain JSON
+    /// Returns the schema dialect for a tool: strict, without enforcement, or in a request with plain JSON
     /// Schema.
     pub(crate) const fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
         match (self.dialects, strict, json_schema) {

@@ -1,36 +1,38 @@
-//! Reads the fields of a payload, with paths for errors, and sets them.
+//! Reads and sets the fields of a payload. Errors contain the path of the field.
 
 use crate::WireError;
 use serde_json::{Map, Value};
 
 pub(crate) type Fields = Map<String, Value>;
 
-/// Returns the path of a field, as in `choices[0].message`. An empty `parent` is the payload itself.
+/// Returns the path of the field `name` inside `parent`, as in `choices[0].message`. An empty `parent` stands
+/// for the payload itself.
 pub(crate) fn field(parent: &str, name: &str) -> String {
     if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
 }
 
-/// Returns the path of a list element, as in `tools[2]`.
+/// Returns the path of a list element, as in `tools[2]` for the `parent` `tools`.
 pub(crate) fn element(parent: &str, index: usize) -> String {
     format!("{parent}[{index}]")
 }
 
-/// Returns the string in a field. Empty if the field is missing or not a string.
+/// Returns the string in the field `name`, or an empty string if the field is missing or not a string.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the elements of the list in a field. Empty if the field is missing or not a list.
+/// Returns the list in the field `name`, or an empty list if the field is missing or not a list.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Returns whether the field is `true`.
+/// Returns whether the field `name` is `true`.
 pub(crate) fn is_true(value: &Value, name: &str) -> bool {
     value.get(name).is_some_and(|flag| flag == true)
 }
 
-/// Reads an optional field. Returns `None` if the field is missing or `null`.
+/// Reads the optional field `name` with the function `read`. Returns `None` if the field is missing or
+/// `null`.
 ///
 /// # Errors
 /// [`WireError`] if `read` returns `None`: the value is not the `expected` one.
@@ -47,7 +49,7 @@ pub(crate) fn optional<'a, T>(
     }
 }
 
-/// Reads an optional boolean field.
+/// Reads the optional boolean field `name`.
 pub(crate) fn flag(fields: &Fields, path: &str, name: &str) -> Result<Option<bool>, WireError> {
     optional(fields, path, name, "true or false", Value::as_bool)
 }
@@ -62,17 +64,17 @@ pub(crate) fn required<'a>(
     value.get(name).and_then(Value::as_str).ok_or_else(|| WireError::new(field(path, name), expected))
 }
 
-/// Reads `value` as an object.
+/// Returns `value` as an object, or the error that `expected` was expected at `path`.
 pub(crate) fn object<'a>(value: &'a Value, path: &str, expected: &str) -> Result<&'a Fields, WireError> {
     value.as_object().ok_or_else(|| WireError::new(path, expected))
 }
 
-/// Sets a field.
+/// Sets the field `name` to `value`.
 pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
 }
 
-/// Returns the fields accepted by `is_kept`.
+/// Returns a copy of the fields accepted by `is_kept`.
 pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
     let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

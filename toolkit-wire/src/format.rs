@@ -20,7 +20,8 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
 
-/// Declares the formats: the documentation and the variant of each, and the folder of its codec.
+/// Declares the enum [`ApiFormat`] from a table: for each format the documentation, the variant, and the
+/// module of its codec.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident in $folder:ident;)+) => {
         /// The JSON format of one provider API.
@@ -61,8 +62,8 @@ macro_rules! formats {
             /// Returns the provider's rule for tool names.
             #[must_use]
             pub const fn name_rule(self) -> NameRule {
-                // This is no method of `Codec`, because looking up a tool needs it and should not link whole
-                // codecs.
+                // Not a method of `Codec`: looking up a tool needs this rule, and should not link all codecs
+                // into the program.
                 match self {
                     $(Self::$variant => $folder::FACTS.names,)+
                 }
@@ -99,15 +100,15 @@ formats! {
 }
 
 impl ApiFormat {
-    /// Combines the format with options, for
+    /// Combines the format with options for the definitions. Pass the result to
     /// [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
     #[must_use]
     pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// Encodes definitions as the `tools` of a request, in the given order. Also reports all constraints and
-    /// settings without a form in the API.
+    /// Encodes definitions as the `tools` of a request, in the given order. The report lists all constraints
+    /// and settings that the API cannot express.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
@@ -253,8 +254,8 @@ impl ApiFormat {
         self.history(&WireNames::default()).assistant_messages(payload)
     }
 
-    /// Encodes a user message. If the API does not accept a media item in user messages, a line of text names
-    /// the item instead.
+    /// Encodes a user message. If the API does not accept a media item in user messages, a line of text with
+    /// its name is sent instead.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Content};

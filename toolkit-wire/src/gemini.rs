@@ -1,8 +1,10 @@
 //! The codec of `generateContent`, for the Gemini API and Vertex AI.
 //!
-//! The JSON follows the API reference and its SDK types. The service accepts two spellings of each field
-//! (`functionCall` and `function_call`), and so does this codec. Writing follows the reference, except for
-//! `function_declarations`: this spelling tells tools of this format from those of others.
+//! The JSON follows the API reference and the types of Google's SDK. The service accepts two spellings of
+//! each field (`functionCall` and `function_call`), and so does this codec.
+//!
+//! Writing uses the spelling of the reference, with one exception: `function_declarations` distinguishes
+//! tools of this format from tools of other formats.
 
 mod call;
 mod choice;

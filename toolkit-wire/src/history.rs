@@ -11,7 +11,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::NameRule;
 
-/// Replaces each illegal character of a name with `_`. Results refer to calls by id, so they still match.
+/// Replaces each character of a tool name that the provider does not accept with `_`. Results refer to calls
+/// by id, so they still match.
 pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);
@@ -92,21 +93,21 @@ mod tests {
     }
 
     #[test]
-    fn objects_stay_to_the_character() {
+    fn objects_are_unchanged_to_the_character() {
         for text in ["{}", " { \"b\" : 1.0,\n\"a\":\"\\u00e9é\" } ", r#"{"a": 1, "a": 2}"#] {
             check(text, text);
         }
     }
 
     #[test]
-    fn absent_arguments_are_an_empty_object() {
+    fn missing_arguments_become_an_empty_object() {
         for text in ["", " \n", "null", " null "] {
             check(text, "{}");
         }
     }
 
     #[test]
-    fn an_object_in_a_string_is_the_object() {
+    fn an_object_in_a_string_becomes_the_object() {
         check(r#""{\"a\": 1}""#, r#"{"a": 1}"#);
     }
 
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_a_turn_differ() {
+    fn ids_within_a_turn_are_distinct() {
         let long = "y".repeat(99);
         let given = ["a", "b", "a", "c/d", "a", &long, ""];
         let lax = ids(CHAT, false, given);
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_legal_and_stay_apart() {
+    fn legal_ids_of_different_calls_are_distinct() {
         assert_eq!(id(CHAT, "call_1"), "call_1");
         assert_ne!(id(CHAT, "a/b"), id(CHAT, "a:b"));
         for refused in ["", "a/b", "é", &"y".repeat(99)] {

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use toolkit_core::call::CallId;
 use toolkit_core::name::fnv1a;
 
-/// Completes the ids of calls. Each call keeps its id from the provider or gets a unique generated one.
-///
-/// The same calls always get the same ids, and the calls of the next turn get other ids.
+/// Returns one id for each call: the provider's id, or a generated unique id. The same calls always get the
+/// same ids, and the calls of another turn get other ids.
 pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
     let (calls, given): (Vec<&Value>, Vec<Option<&str>>) = calls.into_iter().unzip();
     if given.iter().all(Option::is_some) {
@@ -41,8 +40,8 @@ impl CallIds {
         Self { digest: fnv1a(&seed.to_string(), 0) as u32, number: 0, taken: HashSet::new() }
     }
 
-    /// Returns the provider's id `given`. Without it, returns a generated id, different from the ids of all
-    /// earlier calls.
+    /// Returns the id for the next call: the provider's id `given`, or a generated id that no earlier call
+    /// has.
     pub(super) fn settle(&mut self, given: Option<&str>) -> CallId {
         match given {
             Some(id) => {
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generated_ids_are_known_by_their_form() {
+    fn generated_ids_are_recognised_by_their_form() {
         let ids = complete([(&json!({"name": "add"}), None), (&json!(null), Some("call_1"))]);
         assert!(is_generated(ids[0].as_str()));
         for foreign in ["call_1", "", "call_0cd813c7", "call_0cd813c7_", "call_0CD813C7_0", "call_0cd813c7_x"]

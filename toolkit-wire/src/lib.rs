@@ -30,6 +30,8 @@ mod results;
 mod sse;
 mod stream;
 mod strict;
+#[cfg(test)]
+mod tests;
 mod tool_config;
 mod writer;
 

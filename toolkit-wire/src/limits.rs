@@ -32,8 +32,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the number of tools and the length of their names. Limits for strict tools are not checked here: a
-/// tool beyond them is sent without enforcement.
+/// Checks the number of tools and the lengths of their names. The limits for strict tools are not checked
+/// here, because a tool beyond them is sent without enforcement.
 pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.most_tools
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_tools() {
+    fn too_many_tools_exceed_the_limit() {
         let tools: Vec<ToolDefinition> =
             (0..513).map(|index| tool(&format!("t{index}"), json!({}))).collect();
         check_tools(ApiFormat::OpenAiChat, &tools, &["513 tools, the provider takes 128"]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_checked_as_they_are_spelled() {
+    fn names_are_checked_in_the_providers_spelling() {
         check_tools(ApiFormat::OpenAiChat, &[tool("fs.read", json!({}))], &[]);
         let long = tool(&"a".repeat(100), json!({}));
         check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn property_names() {
+    fn property_names_are_checked() {
         let long = "p".repeat(65);
         let parameters = json!({"type": "object", "properties": {
             "max-results": {"type": "integer", "default": {"properties": {"no name!": 1}}},

@@ -1,4 +1,4 @@
-//! Images, audio and files in the forms shared by several APIs.
+//! Images, audio and files in the forms that several APIs share.
 
 use std::borrow::Cow;
 use toolkit_core::output::{Media, MediaData};
@@ -19,8 +19,8 @@ pub(super) fn base64(media: &Media) -> Option<&str> {
     }
 }
 
-/// Returns the file name. The service derives the kind of file from the extension, so a file without a name
-/// gets one.
+/// Returns the file name, or a made-up name such as `file.pdf` if there is none. The service derives the kind
+/// of file from the extension.
 pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     match (&media.name, media.media_type.split_once('/')) {
         (Some(name), _) => Cow::Borrowed(name),
@@ -31,7 +31,7 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type; for other URLs, the
+/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. For other URLs, the
 /// media type is `otherwise`.
 pub(super) fn media(address: &str, otherwise: &str) -> Media {
     let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));

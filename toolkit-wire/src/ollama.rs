@@ -1,7 +1,7 @@
-//! `/api/chat` of Ollama.
+//! The codec of Ollama's API `/api/chat`.
 //!
-//! Shapes: the API reference and the server's types. Arguments are objects, ids are optional, and a result is known
-//! by the name of its tool. A stream is a line of JSON for each chunk, with whole calls.
+//! The JSON follows the API reference and the types of the server. Arguments are objects, ids are optional,
+//! and a result names its tool. A stream has one JSON object per line, and calls arrive complete.
 
 mod call;
 mod definitions;

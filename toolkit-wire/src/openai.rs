@@ -1,5 +1,5 @@
-//! Definitions, `tool_choice` and `parallel_tool_calls` for both OpenAI APIs. The two APIs nest
-//! the fields differently.
+//! The parts that both OpenAI APIs have in common: definitions, `tool_choice` and `parallel_tool_calls`. The
+//! two APIs nest the fields differently.
 
 use crate::WireError;
 use crate::codec::ChoiceCodec;
@@ -14,7 +14,7 @@ use toolkit_core::tool::{ToolDefinition, ToolKind};
 const CHOICE: &str = "tool_choice";
 const PARALLEL: &str = "parallel_tool_calls";
 
-/// The nesting of a tool's fields.
+/// The way in which an API nests the fields of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
@@ -47,13 +47,14 @@ impl<C: OpenAi> ChoiceCodec for C {
     }
 }
 
-/// Returns whether the service runs the tool itself: its type is neither `function` nor `custom`.
+/// Returns whether the service runs the tool itself. This is the case for every type except `function` and
+/// `custom`.
 pub(super) fn is_hosted(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
 }
 
 impl Form {
-    /// Encodes a tool. Returns its type and its fields.
+    /// Encodes a definition. Returns the type of the tool and its fields.
     pub(super) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
         let definition = draft.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };
@@ -78,7 +79,7 @@ impl Form {
         (kind, fields)
     }
 
-    /// Parses a tool of the program. Returns its fields with their path.
+    /// Parses a tool that the program runs. Returns its fields and their path.
     pub(super) fn parse_tool<'a>(
         self,
         tool: &'a Value,
@@ -152,7 +153,7 @@ impl Form {
         }
     }
 
-    /// Returns the object with the mode and the tools of a choice, and the path of this object.
+    /// Returns the object of a choice that has the mode and the allowed tools, and the path of this object.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {
@@ -162,7 +163,7 @@ impl Form {
         }
     }
 
-    /// Returns the names of the custom tools in a choice.
+    /// Returns the names of the custom tools among the tools of a choice.
     fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
         let tools = list(self.allowed(choice).0, "tools").iter().chain(std::iter::once(choice));
         let custom = tools.filter(|tool| text(tool, "type") == "custom");
@@ -185,7 +186,8 @@ impl Form {
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }
 
-    /// Returns the name of a tool in a choice. A custom tool has the field `custom` instead of `function`.
+    /// Returns the name of a tool in a choice. The name is in the field `function`, or in `custom` for a
+    /// custom tool.
     fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
         let (named, path) = match self {
@@ -195,3 +197,6 @@ impl Form {
         Ok(names.unspell(required(named, &path, "name", "the name of a tool")?).to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

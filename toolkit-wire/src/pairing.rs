@@ -10,14 +10,14 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use toolkit_core::call::CallId;
 
-/// The content of the result for an unanswered call.
+/// The content of a result that is added for a call without a result.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
-/// The id and the name of a call, as stated by the call or by its result.
+/// The id and the name in a call or in its result, used to find the call of a result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Key<'a> {
     pub(crate) id: Option<Cow<'a, str>>,
-    /// The tool name, in APIs with references to calls by name.
+    /// The tool name. Only set for APIs in which results refer to calls by name.
     pub(crate) name: Option<&'a str>,
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct Pair<'a> {
 enum Handle<'a> {
     Id(Cow<'a, str>),
     Name(&'a str),
-    /// The name of a call without an id.
+    /// The name, for a call without an id.
     NameOnly(&'a str),
 }
 
-/// The calls without a result so far, by key and turn.
+/// The calls without a result so far. Calls are found by key, and each has the number of its turn.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing<'a> {
     is_answered: Vec<bool>,
@@ -75,7 +75,7 @@ impl<'a> Pairing<'a> {
         number
     }
 
-    /// Returns the number of the call answered by a result.
+    /// Returns the number of the call that a result with this key answers, or `None` if no call matches.
     pub(crate) fn result(&mut self, key: Key<'a>) -> Option<usize> {
         match key.id {
             Some(id) => self
@@ -102,7 +102,8 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Pairs the calls of each message of a history with their results.
+/// Pairs the calls in a history with their results. Each element of `messages` has the calls and results of
+/// one message.
 pub(crate) fn pair<'a>(
     history: &'a [Value],
     entries: impl Fn(&'a Value) -> Vec<Entry<'a>>,
@@ -131,8 +132,9 @@ pub(crate) fn pair<'a>(
     pairs
 }
 
-/// Returns the results in a history with their ids: their own, or else those that the calls before them have in
-/// [`parse_calls`](crate::ApiFormat::parse_calls), or else generated ones.
+/// Returns the results in a history, each with an id. A result without an id gets the id that
+/// [`parse_calls`](crate::ApiFormat::parse_calls) generates for its call. If no call matches, the result gets
+/// a new id.
 pub(crate) fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
     let mut pairing = Pairing::default();
     let mut call_ids: Vec<CallId> = Vec::new();

@@ -10,7 +10,7 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl Reading<'_> {
-    /// Returns the ids of the calls. If the provider sent no id for a call, an id is generated.
+    /// Returns the ids of all calls. If the provider sent no id for a call, an id is generated.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(Message::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
@@ -26,6 +26,9 @@ impl Reading<'_> {
     }
 
     /// Writes the received messages for the next request.
+    ///
+    /// `ids` are the ids of the calls, and `names` the spellings of tool names. If `strict_ids` is set, all
+    /// ids get OpenAI's own form.
     fn write(&self, codec: &dyn Codec, ids: &[CallId], strict_ids: bool, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, strict_ids, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().names;
@@ -42,7 +45,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the ids of a turn's calls, in the form accepted in requests.
+/// Returns the call ids of a turn in the form that requests accept.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     strict_ids: bool,

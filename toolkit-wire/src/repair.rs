@@ -1,15 +1,17 @@
-//! Histories in which results follow their calls: in messages of their own, or in the message after the calls.
+//! Repair of histories in which results follow their calls. The results are separate messages, or part of the
+//! message after the calls.
 
 use crate::fields::list;
 use crate::pairing::{Entry, Pair, pair};
 use serde_json::{Value, json};
 
-/// The differences between the APIs in the replies to the model.
+/// The form of replies in one API. A reply is a message that is not from the model, such as a message with
+/// results.
 pub(crate) trait Replies {
     /// The field for the parts of a message.
     const PARTS: &'static str;
 
-    /// Returns whether a message is not from the model.
+    /// Returns whether a message is a reply: it is not from the model.
     fn is_reply(message: &Value) -> bool;
 
     /// Lists the calls and results of a message.
@@ -20,12 +22,12 @@ pub(crate) trait Replies {
     /// Creates the result for an unanswered call.
     fn no_output(call: &Pair<'_>) -> Value;
 
-    /// Returns whether `replies` contain exactly the results of the calls before them, at the positions
-    /// expected by the service.
+    /// Returns whether the history needs no repair here: `replies` contain exactly the results of the calls
+    /// before them, at the positions that the service expects. `results` are the results after the repair.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool;
 
-    /// Takes the remaining parts out of a reply if the results must be written before these parts, in the
-    /// same message. Returns `None` if the results get a message of their own.
+    /// Takes all parts except results out of a reply, if results must be written before these parts in the
+    /// same message. Returns `None` if results are separate messages.
     ///
     /// `held_results` is `true` for the first reply if it contained results before the repair.
     fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
@@ -57,7 +59,8 @@ pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
     repaired
 }
 
-/// Returns the replies with `results` at their beginning and no other results.
+/// Writes `results` into the replies after a message with calls, and returns the replies. All other results
+/// are removed from the replies.
 fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value> {
     let mut answered = Vec::with_capacity(replies.len() + 1);
     for (index, reply) in replies.into_iter().enumerate() {
@@ -77,8 +80,8 @@ fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value
     answered
 }
 
-/// Returns a message without its results, and whether it contained any. Returns no message if it contained
-/// nothing else.
+/// Returns a message without its results, and whether it contained any results. Returns `None` for the
+/// message if only results were in it.
 pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>, bool) {
     let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
     let before = parts.len();
@@ -92,8 +95,8 @@ pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Valu
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
 }
 
-/// Moves the results made by `results` directly after the message with their calls. Results without a call
-/// are removed.
+/// Rewrites a history in which results are separate messages: the function `results` creates the results of
+/// each message, and these directly follow the message. Results without a call are removed.
 pub(crate) fn directly_after(
     history: Vec<Value>,
     entries: impl Fn(&Value) -> Vec<Entry<'_>>,
@@ -111,8 +114,8 @@ pub(crate) fn directly_after(
     repaired
 }
 
-/// Creates a user message from `parts`. Returns none if there are no parts, because services refuse empty
-/// messages.
+/// Creates a user message from `parts`, as a list with one message. Without parts, the list is empty, because
+/// services refuse empty messages.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }

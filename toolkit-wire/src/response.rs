@@ -43,7 +43,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// Corrects the finish reason, because some servers report `stop` for a response with calls.
+    /// Sets the finish reason to `ToolCalls` if the response has calls. Some servers report `stop` for such a
+    /// response.
     pub(crate) fn settle(&mut self) {
         if self.finish == FinishReason::Stop && !self.calls.is_empty() {
             self.finish = FinishReason::ToolCalls;

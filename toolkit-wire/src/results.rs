@@ -22,7 +22,7 @@ pub(crate) fn output_text<'a>(
     }
 }
 
-/// Returns a text in place of content not accepted by the API. Content with a URL is replaced by the URL.
+/// Returns a text for a content that the API does not accept. If the content has a URL, the text is the URL.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -35,7 +35,7 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// Returns the messages of a payload with their paths. The payload is a list of messages or a single message.
+/// Returns the messages in `payload` with their paths. `payload` is a list of messages or a single message.
 pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
         Value::Array(items) => {
@@ -46,7 +46,7 @@ pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Converts a value without a matching kind of content into JSON content.
+/// Converts a value into JSON content. Used for values that are none of the known kinds of content.
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

@@ -1,4 +1,4 @@
-//! Server-sent events and lines of JSON: bytes in, events out.
+//! Decoding of streamed bytes into events: server-sent events, or one JSON object per line.
 
 /// The maximum size of one event in bytes. No model's answer is longer.
 const LONGEST: usize = 64 << 20;
@@ -28,7 +28,7 @@ impl SseDecoder {
                 Some((end @ (b'\n' | b'\r'), text)) => (text, Some(*end)),
                 _ => (part, None),
             };
-            // The second half of `\r\n`.
+            // Skip the `\n` of a `\r\n` that was split between two chunks.
             if self.after_carriage_return && text.is_empty() && end == Some(b'\n') {
                 self.after_carriage_return = false;
                 continue;
@@ -63,7 +63,7 @@ impl SseDecoder {
         if line.is_empty() {
             return self.data.take().map(text);
         }
-        // No field of an event begins with a bracket: the server sends a line of JSON for each.
+        // No field of an event begins with `{`, so this server sends one JSON object per line.
         if line.starts_with(b"{") && line.ends_with(b"}") {
             return Some(text(line));
         }

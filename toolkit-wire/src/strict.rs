@@ -90,11 +90,10 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
     Plan { strict, refused: refused.collect() }
 }
 
-/// Returns whether to check if the tool can be strict.
+/// Returns whether to check the schema of a tool for strictness.
 ///
-/// Custom tools have no schema, so OpenAI's strictness for single functions does not apply to them. Gemini
-/// has strictness only for whole requests. There, only tools marked as strict are checked, to report them as
-/// not strict.
+/// OpenAI's strictness does not apply to custom tools, because they have no schema. Gemini enforces schemas
+/// only for all tools of a request. Only marked tools are checked there, to report them as not strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -104,7 +103,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of the tool. If the tool cannot be strict, returns the reason as an error.
+/// Measures the strict schema of a tool. Returns the reason as an error if the tool cannot be strict.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
@@ -135,10 +134,12 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// The name of a limit, a function for the cost of a tool, and the remaining amount.
+/// A limit that all strict tools share: its name, the function that returns a tool's share, and the amount
+/// left.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
-/// Returns the limits that all strict tools of a request share, from Anthropic's guide to strict tools.
+/// Returns the limits for all strict tools of a request together, from Anthropic's guide to strict tools.
+/// Without such limits, the list is empty.
 fn shared_limits(strictness: Strictness) -> Vec<Share> {
     match strictness {
         Strictness::PerRequest => vec![
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_wanted() {
+    fn marked_tools_and_options_decide_about_strictness() {
         let tools = [marked(optional("yes", 1), true), marked(optional("no", 1), false), optional("any", 1)];
         for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic] {
             assert_eq!(decide(format, &tools, StrictTools::Marked).0, ["yes"]);
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_strict_schema_would_forbid_makes_a_tool_plain() {
+    fn a_tool_is_not_strict_if_its_strict_schema_forbids_valid_arguments() {
         let tools = [tool("map", map()), optional("fine", 2)];
         let reason = "tool `map` is not strict: `additionalProperties` at /properties/labels: the provider takes no members without fixed names";
         for format in [ApiFormat::OpenAiChat, ApiFormat::Anthropic] {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_of_openai() {
+    fn a_tool_beyond_openais_limits_is_not_strict() {
         let mut deep = json!({"type": "string"});
         for _ in 0..11 {
             deep = json!({"type": "object", "properties": {"a": deep}});
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn free_text_and_gemini() {
+    fn custom_tools_and_gemini_are_never_strict() {
         let text = marked(ToolDefinition::custom(ToolName::new("sql").unwrap(), "", TextFormat::Text), true);
         assert_eq!(
             decide(ApiFormat::OpenAiChat, std::slice::from_ref(&text), StrictTools::All),

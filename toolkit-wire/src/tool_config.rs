@@ -1,9 +1,9 @@
-//! The fields of a request for tool choice and parallel calls.
+//! The request fields for tool choice and parallel calls.
 
 use serde_json::{Map, Value};
 use toolkit_schema::SchemaLoss;
 
-/// The fields of a request for a [`ToolConfig`](toolkit_core::ToolConfig), with the losses.
+/// The request fields for a [`ToolConfig`](toolkit_core::ToolConfig), with the losses.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedToolConfig {
@@ -19,7 +19,7 @@ impl EncodedToolConfig {
         Self { fields, losses: Vec::new() }
     }
 
-    /// Reports a setting lost because the API cannot express it.
+    /// Adds the loss of `setting`, which the API cannot express.
     pub(super) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
         self.losses.push(SchemaLoss::new(path, setting, reason));
         self

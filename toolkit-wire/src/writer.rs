@@ -43,22 +43,21 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
-    /// `-`.
+    /// `-`. If enabled, any other id is replaced by an id with a digest of the original. Enable this to send
+    /// calls from one server to another.
     ///
-    /// If enabled, any other id is replaced by an id with a digest of the original. Enable this to send calls
-    /// from one server to another.
-    ///
-    /// By default, ids in Chat Completions stay unchanged, because some servers keep state in them. For
-    /// example, ids with the thought signatures of gateways can be kilobytes long. The other formats always
-    /// replace illegal ids, by their own rules.
+    /// By default, ids in Chat Completions stay unchanged, because some servers store data in them. Gateways,
+    /// for example, put thought signatures of several kilobytes into ids. The other formats always replace
+    /// illegal ids, by their own rules.
     #[must_use]
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
         self.strict_ids = strict_ids;
         self
     }
 
-    /// Works like [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with the names of
-    /// the request.
+    /// Encodes the model's messages of a response, like
+    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with the names of this
+    /// history.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
@@ -66,7 +65,8 @@ impl<'a> HistoryWriter<'a> {
         reading::assistant_messages(self.codec, payload, self.names, self.strict_ids)
     }
 
-    /// Works like [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
+    /// Encodes assistant messages with text and calls, like
+    /// [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
@@ -76,14 +76,15 @@ impl<'a> HistoryWriter<'a> {
         self.codec.encode_assistant(text, calls)
     }
 
-    /// Works like [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
+    /// Encodes assistant messages with calls, like
+    /// [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
     #[must_use]
     pub fn encode_calls(&self, calls: &[ToolCall]) -> Vec<Value> {
         self.encode_assistant("", calls)
     }
 
-    /// Works like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), with the names of the
-    /// request.
+    /// Encodes the results of calls, like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results),
+    /// with the names of this history.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_ids_of_a_response_are_told_apart() {
+    fn repeated_ids_of_a_response_become_distinct() {
         let call = json!({"id": "same", "type": "function", "function": {"name": "now", "arguments": "{}"}});
         let message = json!({"role": "assistant", "content": null, "tool_calls": [call, call]});
         let format = ApiFormat::OpenAiChat;
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_label_of_a_picture_names_the_call_as_it_is_written() {
+    fn the_label_of_an_image_names_the_call_by_its_sent_id() {
         let names = WireNames::new(ApiFormat::OpenAiChat.name_rule(), ["fs.read"]);
         let media = Media {
             media_type: "image/png".to_owned(),

@@ -73,7 +73,7 @@ pub trait RunAgent: Send + Sync + 'static {
         ""
     }
 
-    /// Returns the agents below this one.
+    /// Returns the sub-agents of this agent.
     fn sub_agents(&self) -> &[Agent] {
         &[]
     }
@@ -94,7 +94,8 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-/// Implements the getters of [`RunAgent`] with the fields of the agent's settings.
+/// Implements the getters of [`RunAgent`] for a type with the fields `name`, `description`, `sub_agents` and
+/// `limits` in its settings.
 macro_rules! agent_facts {
     ($part:ident) => {
         fn name(&self) -> &str {
@@ -172,7 +173,7 @@ impl Agent {
         self.0.description()
     }
 
-    /// Returns the agents below this one.
+    /// Returns the sub-agents of this agent.
     #[must_use]
     pub fn sub_agents(&self) -> &[Self] {
         self.0.sub_agents()
@@ -187,7 +188,8 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers the conversation as a part of `run`, the run of another agent.
+    /// Answers the conversation as a step in `run`, the run of another agent. The limits and the listener of
+    /// `run` apply.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -199,7 +201,7 @@ impl Agent {
         self.0.run(conversation, run).await
     }
 
-    /// Returns whether both are clones of one agent.
+    /// Returns whether `self` and `other` are clones of the same agent.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -219,7 +221,7 @@ pub(crate) struct RunInner {
     cancellation: CancellationToken,
     pub(crate) budget: Arc<Budget>,
     events: Option<UnboundedSender<RunEvent>>,
-    /// The context for the tool calls of all turns, with the `temp:` values of the session.
+    /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
     pub(crate) answer_format: Option<AnswerFormat>,
@@ -246,20 +248,20 @@ impl Run {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the run for an agent used as a tool, with its own root and cancellation. The agent's
-    /// conversation is not saved.
+    /// Returns the run for an agent that is called as a tool. It has its own root agent and cancellation
+    /// token, and the agent's conversation is not saved.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let inner = RunInner::clone(&self.0);
         Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
     }
 
-    /// Returns the same run for a copy of the conversation.
+    /// Returns the same run for an agent that works on a copy of the conversation. The copy is not saved.
     pub(crate) fn branch(&self) -> Self {
         self.nested(self.0.root.clone(), self.0.cancellation.clone())
     }
 
-    /// Saves the conversation if the run saves automatically.
+    /// Saves the conversation if the run was started with autosave.
     pub(crate) async fn save(&self, conversation: &Conversation) -> Result<(), AgentError> {
         match &self.0.autosave {
             Some(sessions) => Ok(sessions.save(conversation).await?),
@@ -279,7 +281,7 @@ impl Run {
         &self.0.cancellation
     }
 
-    /// Returns the agent at the root of the team.
+    /// Returns the root agent of the team: the agent that the program started.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
@@ -307,7 +309,7 @@ impl Run {
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
     }
 
-    /// Waits for a future, at most until the run is cancelled or out of time.
+    /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let mut cancelled = pin!(self.cancellation().cancelled());
         let mut deadline = pin!(async {

@@ -37,7 +37,7 @@ pub struct Conversation {
     /// The time of each message in seconds since 1970. 0 or missing if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
-    /// The unfinished turn.
+    /// The turn that is not finished yet, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
     /// The session values without a key prefix.
@@ -55,12 +55,12 @@ pub struct Conversation {
     /// Whether errors keep their details.
     #[serde(skip)]
     error_details: bool,
-    /// A handle to keep the shared state of the user in memory.
+    /// Keeps the session values shared by the user's conversations in memory while this conversation is open.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// The id of the user, for the tools of a run.
+/// The id of the user who owns the conversation, passed to the tools of a run as an extension.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
@@ -72,7 +72,7 @@ pub(crate) struct Turn {
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// Session values as a map in JSON.
+/// Serializes the session values of a conversation as a JSON object.
 mod session_values {
     use super::{BTreeMap, Deserialize, SessionMap, Value};
     use serde::{Deserializer, Serialize, Serializer};
@@ -97,7 +97,7 @@ impl Conversation {
         Self { id: id.into(), ..Self::default() }
     }
 
-    /// Creates an empty conversation with the values of `session`.
+    /// Creates an empty conversation that shares the values of `session`.
     pub(crate) fn with_session(session: &Session) -> Self {
         let (own, user, app) = (session.store().clone(), session.user().clone(), session.app().clone());
         Self { own, user, app, ..Self::new(session.id()) }
@@ -129,7 +129,7 @@ impl Conversation {
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
-    /// Adds a message, after settling an unfinished turn.
+    /// Adds a message. If a turn is unfinished, it is [settled](Self::settle) first.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
         self.add(message.into());
@@ -147,7 +147,7 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Adds the messages of `branch` from the index `begin` on.
+    /// Appends the messages that `branch`, a copy of this conversation, has from the index `begin` on.
     pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
         branch.settle();
         if begin <= branch.messages.len() {
@@ -157,7 +157,7 @@ impl Conversation {
         }
     }
 
-    /// Returns a copy of the messages from the index `begin` on.
+    /// Returns copies of the messages from the index `begin` on.
     pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
         self.messages.get(begin..).unwrap_or_default().to_vec()
     }
@@ -212,7 +212,8 @@ impl Conversation {
         self.turn.get_or_insert_default()
     }
 
-    /// Adds the message and the results of a turn. Returns the results in the order of the calls.
+    /// Ends a turn: adds the message of the model and the results of its calls to the conversation. Returns
+    /// the results in the order of the calls.
     pub(crate) fn end_turn(
         &mut self,
         message: AssistantMessage,
@@ -233,10 +234,11 @@ impl Conversation {
 }
 
 setters! { Conversation:
-    /// Sets the `user:` values, shared by all conversations of a user. They are not saved with this
-    /// conversation.
+    /// Sets the session values shared by all conversations of a user, with the key prefix `user:`. They are
+    /// not saved with this conversation.
     with_user_state(user: SessionMap) = user;
-    /// Sets the `app:` values, shared by all conversations. They are not saved with this conversation.
+    /// Sets the session values shared by all conversations, with the key prefix `app:`. They are not saved
+    /// with this conversation.
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();

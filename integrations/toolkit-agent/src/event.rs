@@ -23,7 +23,7 @@ pub enum RunEvent {
     /// A request goes to a model.
     #[non_exhaustive]
     ModelCalled {
-        /// The agent of the model.
+        /// The name of the calling agent.
         agent: String,
         /// The name of the model.
         model: String,
@@ -31,7 +31,7 @@ pub enum RunEvent {
     /// The next piece of the answer's text.
     #[non_exhaustive]
     Text {
-        /// The agent of the model.
+        /// The name of the agent that answers.
         agent: String,
         /// The text.
         text: String,
@@ -39,7 +39,7 @@ pub enum RunEvent {
     /// The next piece of the model's reasoning.
     #[non_exhaustive]
     Reasoning {
-        /// The agent of the model.
+        /// The name of the agent that answers.
         agent: String,
         /// The text.
         text: String,
@@ -47,17 +47,17 @@ pub enum RunEvent {
     /// The model starts to write a call.
     #[non_exhaustive]
     CallStarted {
-        /// The agent of the model.
+        /// The name of the agent that answers.
         agent: String,
         /// The id of the call.
         call_id: CallId,
         /// The name of the tool, as the model wrote it.
         tool: String,
     },
-    /// An event of the dispatcher.
+    /// A tool event: a call was queued, started, retried, ended and so on.
     #[non_exhaustive]
     Tool {
-        /// The agent of the call.
+        /// The name of the calling agent.
         agent: String,
         /// The event.
         event: Box<ToolEvent>,
@@ -65,7 +65,7 @@ pub enum RunEvent {
     /// The result of a call, in the order of completion.
     #[non_exhaustive]
     Result {
-        /// The agent of the call.
+        /// The name of the calling agent.
         agent: String,
         /// The result.
         result: Box<ToolResult>,
@@ -80,7 +80,7 @@ pub enum RunEvent {
     /// answer.
     #[non_exhaustive]
     ModelRetried {
-        /// The agent of the model.
+        /// The name of the calling agent.
         agent: String,
         /// The message of the error.
         error: String,
@@ -90,9 +90,9 @@ pub enum RunEvent {
     /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
-        /// The agent before.
+        /// The name of the agent that gives up the conversation.
         from: String,
-        /// The agent after.
+        /// The name of the agent that takes over the conversation.
         to: String,
     },
     /// An agent of a parallel team failed; the others continue.

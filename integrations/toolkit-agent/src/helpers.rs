@@ -33,8 +33,8 @@ pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
 /// A boxed `Send` future.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Declares builder methods. Each sets the field with the name of its parameter, in the value itself or in
-/// one of its parts.
+/// Declares builder methods. Each method sets the field named like its parameter, either in the value itself
+/// or in one of its fields.
 macro_rules! setters {
     ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
         impl $type {
@@ -54,7 +54,7 @@ macro_rules! setters {
     };
 }
 
-/// Implements `Debug` with selected facts, for types with closures, locks or secrets.
+/// Implements `Debug` and shows only the listed values, for types with closures, locks or secrets.
 macro_rules! debug {
     ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
         impl std::fmt::Debug for $type $(<$lifetime>)? {
@@ -65,7 +65,7 @@ macro_rules! debug {
     };
 }
 
-/// Implements `From` for the contents of some variants of an enum.
+/// Implements `From` for an enum, to convert the content of a variant into this variant.
 macro_rules! from_contents {
     ($type:ident: $($variant:ident($content:ty)),+) => {
         $(impl From<$content> for $type {

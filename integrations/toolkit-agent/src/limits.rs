@@ -1,4 +1,4 @@
-//! The limits of a run, and how much of them is used.
+//! The limits of a run, and the amounts used so far.
 
 use crate::error::{AgentError, Limit};
 use crate::event::RunOutput;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The limits of a run, for all its agents together.
+/// The limits of a run. They apply to all agents of the run together.
 ///
 /// ```
 /// use std::time::Duration;
@@ -64,7 +64,7 @@ setters! { Limits:
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
 }
 
-/// The limits of a run, and how much of them is used.
+/// The limits of a run, with the amounts used so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
@@ -86,7 +86,7 @@ impl Budget {
         }
     }
 
-    /// Counts a model call, if no limit is reached.
+    /// Counts a model call, or returns an error if a limit of the run is reached.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
         if self.time_left().is_some_and(|left| left.is_zero()) {
             return Err(self.out_of_time());
@@ -100,7 +100,7 @@ impl Budget {
         take(&self.model_calls, max).then_some(()).ok_or(AgentError::Limit(Limit::ModelCalls(max)))
     }
 
-    /// Counts a tool call. Returns `false` at the limit.
+    /// Counts a tool call and returns `true`. At the limit, returns `false` without counting.
     pub(crate) fn take_tool_call(&self) -> bool {
         take(&self.tool_calls, self.limits.max_tool_calls.unwrap_or(u32::MAX))
     }
@@ -111,7 +111,7 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Returns the output of the run with its usage and cost, but without an answer.
+    /// Returns an output without an answer: only the token usage, the cost and the numbers of calls.
     pub(crate) fn sum(&self) -> RunOutput {
         let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =
@@ -119,12 +119,12 @@ impl Budget {
         RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
     }
 
-    /// Returns the error of a run out of time.
+    /// Returns the error for a run that has reached its maximum duration.
     pub(crate) fn out_of_time(&self) -> AgentError {
         AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
-    /// Returns the time left of a limited duration.
+    /// Returns the time until the maximum duration of the run. Returns `None` if the duration is not limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()))
     }

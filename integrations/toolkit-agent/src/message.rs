@@ -109,8 +109,8 @@ pub struct AssistantMessage {
     /// The token counts of the message. Counts not reported by the provider are 0.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
-    /// The message in the JSON of the provider's API. Later requests to the same API contain this JSON
-    /// unchanged, with its signatures, encrypted reasoning and unknown fields.
+    /// The same message in the JSON of the provider's API. Later requests to the same API contain this JSON
+    /// unchanged, including its signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
 }
@@ -174,7 +174,7 @@ impl ToolMessage {
     }
 }
 
-/// Sets whether the details of an error are part of its JSON.
+/// Sets whether the JSON of a result includes the details of its error.
 pub(crate) fn store_details(result: &mut ToolResult, stored: bool) {
     if let Err(error) = &mut result.outcome {
         *error = error.clone().with_stored_details(stored);

@@ -61,10 +61,10 @@ setters! { ModelRequest:
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerFormat {
     pub(crate) format: OutputFormat,
-    /// Whether the provider enforces the schema. `None`: only if the request has no tools.
+    /// Whether the provider enforces the schema. With `None`, it does if the request has no tools.
     ///
-    /// Some servers, such as llama.cpp's, enforce the schema from the first token on. The model then invents
-    /// an answer instead of calling a tool.
+    /// Some servers, such as the server of llama.cpp, enforce the schema from the first token on. The model
+    /// then invents an answer instead of calling a tool.
     pub(crate) native: Option<bool>,
 }
 

@@ -10,7 +10,8 @@ use toolkit_core::CancellationToken;
 pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
-    /// The token to cancel the run. Every unfinished call is answered, so the conversation can continue.
+    /// The token to cancel the run. Each unfinished call then gets an error result, so the conversation can
+    /// continue.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new one.
     pub invocation_id: Option<String>,
@@ -33,7 +34,7 @@ setters! { RunOptions:
     with_cancellation(cancellation: CancellationToken) = cancellation;
     /// Sets the id of the run.
     with_invocation_id(invocation_id: impl Into<String>) = Some(invocation_id.into());
-    /// Saves the conversation during the run: with the input, before calls run, after each result, and at the
-    /// end. After a crash, everything saved remains, and no saved call runs again.
+    /// Saves the conversation during the run: with the input, before tool calls run, after each result, and
+    /// at the end. After a crash, the last saved state remains, and saved tool calls do not run again.
     with_autosave(autosave: &Sessions) = Some(autosave.clone());
 }

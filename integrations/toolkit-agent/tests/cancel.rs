@@ -1,6 +1,6 @@
 //! Dropped and cancelled runs.
 
-use crate::support::{Hesitant, agent, assert_sendable, tools, transcript};
+use crate::support::{Hesitant, agent, assert_sendable, cancelled_after, tools, transcript};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -119,18 +119,9 @@ async fn results_before_a_cancellation_are_kept() {
     let model =
         ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).call("wait", r#"{"ms": 60000}"#);
     let agent = agent(model).build().unwrap();
-    let token = CancellationToken::new();
     let mut conversation = Conversation::new("1");
-    let stop = {
-        let token = token.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            token.cancel();
-        })
-    };
-    let options = RunOptions::new().with_cancellation(token);
+    let options = cancelled_after(Duration::from_secs(1));
     let ended = agent.run_with(&mut conversation, "go", options).await;
-    stop.await.unwrap();
     assert_eq!(ended, Err(AgentError::Cancelled));
     let results = transcript(conversation.messages()).pop().unwrap();
     assert_eq!(results, "results: remembered, Tool `wait` was cancelled before it finished");
@@ -180,15 +171,8 @@ async fn results_during_a_stream_are_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pending_callback_is_cancelled() {
-    let token = CancellationToken::new();
     let agent = agent(ScriptedModel::new().text("never")).before_model_async(|_| std::future::pending());
-    let stop = tokio::time::sleep(Duration::from_secs(1));
-    let cancelled = token.clone();
-    tokio::spawn(async move {
-        stop.await;
-        cancelled.cancel();
-    });
-    let options = RunOptions::new().with_cancellation(token);
+    let options = cancelled_after(Duration::from_secs(1));
     let mut conversation = Conversation::new("1");
     let ended = agent.build().unwrap().run_with(&mut conversation, "go", options).await;
     assert_eq!(ended, Err(AgentError::Cancelled));

@@ -85,16 +85,16 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
                 return fails(format!("not retried: {asked:?}"));
             }
             let (answer, _) = ask(vec![fault], 1).await;
-            let is_told = answer.as_ref().is_err_and(|error| kinds.contains(&error.kind));
-            (!is_told).then(|| fails(format!("{answer:?}")))?
+            let is_reported = answer.as_ref().is_err_and(|error| kinds.contains(&error.kind));
+            (!is_reported).then(|| fails(format!("{answer:?}")))?
         }
-        Outcome::Told(kind, words) => {
+        Outcome::Reported(kind, words) => {
             let (answer, asked) = ask(vec![fault, good], 3).await;
-            let is_told = asked == 1
+            let is_reported = asked == 1
                 && answer
                     .as_ref()
                     .is_err_and(|error| error.kind == kind && error.to_string().contains(words));
-            (!is_told).then(|| fails(format!("asked {asked} times: {answer:?}")))?
+            (!is_reported).then(|| fails(format!("asked {asked} times: {answer:?}")))?
         }
     }
 }

@@ -3,17 +3,18 @@
 mod script;
 mod tools;
 
+use crate::support::cancelled_after;
 use proptest::prelude::*;
 use script::{Behaviour, Step};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limits, Message, ModelRequest, ModelRetry, RunEvent, RunOptions,
     ScriptedModel, wire,
 };
-use toolkit_core::{CancellationToken, ErrorKind};
+use toolkit_core::ErrorKind;
 use toolkit_wire::ApiFormat;
 use tools::Executions;
 
@@ -99,14 +100,8 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         .streaming(case.streaming)
         .build()
         .unwrap();
-    let token = CancellationToken::new();
-    let options = RunOptions::new().with_limits(case.limits.clone()).with_cancellation(token.clone());
-    if let Some(after) = case.cancel {
-        tokio::spawn(async move {
-            sleep(Duration::from_millis(after)).await;
-            token.cancel();
-        });
-    }
+    let delay = case.cancel.map(Duration::from_millis);
+    let options = delay.map_or_else(RunOptions::new, cancelled_after).with_limits(case.limits.clone());
     let begun = Instant::now();
     let mut conversation = Conversation::new("1");
     let ended = run(case, &agent, &mut conversation, options).await?;

@@ -288,7 +288,7 @@ async fn the_loop_agrees_with_the_reference() {
             _ => assert!(ended.is_some(), "{row}"),
         }
     }
-    println!("{} scenarios; differences that are meant:", rows.len());
+    println!("{} scenarios; differences on purpose:", rows.len());
     DIFFERENCES.iter().for_each(|(what, why)| println!("- {what}: {why}"));
 }
 

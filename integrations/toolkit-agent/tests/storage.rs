@@ -346,7 +346,7 @@ impl ChatModel for Endless {
 }
 
 #[tokio::test]
-async fn a_crash_within_an_answer_loses_no_result_and_no_word() {
+async fn a_crash_within_an_answer_loses_neither_results_nor_text() {
     let double = ClosureTool::new("double", "Doubles.", |_: Nothing| 42).unwrap();
     let model = Endless(vec![
         ModelDelta::Reasoning("I have to ".to_owned()),

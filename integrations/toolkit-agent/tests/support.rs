@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 use toolkit_agent::{
     Agent, AgentBuilder, ChatModel, Conversation, Message, ModelDelta, ModelError, ModelRequest,
-    ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel,
+    ModelResponse, ModelRetry, ModelStream, RunEvent, RunOptions, ScriptedModel,
 };
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ClosureTool, ToolContext, ToolError, ToolRegistry};
+use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
 use toolkit_wire::ApiFormat;
 
 #[derive(Deserialize, JsonSchema)]
@@ -78,6 +78,17 @@ pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
 /// Creates an agent with one text answer.
 pub(crate) fn says(name: &str, text: &str) -> Agent {
     Agent::builder(ScriptedModel::new().text(text)).name(name).build().unwrap()
+}
+
+/// Returns the options of a run that is cancelled after `delay`.
+pub(crate) fn cancelled_after(delay: Duration) -> RunOptions {
+    let token = CancellationToken::new();
+    let options = RunOptions::new().with_cancellation(token.clone());
+    tokio::spawn(async move {
+        sleep(delay).await;
+        token.cancel();
+    });
+    options
 }
 
 /// Returns a line for each message.

@@ -1,6 +1,6 @@
 //! Teams, transfers and agents as tools.
 
-use crate::support::{Nothing, agent, assert_sendable, kind, says, tools, transcript};
+use crate::support::{Nothing, agent, assert_sendable, cancelled_after, kind, says, tools, transcript};
 use std::sync::Arc;
 use std::time::Duration;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
@@ -10,8 +10,8 @@ use toolkit_agent::{
 };
 use toolkit_core::error::BuildProblem;
 use toolkit_core::{
-    CancellationToken, ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall, ToolContext,
-    ToolName, ToolRegistry,
+    ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall, ToolContext, ToolName,
+    ToolRegistry,
 };
 
 /// Creates an agent with the agent `expert` as a tool.
@@ -72,14 +72,9 @@ async fn agent_tools_share_limits_and_report_errors() {
 #[tokio::test(start_paused = true)]
 async fn agent_tools_are_cancelled_with_their_call() {
     let expert = ScriptedModel::new().call("wait", r#"{"ms": 60000}"#).text("never");
-    let token = CancellationToken::new();
-    let options = RunOptions::new().with_cancellation(token.clone());
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        token.cancel();
-    });
     let mut conversation = Conversation::new("1");
     let team = with_expert(expert.clone(), asks());
+    let options = cancelled_after(Duration::from_secs(1));
     let ended = team.run_with(&mut conversation, "go", options).await;
     assert_eq!(ended, Err(AgentError::Cancelled));
     tokio::time::sleep(Duration::from_secs(120)).await;

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
-    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentBuilder, AgentError, Limit, Limits, Message, ModelDelta, ModelError, ModelResponse,
+    ModelRetry, RunEvent, ScriptedModel,
 };
-use toolkit_core::{CancellationToken, ClosureTool, ToolCall, ToolRegistry, ToolResult};
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {
@@ -88,18 +88,4 @@ async fn a_retry_pause_ends_with_the_duration_limit() {
     let ended = agent(&model).retry(ModelRetry::new(2)).limits(limits).run("Go.").await;
     assert_eq!(ended, Err(AgentError::Limit(Limit::Duration(Duration::from_secs(2)))));
     assert!(begun.elapsed() < Duration::from_secs(3));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_waiting_callback_can_be_cancelled() {
-    let model = ScriptedModel::new().text("never");
-    let agent = agent(&model).before_model_async(|_| std::future::pending()).build().unwrap();
-    let token = CancellationToken::new();
-    let options = RunOptions::new().with_cancellation(token.clone());
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        token.cancel();
-    });
-    let mut conversation = Conversation::new("1");
-    assert_eq!(agent.run_with(&mut conversation, "Go.", options).await, Err(AgentError::Cancelled));
 }

@@ -1,9 +1,10 @@
-//! What is taken beyond the schema on purpose, each a rule: how it would be written to fit.
+//! Rules for arguments that are accepted beyond the schema on purpose. Each rule returns the arguments in the
+//! form that the schema allows.
 
 use super::values::resolve;
 use toolkit::serde_json::{Map, Value};
 
-/// The value as the schema wants it, if it was taken by one of these rules:
+/// Returns the value in the form of the schema, if one of these rules applies:
 ///
 /// - `null` for a member that may be left out is as if it were left out.
 /// - A member may have its other name.
@@ -29,7 +30,7 @@ pub(super) fn plainly(root: &Value, schema: &Value, value: &Value) -> Value {
     plain
 }
 
-/// The value with the tag of a branch, if it has the number of it.
+/// Returns the value with the tag of a branch, if the value has the number of this branch.
 fn with_name_of_variant(index: usize, branch: &Value, value: &Value) -> Value {
     let mut named = value.clone();
     let properties = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -76,7 +77,8 @@ fn of_object(root: &Value, schema: &Value, members: &Map<String, Value>) -> Valu
     plain.into()
 }
 
-/// The value with the names of the schema, where it had others; `None` if it has both.
+/// Returns the value with the property names of the schema instead of aliases. Returns `None` if the value
+/// has both.
 pub(super) fn with_own_names(value: &Value) -> Option<Value> {
     match value {
         Value::Object(members) => {

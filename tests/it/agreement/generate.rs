@@ -1,6 +1,4 @@
-//! Writes random types, and tools that take them, for the test whether schema and decoder agree.
-//!
-//! Cargo runs it before the tests are compiled. Each seed gives other types: `TOOLKIT_SEED=7 cargo test`.
+//! Writes random types, and tools with parameters of these types, for the test that schema and decoder agree.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -30,15 +28,16 @@ fn main() {
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }
 
-/// A type that was written before and can be part of others.
+/// A type written before, which can be part of other types.
 #[derive(Clone)]
 struct Named {
     name: String,
-    /// Written as an object that takes other members too, so it can be part of another object.
+    /// Whether the type is written as an object that accepts other members. It can then be part of another
+    /// object.
     open_struct: bool,
 }
 
-/// A type as it stands in the source, and what can be said about it.
+/// A type as written in the source, with facts about it.
 #[derive(Clone)]
 struct Type {
     text: String,
@@ -130,7 +129,7 @@ impl Writer {
         }
     }
 
-    /// A constraint on values of a kind, as it stands in `#[param(…)]`.
+    /// Returns a constraint on values of this kind, as written in `#[param(…)]`.
     fn constraint(&mut self, kind: &Kind) -> Option<String> {
         let integers =
             ["range = 1..=9", "range = 3..", "range = ..=5", "multiple_of = 3", "one_of = [1, 2, 70]"];
@@ -157,7 +156,7 @@ impl Writer {
         }
     }
 
-    /// What stands in `#[param(…)]` of a parameter or field.
+    /// Returns the content of `#[param(…)]` for a parameter or field.
     fn param(&mut self, ty: &Type, name: &str) -> String {
         let mut said = Vec::new();
         if ty.has_default && self.random.once_in(5) {
@@ -209,7 +208,7 @@ impl Writer {
             let name = format!("{prefix}_f{index}");
             let ty = match self.random.below(12) {
                 0 => Type::new("Option<Box<Self>>", Kind::Other, true),
-                // No constraint, because a list of at least two such lists has no end.
+                // No constraint: a list with at least two such lists would never end.
                 1 => Type::new("Vec<Self>", Kind::Other, true),
                 _ => self.ty(2),
             };
@@ -294,5 +293,5 @@ impl Writer {
     }
 }
 
-/// The alias of a name ends so, which no other name does.
+/// The ending of aliases. No other name has it.
 const ALIAS: &str = "-alias";

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same each time; the types and the values are made from them.
+//! Pseudo-random numbers, the same in each run. Types and values are made from them.
 
 /// A sequence of numbers (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);

@@ -1,4 +1,4 @@
-//! Values that fit a schema, and changes that mostly make them fit no more.
+//! Values that fit a schema, and changes after which they mostly do not fit any more.
 
 use super::random::Random;
 use toolkit::serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 pub(super) struct Values<'a> {
     root: &'a Value,
     random: Random,
-    /// What stands in the schema and near it: names, allowed values, bounds and their neighbours.
+    /// The names, allowed values and bounds of the schema, with neighbouring values.
     near: Vec<Value>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Values<'a> {
         Self { root, random: Random(seed), near: different }
     }
 
-    /// A value that fits, as far as one can be made without trying.
+    /// Returns a value that fits, as far as one can be made without trials.
     pub(super) fn fitting(&mut self, schema: &Value, depth: usize) -> Value {
         let schema = resolve(self.root, schema);
         if let Some(only) = schema.get("const") {
@@ -180,7 +180,7 @@ impl<'a> Values<'a> {
         members.into()
     }
 
-    /// Changes one place.
+    /// Changes the value at one position.
     pub(super) fn spoil(&mut self, value: &mut Value) {
         let mut places = Vec::new();
         collect_places(value, String::new(), &mut places);
@@ -217,12 +217,12 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Whether an integer is written with a fraction, as in 5.0.
+/// Returns whether an integer is written with a fraction, as in 5.0.
 fn is_whole_float(value: &Value) -> bool {
     value.is_f64() && value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// The pointers to all values inside a value, and to itself.
+/// Returns the JSON pointers to a value and to all values inside of it.
 fn collect_places(value: &Value, here: String, places: &mut Vec<String>) {
     let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
     match value {
@@ -242,7 +242,7 @@ fn collect_places(value: &Value, here: String, places: &mut Vec<String>) {
     places.push(here);
 }
 
-/// The names of properties, and what stands in the other keywords, with the neighbours of numbers.
+/// Returns the names of properties and the values of the other keywords. Numbers come with their neighbours.
 fn collect_near(schema: &Value, near: &mut Vec<Value>) {
     match schema {
         Value::Object(keywords) => {

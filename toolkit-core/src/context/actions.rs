@@ -1,4 +1,4 @@
-//! The actions that a call requests in addition to its output.
+//! The actions that a call requests in addition to its output, such as a transfer to another agent.
 
 use crate::depth::readable;
 use serde::{Deserialize, Serialize, Serializer};
@@ -27,9 +27,9 @@ pub type SessionDelta = BTreeMap<String, Option<Value>>;
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolActions {
-    /// The agent that takes over the conversation.
+    /// The name of the agent to take over the conversation.
     pub transfer_to_agent: Option<String>,
-    /// Whether a loop of agents ends.
+    /// Whether to end the running loop of agents.
     pub escalate: bool,
     /// Whether the output is the final answer, so that the model does not summarize it.
     pub skip_summarization: bool,

@@ -10,12 +10,13 @@ pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 #[derive(Debug)]
 struct Failed {
     times: u32,
-    /// The token of the last counted batch.
+    /// The batch of the last counted failure.
     batch: Weak<u64>,
 }
 
 impl Attempts {
-    /// Counts a failed attempt and returns the current count. Calls of one batch count as one attempt.
+    /// Counts a failed attempt of `tool` and returns the new count. Several failures in one batch count as
+    /// one.
     pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
         let mut tools = self.lock();
         let batch = Arc::downgrade(batch);
@@ -32,7 +33,7 @@ impl Attempts {
         }
     }
 
-    /// Resets the count of a tool.
+    /// Resets the count of failed attempts of `tool` to zero.
     pub(crate) fn succeeded(&self, tool: &str) {
         self.lock().remove(tool);
     }

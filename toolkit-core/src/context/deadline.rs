@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time;
 
-/// A running time limit.
+/// A time limit that has started: its length, and the time at which it ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     pub(crate) length: Duration,
@@ -13,7 +13,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Starts a limit now. Returns `None` if its end is beyond the range of the clock.
+    /// Starts a time limit now. Returns `None` if the end would be beyond the range of the clock.
     pub(crate) fn from_now(length: Duration) -> Option<Self> {
         Some(Self { length, end: time::Instant::now().checked_add(length)? })
     }

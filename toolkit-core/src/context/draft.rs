@@ -35,7 +35,7 @@ impl Draft {
         }
     }
 
-    /// Returns the writes, if there are any, and discards later ones.
+    /// Closes the draft and returns the writes, or `None` if there are none. Later writes are discarded.
     #[inline]
     pub(super) fn close(&self) -> Option<ToolActions> {
         lock(self.shared.get()?).actions.take()
@@ -46,7 +46,7 @@ impl Draft {
             .get_or_init(|| Arc::new(Mutex::new(Page { attempt: 0, actions: Some(ToolActions::default()) })))
     }
 
-    /// Adds the actions of a nested call.
+    /// Adds the actions of a nested call, made by the tool through a dispatcher of its own.
     pub(super) fn merge(&self, nested: &ToolActions) {
         self.write(|actions| actions.merge(nested));
     }

@@ -55,7 +55,7 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// Creates a run without name, session and extensions.
+    /// Creates an agent run without a name, a session and extensions.
     pub fn new() -> Self {
         Self::default()
     }

@@ -56,7 +56,8 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes of keys in the scope `own`. The prefix of the scope is removed from the keys.
+    /// Applies the changes of keys in the scope `own` and ignores all others. Keys are stored without the
+    /// prefix of the scope: `user:name` becomes `name`.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
         let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
         let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
@@ -132,13 +133,15 @@ impl Session {
         &self.own
     }
 
-    /// Returns the `user:` values.
+    /// Returns the values shared by all sessions of the user. The map contains the keys without the prefix
+    /// `user:`.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
         &self.user
     }
 
-    /// Returns the `app:` values.
+    /// Returns the values shared by all sessions of the application. The map contains the keys without the
+    /// prefix `app:`.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
         &self.app
@@ -151,7 +154,8 @@ impl Session {
         self.maps().into_iter().find(|(own, _)| *own == scope)?.1.get(key)
     }
 
-    /// Applies changes, except changes of `temp:` keys.
+    /// Applies changes to the values of the session, the user and the application. Changes of `temp:` keys
+    /// are ignored.
     pub fn apply(&self, delta: &SessionDelta) {
         self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
     }
@@ -168,13 +172,13 @@ impl Session {
 setters! { Session {
     /// Sets the values of this session alone, stored under keys without a prefix.
     with_store(own: SessionMap) = own;
-    /// Sets the `user:` values, shared by all sessions of a user.
+    /// Sets the values shared by all sessions of a user, with the key prefix `user:`.
     with_user(user: SessionMap) = user;
-    /// Sets the `app:` values, shared by all sessions of the application.
+    /// Sets the values shared by all sessions of the application, with the key prefix `app:`.
     with_app(app: SessionMap) = app;
 } }
 
-/// The scope of a value.
+/// The scope of a session value, given by the prefix of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Session,
@@ -184,7 +188,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// Returns the scope of a key and the key without its prefix.
+    /// Splits a key into its scope and the rest: `user:name` is the key `name` in the scope of the user.
     pub(super) fn of(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
         let prefixed =

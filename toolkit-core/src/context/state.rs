@@ -40,7 +40,7 @@ impl State {
         Self::default()
     }
 
-    /// Adds a value. It replaces a value of the same type.
+    /// Adds a value. A value of the same type is replaced.
     pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared(Arc::new(value))
     }
@@ -77,12 +77,13 @@ impl State {
         self.values.contains_key(&(need.id)())
     }
 
-    /// Returns whether the needed value was added inside of another `Arc`.
+    /// Returns whether the state contains an `Arc` of the needed type instead of the type itself. In this
+    /// case, the program passed an `Arc` to `with` instead of `with_shared`.
     pub(crate) fn has_within_arc(&self, need: &StateNeed) -> bool {
         self.values.contains_key(&(need.within_arc)())
     }
 
-    /// Returns whether both have a value of one type, and not the same.
+    /// Returns whether the two states contain different values of the same type.
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         let own = |id| self.values.get(id).map(|shared: &Shared| shared.address);
         other.values.iter().any(|(id, shared)| own(id).is_some_and(|address| address != shared.address))
@@ -104,7 +105,7 @@ pub struct StateNeed {
 }
 
 impl StateNeed {
-    /// Returns the requirement of a value of type `T`.
+    /// Creates the requirement for a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
         Self { id: TypeId::of::<T>, within_arc: TypeId::of::<Arc<T>>, name: type_name::<T> }

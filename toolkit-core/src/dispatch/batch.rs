@@ -102,7 +102,7 @@ impl Batch {
 
     fn spawn(&mut self, call: PreparedCall) {
         self.pushed += 1;
-        // A batch that stays open keeps no more than its results not taken.
+        // Forget finished tasks now and then, so that a batch kept open for long does not grow.
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
@@ -254,21 +254,22 @@ impl_debug!(Batch, |this|
     turns: this.turns.len(),
 );
 
-/// The tokens for cancelling a batch and its calls.
+/// The tokens for cancelling a batch: one for all its calls, and one for each call id.
 #[derive(Default)]
 struct Cancellation {
     all: CancellationToken,
     calls: HashMap<CallId, CallTokens>,
 }
 
-/// The token of the calls with one id, and the number of its uses.
+/// The cancellation token for all calls with the same id, and the number of users of the token.
 struct CallTokens {
     token: CancellationToken,
     uses: usize,
 }
 
 impl Cancellation {
-    /// Returns the token of the calls with this id and increments the use count of the token.
+    /// Returns the token for the calls with this id. The caller counts as a user of the token until it calls
+    /// [`release`](Self::release).
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);
@@ -276,8 +277,8 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Decrements the use count of the token, and removes the token when the count is zero. The count of a
-    /// token given to the program never becomes zero.
+    /// Ends one use of the token for `id`. After the last use, the token is removed. Tokens given to the
+    /// program stay, because the program never calls `release`.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;

@@ -1,4 +1,5 @@
-//! Prepared calls: the tool is looked up and the call reason split off, so the call can run.
+//! Prepared calls: the tool is known and the model's reason is removed from the arguments, so the call can
+//! run.
 
 use super::execution::{Execution, ordered};
 use super::settings::Settings;
@@ -19,14 +20,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Prepares calls in their order.
+/// The parts of a batch needed to prepare its next call.
 pub(super) struct Preparation<'a> {
     pub(super) settings: &'a Arc<Settings>,
     /// The snapshot of the tools, taken at the start of the batch.
     pub(super) registry: &'a ToolRegistry,
     pub(super) run: Option<&'a Arc<RunContext>>,
     pub(super) numbering: &'a mut Numbering,
-    /// The turns of the batch. `None` for a single call, which has no order.
+    /// The order of the calls in the batch. `None` for a single call.
     pub(super) turns: Option<&'a mut Turns>,
 }
 
@@ -45,8 +46,8 @@ impl Preparation<'_> {
         self.numbering.batch.get_or_insert_with(next).clone()
     }
 
-    /// Looks up the tool, splits off the call reason, queues the call for its turns, and emits its first
-    /// event.
+    /// Prepares a call: looks up the tool, removes the model's reason from the arguments, queues the call
+    /// behind earlier calls for the same resource, and emits its first event.
     pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
         let position = self.numbering.position;
         self.numbering.position += 1;
@@ -252,8 +253,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the result for a call whose task was lost because the runtime ended or something outside of
-    /// the guards panicked.
+    /// Returns the error result for a call that will never finish, because its task was lost. The runtime
+    /// ended, or something outside of the panic guards panicked.
     #[cold]
     pub(super) fn into_lost(self) -> ToolResult {
         let error = match std::thread::panicking() {

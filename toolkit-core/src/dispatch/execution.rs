@@ -156,7 +156,7 @@ impl Execution {
     }
 }
 
-/// The end of the path through the middleware.
+/// Runs the tool, as the last step after all middleware.
 impl Middleware for Execution {
     async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
         let outcome = self.run(request.call_arguments(), request.context()).await;
@@ -178,7 +178,8 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources used by the calls of a batch in the order of the calls.
+/// Returns the resources that calls of one batch use in the order of the batch: an exclusive tool, and the
+/// lane of the call.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -31,27 +31,27 @@ pub(super) struct Gates {
 #[derive(Default)]
 struct Gate {
     inside: usize,
-    /// The batches with a queue. The front batch is next; then it moves to the end.
+    /// The batches with waiting calls. The first batch is served next, and then moves to the end.
     order: VecDeque<u64>,
     queues: HashMap<u64, Queue, RandomState>,
 }
 
-/// The calls of one batch, in their order.
+/// The waiting calls of one batch, in their order.
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// The number of abandoned places among them at the most; they are removed when they are many.
+    /// An upper bound for the number of abandoned calls in `waiting`. When there are many, they are removed.
     abandoned: usize,
 }
 
 struct Waiting {
-    /// The maximum number of permits held at once, including the one for this call.
+    /// The call is admitted when, together with it, at most this number of calls hold the resource.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
 
 impl Gates {
-    /// Returns a number unique to a batch.
+    /// Returns a new number to identify a batch.
     pub(super) fn next_batch(&self) -> u64 {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }
@@ -155,8 +155,8 @@ impl Gate {
         }
     }
 
-    /// Counts one more abandoned place of `batch`, and removes the abandoned places when they are half of the
-    /// queue. Removing each place separately would take quadratic time.
+    /// Counts one more abandoned call of `batch`. When half of the queue is abandoned, these calls are
+    /// removed together: removing each call separately would take quadratic time.
     fn abandon(&mut self, batch: u64) {
         let Some(queue) = self.queues.get_mut(&batch) else { return };
         queue.abandoned += 1;

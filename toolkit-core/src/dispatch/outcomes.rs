@@ -7,13 +7,8 @@ use crate::output::Truncation;
 use std::sync::Arc;
 
 impl Dispatcher {
-    /// Sets the run of the calls: session, agent name, id and progress listener.
-    ///
-    /// Cloning a dispatcher is cheap, so each run can have its own dispatcher. A call sees the session with
-    /// its own changes, but without the changes of other calls in the same batch.
-    ///
-    /// The changes of successful calls are applied when the batch ends, in the order of the calls.
-    /// [`Batch`](super::Batch) explains when changes are applied if the results are taken one at a time.
+    /// Sets the agent run of the calls: session, agent name, id and progress listener. Cloning a dispatcher
+    /// is cheap, so each run can have its own dispatcher.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};

@@ -6,12 +6,12 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 
-/// Provides the tools of this dispatcher to another one. They keep the limits, middleware and state of this
-/// dispatcher.
+/// Provides the tools of this dispatcher to another dispatcher. Calls of these tools keep the limits,
+/// middleware and state of this dispatcher.
 ///
-/// If the dispatcher has a [run](Dispatcher::with_run), calls belong to it. Otherwise they belong to the run
-/// of the calling context: they use its session, agent and progress listener, and their session changes and
-/// actions become part of the outer call.
+/// If this dispatcher has a [run](Dispatcher::with_run), the calls belong to that run. Otherwise, the calls
+/// belong to the run of the outer call and use its session, agent name and progress listener. Session changes
+/// and actions then become part of the outer call.
 impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.registry()

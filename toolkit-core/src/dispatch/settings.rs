@@ -11,7 +11,7 @@ use crate::tool::{Running, ToolFuture, ToolMetadata};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A function for the message of a failure, from the called tool name and the error.
+/// A function to write the error message for the model, from the name of the called tool and the error.
 pub(super) type FailureText = dyn Fn(&str, &ToolError) -> String + Send + Sync;
 
 /// The settings of a dispatcher, shared by its calls.
@@ -55,7 +55,8 @@ impl Settings {
         }
     }
 
-    /// Replaces the message of the error by the program's own text, if there is one.
+    /// Replaces the message of `error` by the program's own text, if the program has set a function for it.
+    /// `called` is the tool name as the model spells it.
     pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
         let error = if self.stored_details { error.with_stored_details(true) } else { error };
         let Some(text) = &self.failure_text else { return error };

@@ -12,7 +12,7 @@ pub(super) struct CallSpan(#[cfg(feature = "tracing")] Span);
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl CallSpan {
-    /// Creates the span. For an unknown tool, it has the name from the call.
+    /// Creates the span of a call. The span of an unknown tool gets the tool name from the call.
     #[inline]
     pub(super) fn new(
         definition: Option<&ToolDefinition>,

@@ -5,30 +5,33 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// For each resource, the end of the last call of the batch that uses the resource.
+/// The order of the calls of one batch: for each resource, such as a lane, the last call that uses the
+/// resource.
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
-    /// When there are this many resources, resources without a running call are removed.
+    /// The number of resources at which resources without a running call are removed.
     many: usize,
 }
 
-/// The end of the previous call. An abandoned call sends the end of the call before it instead.
+/// Receives the end of the previous call for the same resource. If that call is abandoned, it sends the
+/// receiver for the call before it.
 struct Before(Receiver<Option<Self>>);
 
-/// The turn of one call. It begins when the previous call has ended, and ends on drop.
+/// The turn of one call to use a resource. It begins when the previous call has ended, and ends when it is
+/// dropped.
 pub(super) struct Turn {
     before: Option<Before>,
     ended: Option<Sender<Option<Before>>>,
 }
 
 impl Turns {
-    /// Returns the number of resources with a known order.
+    /// Returns the number of resources with a recorded order.
     pub(super) fn len(&self) -> usize {
         self.last.len()
     }
 
-    /// Returns the turn of the next call that uses the resource.
+    /// Returns the turn of the next call that uses `resource`.
     pub(super) fn next(&mut self, resource: Resource) -> Turn {
         if self.last.len() >= self.many {
             self.last.retain(|_, before| !before.has_come());
@@ -40,7 +43,7 @@ impl Turns {
 }
 
 impl Turn {
-    /// Waits for the turn.
+    /// Waits until the previous call for the resource has ended.
     pub(super) async fn comes(&mut self) {
         while let Some(Before(end)) = &mut self.before {
             self.before = end.await.ok().flatten();
@@ -49,8 +52,8 @@ impl Turn {
 }
 
 impl Before {
-    /// Returns whether all earlier calls have ended. If the previous call was abandoned, the method continues
-    /// with the call before it, so that abandoned calls do not form a long chain.
+    /// Returns whether all earlier calls for the resource have ended. An abandoned call is replaced by the
+    /// call before it, so that abandoned calls do not form a long chain.
     fn has_come(&mut self) -> bool {
         loop {
             match self.0.try_recv() {
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_may_be_abandoned_in_any_order() {
+    fn many_calls_may_be_abandoned_in_any_order() {
         for backwards in [false, true] {
             let mut turns = Turns::default();
             let mut row: Vec<Turn> = (0..100_000).map(|_| turns.next(Resource::Dispatcher)).collect();

@@ -70,7 +70,7 @@ pub enum BuildProblem {
     },
     /// A name matches no registered tool, namespace or tag.
     Unknown {
-        /// The kind of thing, such as `tool`, `namespace` or `tag`.
+        /// The kind of the missing item, such as `tool`, `namespace` or `tag`.
         what: &'static str,
         /// The name.
         name: String,
@@ -98,11 +98,11 @@ pub enum BuildProblem {
     },
 }
 
-/// The fault of one tool.
+/// A fault of a single tool, reported as [`BuildProblem::Tool`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// The registry lacks a state value needed by the tool.
+    /// The tool needs a state value that the registry lacks.
     MissingState {
         /// The type of the missing state.
         type_name: &'static str,
@@ -143,7 +143,7 @@ impl BuildProblem {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem with the `known` names nearest to `name`.
+    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the names among `known` nearest to `name`.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,

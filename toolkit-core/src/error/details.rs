@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(from = "Option<String>", into = "Option<String>")]
 pub(super) struct Details {
     pub(super) text: Option<String>,
-    /// Whether they are serialized.
+    /// Whether the details are serialized.
     pub(super) stored: bool,
 }
 

@@ -115,7 +115,7 @@ impl ToolError {
         Self::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Creates the error for arguments with invalid JSON; `reason` describes the syntax error.
+    /// Creates the error for arguments that are not valid JSON. `reason` describes the syntax error.
     #[must_use]
     pub fn invalid_json(reason: impl fmt::Display) -> Self {
         Self::new(ErrorKind::InvalidJson, format!("Error parsing JSON arguments: {reason}"))
@@ -128,7 +128,7 @@ impl ToolError {
         Self::invalid_arguments_and_more(violations, 0)
     }
 
-    /// Creates the error for invalid arguments; `more` is the number of violations beyond those in
+    /// Creates the error for invalid arguments. `more` is the number of violations that are not in
     /// `violations`.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
         let message = listed(&violations, more);
@@ -150,7 +150,7 @@ impl ToolError {
         self
     }
 
-    /// Changes all texts: of the error, its violations, and the errors of earlier attempts.
+    /// Applies `change` to every text of the error, of its violations, and of the errors of earlier attempts.
     pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
         let Repr { message, brief, violations, details, earlier, .. } = &mut *self.0;
         for text in [message, brief].into_iter().chain(&mut details.text) {
@@ -198,7 +198,7 @@ impl ToolError {
         Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")
     }
 
-    /// Creates the error for a return value without a JSON form.
+    /// Creates the error for a return value that cannot be written as JSON.
     #[must_use]
     pub fn invalid_output(reason: impl fmt::Display) -> Self {
         let message = format!("Error running tool: its result cannot be written as JSON: {reason}");

@@ -23,9 +23,10 @@ struct Inner {
 struct CallProgress {
     attempts: u32,
     coerced: Vec<String>,
-    /// No event follows the end.
+    /// Whether the last event of the call was emitted. Later events are dropped.
     ended: bool,
-    /// Whether listeners are called now. Events that come meanwhile, perhaps from a listener, wait in the queue.
+    /// Whether listeners are being called. Events emitted during this time, perhaps by a listener, wait in
+    /// the queue.
     is_emitting: bool,
     queue: VecDeque<ToolEvent>,
 }
@@ -98,7 +99,7 @@ impl EventEmitter {
 pub(crate) struct CallGuard(EventEmitter);
 
 impl CallGuard {
-    /// Emits the call's first event.
+    /// Creates the guard and emits the call's first event.
     pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
         let (call, queued_at) = (Arc::new(call), Instant::now());
         let emitter = EventEmitter(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
@@ -110,7 +111,7 @@ impl CallGuard {
         &self.0
     }
 
-    /// Emits the outcome of the call and the time for which the tool ran.
+    /// Emits the last event of the call, with the outcome and the running time of the tool.
     pub(crate) fn end(self, outcome: &Result<ToolOutput, ToolError>, duration: Duration) {
         self.0.end(outcome.as_ref(), duration);
     }

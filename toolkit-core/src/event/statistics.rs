@@ -90,7 +90,7 @@ impl Collected {
     }
 }
 
-/// Writes the name of the event without the prefix `tool.`.
+/// Serializes a status as the name of the event without the prefix `tool.`, such as `timeout`.
 impl Serialize for CallStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.event_name().trim_start_matches("tool."))

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// arguments. Errors are not cached. An output from the cache repeats neither the session changes nor the
 /// actions of the original call.
 ///
-/// If an identical call is already running, a call waits and shares its outcome, including errors. If the
+/// If an identical call is already running, the call waits and shares its outcome, including errors. If the
 /// running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
 /// entries. If the cache is full, the least recently used entry is removed.
 ///
@@ -87,8 +87,8 @@ impl Cache {
         Some((name.into(), request.canonical_arguments()?.into()))
     }
 
-    /// Returns the outcome shared by the calls with this `key`. Adds an empty outcome if there is no valid
-    /// one.
+    /// Returns the cached outcome for the calls with this `key`. If there is no valid outcome, an empty one
+    /// is added, to be filled by the caller.
     fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
@@ -105,7 +105,7 @@ impl Cache {
         answer
     }
 
-    /// Removes the entry for `key` if the entry still has this `answer`.
+    /// Removes the entry for `key`, unless its outcome is no longer `answer`.
     fn forget(&self, key: &Key, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {

@@ -26,15 +26,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Deduplicate {
-    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps this address
-    /// reserved.
+    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address
+    /// from being used again.
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
-/// The outcomes of each call, by tool and arguments.
+/// The outcomes of the calls of one batch, by tool name and arguments.
 type Calls = HashMap<(String, String), Attempts>;
 
-/// The outcomes of the attempts of identical calls, and how many attempts each call has made, by position.
+/// The outcomes of identical calls, one for each attempt. `made` is the number of attempts that each call has
+/// made, by the position of the call.
 #[derive(Debug, Default)]
 struct Attempts {
     outcomes: Vec<SharedOutcome>,
@@ -50,7 +51,7 @@ impl Deduplicate {
         Self::default()
     }
 
-    /// Returns the outcome for the next attempt of the call, shared with identical calls of the batch.
+    /// Returns the outcome for the next attempt of the call. Identical calls of the batch share this outcome.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);

@@ -76,7 +76,7 @@ pub struct PermissionRule {
     permission: Permission,
     of_tool: Vec<Box<OfTool>>,
     of_call: Vec<Box<OfCall>>,
-    /// Whether the rule names a single tool. Such a rule is a deliberate exception.
+    /// Whether the rule is for a single tool by name. Such a rule counts as a deliberate exception.
     names_one: bool,
 }
 
@@ -147,17 +147,18 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule applies to the tool, disregarding conditions on arguments.
+    /// Returns whether the rule applies to the tool. Conditions on arguments are not tested.
     fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.of_tool.iter().all(|condition| condition(definition))
     }
 
-    /// Returns whether the rule names a single tool or tests arguments. Such a rule counts as deliberate.
+    /// Returns whether the rule is for a single tool by name or has a condition on arguments. Such a rule
+    /// counts as a deliberate exception.
     fn is_narrow(&self) -> bool {
         self.names_one || !self.of_call.is_empty()
     }
 
-    /// Returns whether the rule has no conditions.
+    /// Returns whether the rule applies to all calls, because it has no conditions.
     fn is_for_all(&self) -> bool {
         self.of_tool.is_empty() && self.of_call.is_empty()
     }
@@ -216,7 +217,7 @@ impl Default for Permissions {
             otherwise: Permission::Deny("no rule allows it".to_owned()),
             handler: None,
             patience: None,
-            unanswered: Approval::Refused("nobody answered the request for permission".to_owned()),
+            unanswered: Approval::Refused("the request for approval was not answered".to_owned()),
             without_run: Grants::default(),
         }
     }
@@ -301,7 +302,7 @@ impl Permissions {
         tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
     }
 
-    /// Returns whether any rule for the tool tests the arguments of a call.
+    /// Returns whether any rule for this tool has a condition on arguments.
     fn has_conditions(&self, definition: &ToolDefinition) -> bool {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }
@@ -322,7 +323,7 @@ impl Middleware for Permissions {
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
         // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
         let arguments = request.arguments_value()?;
-        // A condition on arguments, and a human, judge only calls that can run.
+        // Validate the call first, so that conditions and people only see calls that can run.
         let has_conditions = self.has_conditions(request.definition());
         if has_conditions {
             request.validate()?;

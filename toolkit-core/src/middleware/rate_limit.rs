@@ -14,8 +14,8 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If a
-/// waiting call is cancelled, its reservation is not given back.
+/// limit reserves the next free time and waits for it. Calls wait in the order of arrival, and a waiting call
+/// holds no permit of the dispatcher. If a waiting call is cancelled, its reservation is not given back.
 ///
 /// If the wait would be longer than the [patience](Self::with_patience), the call is refused at once without
 /// a reservation. The error tells the model when to call again.
@@ -120,7 +120,7 @@ impl Middleware for RateLimit {
     }
 }
 
-/// The end of the reservations, for all tools together and per tool.
+/// The times at which all current reservations end: one for all tools together, and one for each tool.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
@@ -130,9 +130,10 @@ struct Schedule {
 /// A rate of calls.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
-    /// The time that one call reserves.
+    /// The time that one call reserves: one second at a rate of 60 calls a minute.
     each: Duration,
-    /// How far reservations may be ahead of the clock when another call arrives.
+    /// The allowed distance between the clock and the end of the reservations when a call arrives. It permits
+    /// bursts.
     ahead: Duration,
 }
 
@@ -143,7 +144,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Returns the earliest time for the next call. `used` is the time at which all reservations end.
+    /// Returns the earliest time for the next call. `used` is the time at which the current reservations end.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

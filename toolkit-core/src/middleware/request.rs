@@ -16,7 +16,7 @@ pub struct ToolRequest {
     arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// The token of the batch, which exists as long as one of its calls.
+    /// The token of the batch. It is dropped with the last call of the batch.
     batch: Arc<u64>,
 }
 
@@ -36,8 +36,8 @@ impl CallArguments {
         self.text.as_str()
     }
 
-    /// Returns the value of the lane parameter. `None` if the tool has no lane or the arguments cannot be
-    /// parsed.
+    /// Returns the value of the tool's lane parameter in the arguments. Returns `None` if the tool has no
+    /// lane or the arguments cannot be parsed.
     pub(crate) fn lane(&self, definition: &ToolDefinition) -> Option<String> {
         definition.metadata.lane.as_ref()?;
         definition.lane_value(self.value(definition).as_ref().ok()?)
@@ -123,11 +123,12 @@ impl ToolRequest {
         self.arguments.value(self.definition()).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near misses
-    /// coerced, defaults left out.
+    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near
+    /// misses coerced, and defaults left out.
     ///
-    /// Arguments that mean the same have equal forms however they are written: 5, 5.0 and, for a number, `"5"`. No
-    /// number is rounded. `None` if the arguments are not a JSON object.
+    /// Arguments with the same meaning have the same canonical form. For a parameter of type `f64`, for
+    /// instance, 5, 5.0 and `"5"` are equal. Numbers are not rounded. Returns `None` if the arguments are not
+    /// a JSON object.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         self.arguments.canonical(self.definition())

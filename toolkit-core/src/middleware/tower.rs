@@ -33,7 +33,7 @@ use tower_service::Service;
 pub struct TowerMiddleware<S>(Mutex<S>);
 
 impl<S> TowerMiddleware<S> {
-    /// Creates the middleware from a layer.
+    /// Creates the middleware from a `tower` layer.
     pub fn new(layer: impl Layer<NextService, Service = S>) -> Self {
         Self(Mutex::new(layer.layer(NextService(()))))
     }

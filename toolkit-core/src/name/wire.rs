@@ -128,7 +128,8 @@ impl WireNames {
         self.0.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
-    /// Returns the tool name for a changed spelling, or `None` if no name has this changed spelling.
+    /// Returns the tool name that is changed to `spelling` for the provider. Returns `None` for an unknown
+    /// spelling, and for a name that the provider accepts unchanged.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
         self.0.originals.get(spelling).cloned()
     }

@@ -43,7 +43,8 @@ impl Content {
         }
     }
 
-    /// Returns the size of the content in bytes. A media item counts in its sent form: Base64 or URL.
+    /// Returns the size of the content in bytes. A media item counts with the length of its Base64 text or
+    /// its URL.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),

@@ -39,7 +39,8 @@ use std::sync::Arc;
     note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
 )]
 pub trait IntoToolOutput {
-    /// Whether the output is the value's JSON form, as described by the schema of the type.
+    /// Whether the output is JSON, as described by the schema of the type. If so, that schema becomes the
+    /// output schema of the tool.
     #[doc(hidden)]
     const IS_JSON: bool = false;
 

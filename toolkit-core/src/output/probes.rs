@@ -16,12 +16,12 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// The return value of a function, wrapped to select a conversion.
+/// A wrapper for the return value of a function, with methods to convert the value into tool output.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
 impl<T, E> Output<Result<T, E>> {
-    /// Separates the success value from the error.
+    /// Returns the success value, or the error of the function.
     #[inline]
     pub fn split(self) -> Result<Output<T>, Failure<E>> {
         self.0.map(Output).map_err(Failure)
@@ -29,14 +29,14 @@ impl<T, E> Output<Result<T, E>> {
 }
 
 impl<T, E> Output<Option<Result<T, E>>> {
-    /// Separates the optional success value from the error.
+    /// Returns the success value, or the error of the function.
     #[inline]
     pub fn split(self) -> Result<Output<Option<T>>, Failure<E>> {
         self.0.transpose().map(Output).map_err(Failure)
     }
 }
 
-/// The implementation of `split` for return types other than `Result` and `Option<Result>`.
+/// The method `split` for functions without an error: all return types except `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
     /// Returns the value unchanged; this conversion cannot fail.
     fn split(self) -> Result<Self, Failure<Never>>;
@@ -49,7 +49,7 @@ impl<T> Infallible for Output<T> {
     }
 }
 
-/// The first choice of `convert`: the type implements [`IntoToolOutput`].
+/// The method `convert` for return types with [`IntoToolOutput`]. The compiler tries this trait first.
 pub trait ByConversion {
     /// Converts the value into output.
     fn convert(self) -> Result<ToolOutput, ToolError>;
@@ -62,7 +62,8 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// The second choice of `convert`: the type is `Serialize` and is written as JSON.
+/// The method `convert` for `Serialize` types, which are written as JSON. The compiler tries this trait
+/// second.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn convert(&self) -> Result<ToolOutput, ToolError>;
@@ -75,12 +76,13 @@ impl<T: Serialize> BySerialize for Output<T> {
     }
 }
 
-/// The last choice of `convert`: the type has no conversion, and the compiler reports an error.
+/// The method `convert` for all other return types. Calling it is a compile error that names the missing
+/// trait.
 #[derive(Debug)]
 pub struct Unconvertible<T>(PhantomData<T>);
 
 impl<T> Unconvertible<T> {
-    /// Makes the compiler report the missing [`IntoToolOutput`] implementation; never called.
+    /// Fails to compile, with a message about the missing [`IntoToolOutput`] implementation.
     pub fn convert(&self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
@@ -97,7 +99,7 @@ impl<T> Deref for Output<T> {
     }
 }
 
-/// The error returned by a function, wrapped to select a conversion.
+/// A wrapper for the error returned by a function, with methods to convert the error into a [`ToolError`].
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
@@ -126,7 +128,7 @@ into_error! {
     Box<dyn Error>: error => failed(&*error);
 }
 
-/// The first choice of `into_error`: the type implements [`Error`].
+/// The method `into_error` for types with [`Error`]. The compiler tries this trait first.
 pub trait ByError {
     /// Converts the error. The texts of its causes become details for the program.
     fn into_error(self) -> ToolError;
@@ -149,9 +151,8 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// The second choice of `into_error`: the type implements only `Display`.
-///
-/// The method takes `&self`, so that methods with `self` take precedence.
+/// The method `into_error` for types with only `Display`. The compiler tries this trait second, because the
+/// method takes `&self` instead of `self`.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
     /// Converts the error. The text of the error becomes the message for the model. If the alternate form
@@ -173,7 +174,8 @@ impl<E> ByDisplay<E> for Failure<E> {
 /// A function to generate the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// The return type of a function, wrapped in a value for calling methods on it.
+/// A value that stands for the return type `T` of a function, so that generated code can call methods on a
+/// type.
 #[derive(Debug)]
 pub struct Returned<T>(PhantomData<T>);
 
@@ -198,7 +200,7 @@ impl<T, E> Returned<Option<Result<T, E>>> {
     }
 }
 
-/// The implementation of `of_success` for types other than `Result` and `Option<Result>`.
+/// The method `of_success` for return types other than `Result` and `Option<Result>`.
 pub trait AlwaysSuccess: Sized {
     /// Returns the type unchanged.
     #[inline]
@@ -231,8 +233,8 @@ output_schema! {
     (): None;
 }
 
-/// The first choice of `output_schema`: the type implements [`IntoToolOutput`], possibly with content other
-/// than JSON.
+/// The method `output_schema` for types with [`IntoToolOutput`]. The compiler tries this trait first. Such a
+/// type may have content other than JSON, and then has no schema.
 pub trait SchemaByConversion: Sized {
     /// Returns the function to generate the schema of the type. Returns `None` if the conversion does not
     /// write JSON.
@@ -246,7 +248,8 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
     }
 }
 
-/// The second choice of `output_schema`: the type is `Serialize` and is written as JSON.
+/// The method `output_schema` for `Serialize` types, which are written as JSON. The compiler tries this trait
+/// second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
     fn output_schema(&self) -> Option<SchemaFn>;
@@ -259,7 +262,7 @@ impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     }
 }
 
-/// The last choice of `output_schema`: the type has no schema.
+/// The method `output_schema` for all other types, which have no schema.
 #[derive(Debug)]
 pub struct Undescribed;
 

@@ -71,7 +71,7 @@ where
 pub(super) type PlaceFuture<'a> =
     Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
-/// An object-safe form of [`OutputSink`].
+/// The same trait as [`OutputSink`] in a form that can be used as `dyn`.
 pub(super) trait DynSink: Send + Sync {
     fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_>;
 }

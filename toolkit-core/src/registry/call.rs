@@ -86,7 +86,8 @@ impl ToolRegistry {
             .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
     }
 
-    /// Returns the tool of a call.
+    /// Finds the tool for a call of `name`. For the search tool `call_deferred`, this is the target tool,
+    /// with the arguments of the target.
     #[inline]
     pub(crate) fn resolve(&self, name: &str, arguments: &str) -> Result<Resolved<'_>, ToolError> {
         if let Some(tool) = self.callable(name) {
@@ -98,7 +99,8 @@ impl ToolRegistry {
         Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
     }
 
-    /// Returns the error for a call of `name`, a name without a callable tool.
+    /// Returns the error for a call of `name` when no callable tool has this name: the tool is disabled or
+    /// unknown.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
         let spelled = self.cache.original(self, name);
@@ -113,11 +115,11 @@ impl ToolRegistry {
     }
 }
 
-/// The tool of a call.
+/// The tool found for a call.
 pub(crate) struct Resolved<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
-    /// The arguments, if they are a part of those of the call.
+    /// The arguments for the tool, if they differ from the arguments of the call, as for `call_deferred`.
     pub(crate) arguments: Option<String>,
-    /// The model's spelling of the tool's name, if the two differ.
+    /// The tool name as the model spells it, if the spelling differs from the tool's own name.
     pub(crate) called_as: Option<Box<str>>,
 }

@@ -7,7 +7,7 @@ use crate::tool::{FunctionTool, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The registration of a `#[tool]` function, collected by the linker.
+/// A `#[tool]` function in the list that the linker collects from all crates of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     tool: fn() -> FunctionTool,
@@ -26,7 +26,7 @@ impl Registration {
         self.module.split("::").next().unwrap_or_default()
     }
 
-    /// Returns whether the function is in a module or below it.
+    /// Returns whether the function is in `module`, or in a module inside of `module`.
     fn is_in(&self, module: &str) -> bool {
         self.module.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }
@@ -34,16 +34,18 @@ impl Registration {
 
 inventory::collect!(Registration);
 
-/// The rule for discovered tools of the same name.
+/// The way to handle discovered tools of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum NameClash {
     /// The discovery fails.
     #[default]
     Refuse,
-    /// The first tool stays: in the order of [`Discovery::in_modules`], then by module.
+    /// The registry keeps the first tool, in the order of [`Discovery::in_modules`] and then in the order of
+    /// module paths.
     KeepFirst,
-    /// Tools of different crates move into a namespace of the crate's name.
+    /// If the tools are from different crates, each tool moves into a namespace named like its crate: `read`
+    /// of the crate `my_files` becomes `my_files-read`.
     NamespaceByCrate,
 }
 
@@ -92,7 +94,7 @@ impl Discovery {
         self
     }
 
-    /// Selects among registrations.
+    /// Builds a registry of the selected tools among `registrations`.
     fn select<'a>(
         &self,
         registrations: impl IntoIterator<Item = &'a Registration>,
@@ -110,7 +112,7 @@ impl Discovery {
         let selected = all.into_iter().filter(|found| self.modules.is_empty() || rank(found).is_some());
         let tools = selected.map(|found| (rank(found), found, (found.tool)()));
         let mut found: Vec<_> = tools.filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
-        // The linker's order varies; sorted, a collision always names the same tool first.
+        // The linker's order varies. Sorting makes an error always name the same tool first.
         found.sort_by_cached_key(|(rank, found, tool)| {
             let place = tool.definition().metadata.defined_at.map(|place| (place.file, place.line));
             (*rank, found.module, place, tool.definition().name.clone())
@@ -136,7 +138,7 @@ impl Discovery {
                         }
                     }
                 }
-                // Two tools of one crate are a mistake of that crate.
+                // All tools are from the same crate, so `insert_or_record` reports the duplicate name.
                 _ => {}
             }
             tools.into_iter().for_each(|(_, tool)| registry.insert_or_record(Arc::new(tool)));

@@ -51,7 +51,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Adds everything from another registry and records a problem for each refused tool.
+    /// Adds the tools, state, rules and limits of `other`, and records a problem for each refused tool.
     fn absorb(&mut self, other: Self, collision: Collision) {
         let mut entries: Vec<Entry> = other.tools.into_values().collect();
         entries.sort_by(|a, b| a.name().cmp(b.name()));

@@ -135,7 +135,7 @@ impl ToolRegistry {
         Ok(true)
     }
 
-    /// Renames every tool, or none if a new name is illegal or taken.
+    /// Renames every tool. If any new name is illegal or taken, no tool is renamed.
     fn rename_all(
         &mut self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError>,

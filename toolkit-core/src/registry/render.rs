@@ -41,7 +41,7 @@ impl<T: Clone> Clone for Locked<T> {
     }
 }
 
-/// The rendered definitions in one format: the list, and the tools with the fragments, sorted by name.
+/// The rendered definitions in one format: the list for a request, and one fragment for each tool.
 struct Rendering<F: ToolFormat> {
     key: Key<F>,
     list: F::Rendered,
@@ -54,7 +54,8 @@ struct Rendering<F: ToolFormat> {
 type Key<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
-    /// Returns the fragment of `tool` if the rendering contains the same `Arc`.
+    /// Returns the fragment of `tool` from this rendering. Returns `None` if the tool was added or replaced
+    /// since.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
         let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;
@@ -63,7 +64,7 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A rendering with the type of the format erased.
+/// A [`Rendering`] in any format.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }

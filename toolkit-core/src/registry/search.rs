@@ -112,10 +112,11 @@ impl ToolRegistry {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// Resolves a call if no callable tool is named exactly `name`. Returns the tool and the arguments for
-    /// the tool.
+    /// Finds the tool of a call by other means than its exact name: a provider's spelling of the name, or a
+    /// call of a search tool.
     ///
-    /// For `call_deferred`, these are the target tool and the arguments of the target.
+    /// Returns the tool and the arguments for the tool. For `call_deferred`, these are the target tool and
+    /// the arguments of the target.
     ///
     /// # Errors
     /// Returns an error if there is no such tool, or if the arguments of `call_deferred` are invalid.

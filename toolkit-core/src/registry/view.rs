@@ -137,8 +137,8 @@ impl RegistryView {
         self.step(Step::Adapt(None, Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
-    /// Returns `tool` after all steps; `None` if a filter drops the tool. Before each step, `visit` is called
-    /// with the step's index and the tool's current name.
+    /// Applies the steps of the view to `tool` and returns the changed tool, or `None` if a filter drops the
+    /// tool. Before each step, `visit` is called with the step's index and the tool's current name.
     fn of_tool(
         &self,
         tool: &Arc<dyn Tool>,
@@ -163,8 +163,8 @@ impl RegistryView {
         Ok(Some(if changed { Arc::new(adapted) } else { tool.clone() }))
     }
 
-    /// Returns the registry after all steps. A tool is left out if a step fails or the new name is taken, and
-    /// the problem is recorded.
+    /// Applies the steps of the view to all tools of `registry`. If a step fails for a tool or its new name
+    /// is taken, the tool is left out and a problem is recorded.
     pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
         let mut shown = registry.subset(|_| false);
         // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for

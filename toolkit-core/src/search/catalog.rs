@@ -43,8 +43,11 @@ impl Catalog {
         ToolError::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Returns the deferred tools in lines below a title: each with its search hint or first sentence, or, if there are
-    /// more than the options allow, the namespaces with the numbers of their tools. Empty if there are none.
+    /// Returns the list of deferred tools for the description of `discover_tools`, or an empty string if
+    /// there are none.
+    ///
+    /// Each line has the name of a tool and its search hint or first sentence. If there are more tools than
+    /// the options allow, each line has a namespace and the number of its tools instead.
     pub(super) fn list(&self) -> String {
         let deferred = self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
         let deferred: Vec<&ToolDefinition> = deferred.collect();

@@ -14,7 +14,7 @@ const NAME: usize = 0;
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// The minimum number of tools with a word for the word to count as common.
+/// A word in fewer tools is never common. The ranking ignores common words.
 const COMMON_FROM: usize = 3;
 
 /// The maximum nesting depth of indexed parameter schemas.
@@ -80,7 +80,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of `tool` if the index contains the same `Arc`.
+    /// Returns the words of `tool` from this index. Returns `None` if the tool was added or replaced since.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
@@ -201,7 +201,8 @@ fn rarity(tools: f64, all: f64) -> f64 {
     (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
 }
 
-/// Returns `name` in lowercase and with `_` as the only separator, for comparison.
+/// Returns `name` in lowercase and with `_` as the only separator, so that `getFile` and `get-file` can be
+/// compared.
 fn plain_name(name: &str) -> String {
     name.trim().replace(['/', '-', '.'], "_").to_lowercase()
 }

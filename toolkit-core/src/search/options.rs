@@ -21,18 +21,19 @@ settings! {
         weights: SearchWeights, with_weights(SearchWeights);
         /// The minimum score of a match, as a fraction of the best score; 0.3 by default.
         min_score_ratio: f64 = 0.3, with_min_score_ratio(f64);
-        /// The minimum fraction of tools with a word for the word to count as common; 0.5 by default. Common
-        /// words of a query are ignored, unless a tool has the word in the name or the query matches no other
-        /// word. A word in fewer than three tools is never common.
+        /// The fraction of tools from which a word is common; 0.5 by default, so a word in at least every
+        /// second tool is common. Common words of a query are ignored, unless a tool has the word in the name
+        /// or the query matches no other word. A word in fewer than three tools is never common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
-        /// The number of deferred tools that the description of `discover_tools` lists; 50 by default. If there are more,
-        /// it lists their namespaces with the numbers of their tools, as the list costs tokens in every request.
+        /// The maximum number of deferred tools listed in the description of `discover_tools`; 50 by default.
+        /// If there are more, the description lists only their namespaces, because the description costs
+        /// tokens in every request.
         max_listed: usize = 50, with_max_listed(usize);
     }
 }
 
-/// The weights of words in a tool search, one weight for each field of the tool definition. A field with
-/// weight zero is ignored.
+/// The weights of the fields of a tool definition in a tool search. A word found in a field with a higher
+/// weight counts more. A field with weight zero is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchWeights {
     /// The weight of words in the name; 3 by default.

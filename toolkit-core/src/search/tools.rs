@@ -55,7 +55,7 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
         "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
                  schema; other words are looked for in names, descriptions, tags, parameters and hints."
             .to_owned();
-    // Told once: `call_deferred` refers to this tool.
+    // List the tools only once, in this tool. The description of `call_deferred` refers to it.
     let list = catalog.list();
     if !list.is_empty() {
         about.push_str(&format!("\n\n{list}"));

@@ -41,7 +41,7 @@ struct Word {
     text: String,
     ends_small: bool,
     ends_capital: bool,
-    /// Whether the previous character formed a pair with the current character.
+    /// Whether the previous character was passed on in a pair with the current character.
     in_pairs: bool,
 }
 

@@ -63,11 +63,6 @@ impl AdaptedTool {
     /// Error messages use the names known to the model and do not show supplied values. The model cannot set
     /// a hidden argument.
     ///
-    /// The published schema shows the transformed arguments. Before the wrapped tool reads the arguments of a
-    /// call, the arguments are renamed back to the tool's names, and the values supplied by the program are
-    /// added. Everything else stays as the model wrote it. Error messages use the names known to the model
-    /// and do not show supplied values. The model cannot set a hidden argument.
-    ///
     /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model
     /// wrote them. The [lane](ToolMetadata::lane) of the wrapped tool still applies: calls with the same lane
     /// value run one after another, including calls of the wrapped tool and of other adaptations.

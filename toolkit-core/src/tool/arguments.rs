@@ -28,12 +28,12 @@ pub(super) struct Arguments {
 struct Changes(Vec<ArgumentTransform>);
 
 impl Changes {
-    /// Returns the transform of the tool's argument `argument`.
+    /// Returns the transform for `argument`, the tool's own name of an argument.
     fn of(&self, argument: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.argument == argument)
     }
 
-    /// Returns the transform of the argument known to the model as `name`.
+    /// Returns the transform for `name`, the model's name of an argument.
     fn shown(&self, name: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.shown_as() == Some(name))
     }
@@ -54,13 +54,13 @@ enum Unknown {
     Ignored,
 }
 
-/// The meaning of an argument name used by the model.
+/// The meaning of an argument name in a call by the model.
 enum Meaning<'a> {
     /// A transformed argument, given under the name shown to the model.
     Changed(&'a ArgumentTransform),
     /// An argument of the tool without a transform.
     Own,
-    /// An argument of the tool, given under a name hidden from the model.
+    /// An argument of the tool under its own name, although the model knows it by another name or not at all.
     NotShown,
     /// Not an argument of the tool.
     Nothing,
@@ -202,7 +202,7 @@ impl ArgumentTransform {
         self.shown_as() != Some(self.argument.as_str())
     }
 
-    /// Returns the fixed value of a hidden argument.
+    /// Returns the fixed value of a hidden argument, the only value that the tool can receive for it.
     fn only_value(&self) -> Option<&Value> {
         match (self.hidden, &self.supply) {
             (true, Some(Supply::Fixed(value))) => Some(value),

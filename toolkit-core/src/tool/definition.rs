@@ -38,7 +38,8 @@ pub struct ToolDefinition {
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
-    /// A pattern in the parameters that the tool cannot check.
+    /// A regular expression in the parameters schema that the tool cannot check, because the regex engine
+    /// does not support it.
     pub(super) unknown_pattern: Option<String>,
 }
 
@@ -152,18 +153,19 @@ impl ToolDefinition {
         BuildProblem::IllegalName { error, defined_at: self.metadata.defined_at }
     }
 
-    /// Removes the types of required state, for a tool with state from elsewhere.
+    /// Removes all state requirements, for a tool that brings its own state.
     pub(crate) fn without_state_needs(mut self) -> Self {
         self.state_needs.clear();
         self
     }
 
-    /// Returns a pattern in the parameters that the tool cannot check.
+    /// Returns a regular expression in the parameters schema that the tool cannot check, if there is one.
     pub(crate) fn unknown_pattern(&self) -> Option<&str> {
         self.unknown_pattern.as_deref()
     }
 
-    /// Adds the aliases that a schema keeps for its checks, and notes what it cannot check.
+    /// Adds the aliases listed in `checked`, the schema for checking arguments, and looks for a regular
+    /// expression that cannot be checked.
     pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
         self.unknown_pattern = unknown_pattern(&self.parameters).map(str::to_owned);
         let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
@@ -235,7 +237,7 @@ impl fmt::Debug for OutputSchema {
 }
 
 impl ToolConfig {
-    /// Marks the custom tools among `definitions` as tools with [free text](Self::custom) as input.
+    /// Adds the custom tools among `definitions` to the [custom tools](Self::custom) of this choice.
     ///
     /// ```
     /// use toolkit::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};

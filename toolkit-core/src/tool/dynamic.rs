@@ -186,8 +186,8 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns an error that lists every fault of a schema. Each message begins with the prefix `which`, which is
-/// empty for the schema of the arguments.
+/// Returns an error with every fault of a schema. Each message begins with `which`, such as `in the output
+/// schema, `. For the schema of the arguments, `which` is empty.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,

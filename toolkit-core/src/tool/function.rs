@@ -99,7 +99,7 @@ pub struct Function {
     returned: Option<SchemaFn>,
 }
 
-/// The cell for the shared data of a function's tool, filled on first use.
+/// The data that all tools of one function share, such as the definition. It is computed on first use.
 #[derive(Debug, Default)]
 pub struct ToolCell(OnceLock<Arc<ToolInner>>);
 
@@ -112,8 +112,8 @@ impl ToolCell {
 }
 
 impl Function {
-    /// Describes a synchronous function. The location of the caller is recorded as the location of the
-    /// definition.
+    /// Describes a synchronous function. The location of the definition is the location of the code that
+    /// calls `new`.
     ///
     /// `description` is the function's documentation without the sections about parameters. `params` lists
     /// the parameters in the order of the signature. `call` decodes the arguments and calls the function.

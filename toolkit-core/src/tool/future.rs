@@ -56,7 +56,7 @@ impl<'a> ToolFuture<'a> {
         Self(State::Running(Box::pin(Converted { future, convert })))
     }
 
-    /// Creates the future of a failed call, for a tool without the required state of type `type_name`.
+    /// Creates the future of a call that fails because the program provides no state of type `type_name`.
     #[cold]
     #[must_use]
     pub fn stateless(type_name: &str) -> Self {
@@ -64,16 +64,15 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::failed(reason)))
     }
 
-    /// Creates the future of a failed call, for arguments refused with `error`.
+    /// Creates the future of a call that fails with `error`, because its arguments were refused.
     #[cold]
     #[must_use]
     pub fn refused(error: ToolError) -> Self {
         Self::ready(Err(error))
     }
 
-    /// Creates the future of a call that failed because decoding left a parameter without a value.
-    ///
-    /// Decoding normally fills every parameter. Generated code uses this function instead of a panic.
+    /// Creates the future of a call that fails because a parameter has no value after decoding. Decoding
+    /// normally fills every parameter. Generated code uses this function instead of a panic.
     #[cold]
     #[must_use]
     pub fn incomplete() -> Self {
@@ -83,7 +82,7 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
-    /// Creates a never-ending future, for a call with an outcome already taken.
+    /// Creates a future that never completes. It takes the place of a future that has returned its outcome.
     pub(crate) fn spent() -> Self {
         Self(State::Done(None))
     }

@@ -61,7 +61,7 @@ impl ToolInner {
         inner
     }
 
-    /// Makes the schemas refuse or allow unknown arguments, as set in the metadata.
+    /// Sets in the schemas whether unknown arguments are refused, according to the metadata.
     fn close(&mut self) {
         let closed = self.definition.metadata.unknown == UnknownArguments::Refuse;
         for schema in std::iter::once(&mut self.definition.parameters).chain(&mut self.checked) {

@@ -13,7 +13,7 @@ pub(super) struct LaneArgument {
     pub(super) lane: String,
     /// The argument's name for the model; `None` if the argument is hidden.
     pub(super) shown_as: Option<String>,
-    /// The value of an argument omitted by the model.
+    /// The value of the argument if the model omits it.
     pub(super) default: Option<Value>,
     /// Whether `null` is a value of the argument. If not, `null` counts as absent, provided there is a
     /// default.

@@ -209,7 +209,7 @@ pub enum Locality {
     Remote,
 }
 
-/// The source of a tool.
+/// The source of a tool, such as the program itself or a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ToolSource {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::ptr;
 
-/// A JSON object's text in the course of rewriting.
+/// The state of rewriting a JSON object: the original text, and the text written so far.
 pub(super) struct Rewriting<'a> {
     object: &'a str,
     /// The number of bytes of `object` already processed.

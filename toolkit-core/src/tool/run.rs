@@ -45,14 +45,14 @@ pub(crate) fn start<'a>(
     }
 }
 
-/// A future of the error for a cancelled call or a call past the time limit.
+/// A future that ends with the call's error when the call is cancelled or exceeds its time limit.
 type Stop<'a> = Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>;
 
 /// The future of a started call, with panic guard, time limit and cancellation.
 pub(crate) struct Running<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
-    /// Whether the time limit in `context` was set by this call.
+    /// Whether the time limit is stored in `context`, so that `stop` can be created later.
     is_limited: bool,
     /// The future for stopping the call. Created when the tool first waits, because most calls end without
     /// waiting.

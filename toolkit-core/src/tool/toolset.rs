@@ -21,10 +21,10 @@ pub trait Toolset: Send + Sync + 'static {
 /// The receiver of methods.
 type Receiver = Arc<dyn Any + Send + Sync>;
 
-/// A function returning the tools of one `impl` block, bound to the given receiver.
+/// A function to create the tools of one `impl` block. Each tool calls its method on the given receiver.
 pub type BlockTools = fn(&Receiver) -> Vec<FunctionTool>;
 
-/// The tools of a block with `#[toolset(extends)]`, as submitted to the linker.
+/// The tools of a block with `#[toolset(extends)]`, in the list that the linker collects.
 #[derive(Debug)]
 pub struct MoreTools {
     /// Returns the type of the block.

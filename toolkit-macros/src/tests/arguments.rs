@@ -367,7 +367,7 @@ fn mistyped(word: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_mistyped_word_is_answered_with_the_nearest_one() {
+fn a_mistyped_argument_suggests_the_nearest_name() {
     for known in [ToolAttr::known(), ParamAttr::known()] {
         for word in &known {
             for given in mistyped(word).iter().filter(|given| !known.contains(&given.as_str())) {

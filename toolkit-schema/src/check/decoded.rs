@@ -1,4 +1,5 @@
-//! The check of values that their types have decoded, possibly by names and forms that no schema lists.
+//! The check of values that a Rust type has decoded, possibly from names and forms that the schema does not
+//! list.
 
 use super::{Found, Search, check};
 use crate::bounds::{has_constraints, is_equal};
@@ -10,7 +11,8 @@ use crate::violation::ViolationKind;
 use serde_json::Value;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
+    /// Inspects a value with another JSON type than the schema requires, such as a number decoded from a
+    /// string. The value is coerced first.
     pub(super) fn inspect_coerced(&mut self, schema: &Value, value: &Json<'_>) {
         let text = coerced(SchemaRef::new(self.root, schema), value);
         match text.as_deref().map(Json::parse) {
@@ -22,7 +24,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether the type accepts one of the texts in the place of the value; `true` if it cannot be asked.
+    /// Returns whether the Rust type accepts any of the texts in `others` instead of `value`. Returns `true`
+    /// if the type cannot be asked.
     pub(super) fn accepts_instead(&mut self, value: &Json<'_>, others: &[&str]) -> bool {
         let (whole, part) = (self.text, value.text);
         let Some(start) = part.as_ptr().addr().checked_sub(whole.as_ptr().addr()) else { return true };
@@ -34,7 +37,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         others.iter().any(|other| accepts(&format!("{before}{other}{after}")))
     }
 
-    /// Inspects an object whose tag or only member is unknown, as each variant that the type could take it for.
+    /// Inspects an object with an unknown tag or an unknown only member. The name may be an alias of a
+    /// variant, so the object is inspected as each variant that the Rust type may decode it to.
     pub(super) fn inspect_variants(
         &mut self,
         schema: &Value,
@@ -45,7 +49,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let members = value.members().unwrap_or_default();
         let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
         let given = value.get(tag);
-        // The text with the tag, or the name of a member, replaced.
+        // Returns the object's text with the tag, or the name of the member at `index`, replaced by `own`.
         let write = |index: usize, own: &str| {
             let written = members.iter().enumerate().map(|(at, (name, value))| match (at == index, given) {
                 (true, Some(_)) => format!("{}:{own}", quoted(name)),
@@ -79,12 +83,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects a member without a schema as each property that the type knows under this name, too.
+    /// Inspects a member that the schema does not declare. The name may be an alias, so the member is
+    /// inspected as each property for which the Rust type may accept this name.
     pub(super) fn inspect_alias(&mut self, schema: &'a Value, value: &Json<'v>, member: &Json<'v>) {
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let inner = value.text.strip_suffix('}').unwrap_or_default();
         for (own, property) in properties.filter(|(_, property)| has_constraints(property)) {
-            // The name is another one of the field if that may stand in its place, but not beside it.
+            // The name is an alias of the property if the type accepts the property in its place, but not
+            // both together.
             let both = format!("{inner},{}:{}}}", quoted(own), member.text);
             let others = value.members().unwrap_or_default().iter();
             let renamed = others.map(|(name, value)| {

@@ -46,7 +46,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             named.filter(|(name, _)| given.contains(&name.as_str())).map(|(_, needs)| needs)
         };
         let needed = depends("dependentRequired").flat_map(|needs| names(Some(needs)));
-        // A type has accepted that others are absent.
+        // If the type has decoded the value, only the schema requires these members: a missing member is a
+        // violated constraint.
         let is_decoded = self.scope == Scope::Constraints;
         let kind = if is_decoded { ViolationKind::Constraint } else { ViolationKind::Missing };
         let needed = needed.map(|name| (name, kind));
@@ -77,7 +78,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether a schema, or one applied to the same value that it fits, has a schema of its `own` for a part.
+    /// Returns whether a member or item is covered by `schema`, or by a schema that `schema` applies to the
+    /// same value. `own` decides this for the keywords of a single schema.
     fn is_evaluated(&mut self, schema: &'a Value, value: &Json<'v>, own: &dyn Fn(&Value) -> bool) -> bool {
         self.left = self.left.saturating_sub(1);
         let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));

@@ -34,7 +34,7 @@ impl fmt::Display for SchemaLoss {
 pub(super) struct Losses {
     pub(super) list: Vec<SchemaLoss>,
     seen: HashSet<(String, String)>,
-    /// The first loss to forbid values allowed by the original schema.
+    /// The first loss that forbids some values of the original schema.
     pub(super) narrowed: Option<SchemaLoss>,
 }
 

@@ -9,20 +9,22 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 use std::rc::Rc;
 
-/// Keywords with a joint effect on the members of an object. `REST` is the group without `properties`.
+/// Keywords that act together on the members of an object: `additionalProperties`, for instance, depends on
+/// `properties`. `REST` is the same group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
-/// Keywords with a joint effect on the items of an array.
+/// Keywords that act together on the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// All groups of keywords with a joint effect.
+/// All groups of keywords that act together.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// Merges two schemas. Constraints impossible to merge are kept side by side in `allOf`.
+/// Merges two schemas into one schema that requires both. Constraints that cannot be merged are kept side by
+/// side in `allOf`.
 ///
-/// `left` is the remaining number of schemas to merge. This limit is needed because many references can make
-/// a schema exponentially large.
+/// `left` is the remaining number of schemas to merge. Without this limit, many references could make a
+/// schema exponentially large.
 pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
     if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
         return one.clone();
@@ -71,9 +73,8 @@ fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
     node.set("allOf", &path, Held::Schemas(list));
 }
 
-/// Merges two schemas, and opens closed objects (`additionalProperties: false`) for each other's properties.
-///
-/// Returns whether any object had to be opened.
+/// Merges two schemas. If a closed object (`additionalProperties: false`) would forbid properties of the
+/// other schema, it is opened for these properties. Returns whether any object was opened.
 pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
     if !clash(OBJECT, one, other) {
         return (merge(one, other, left), false);
@@ -92,7 +93,7 @@ pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize)
     (merged, true)
 }
 
-/// Returns whether merging the keywords of a group would change their effect.
+/// Returns whether the keywords of `group` would mean something else after a merge.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
     if !has_any(one) || !has_any(other) {
@@ -105,8 +106,7 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether merging would extend the constraints of the `REST` keywords of `one` to members described
-/// by `other`.
+/// Returns whether a merge would apply the `REST` keywords of `one` to members that only `other` describes.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
@@ -124,8 +124,8 @@ fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     REST.iter().any(constrains) && (has_foreign() || (has_rest() && !same_rest()))
 }
 
-/// Adds the keyword in `entry` to `node`, merging the value with an existing value. Returns the new value if
-/// the two values cannot be merged.
+/// Adds the keyword in `entry` to `node`. If `node` already has the keyword, the two values are merged.
+/// Returns the new value if this is impossible.
 fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
     let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
         node.entries.push(entry.clone());

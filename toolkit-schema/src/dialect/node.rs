@@ -1,4 +1,4 @@
-//! A schema, parsed into its keywords. Each keyword has the path of its original schema.
+//! A schema parsed into its keywords. Each keyword remembers its position in the original schema.
 
 use crate::types::{names, types};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) enum Form {
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) keyword: &'a str,
-    /// The path of the original schema with this keyword.
+    /// The position of the keyword's schema in the original schema.
     pub(super) path: Path,
     pub(super) held: Held<'a>,
 }
@@ -53,14 +53,14 @@ impl<'a> Node<'a> {
         Self { path: path.clone(), form, entries: Vec::new() }
     }
 
-    /// Creates a schema with only a `$ref` to the target of this number.
+    /// Creates a schema with only a `$ref`. `target` is the index of the target in `Refs`.
     pub(super) fn reference_to(target: usize, path: &Path) -> Self {
         let mut node = Self::new(path, Form::Object);
         node.set("$ref", path, Held::Reference(target));
         node
     }
 
-    /// Returns whether no value is valid against the schema.
+    /// Returns whether the schema is `false`, so that no value is valid.
     pub(super) fn is_never(&self) -> bool {
         self.form == Form::False
     }
@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the number of the target if the schema has a `$ref`.
+    /// Returns the index of the target in `Refs` if the schema has a `$ref`.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }

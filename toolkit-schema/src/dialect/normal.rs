@@ -28,7 +28,7 @@ pub(super) struct Keep<'k> {
     pub(super) others: Option<&'k HashSet<usize>>,
 }
 
-/// A normalised schema, together with the targets of all kept references.
+/// A normalised schema, together with the targets of all references that were kept.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
@@ -62,7 +62,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns the limit on schemas read or written for a document of `schemas` schemas.
+/// Returns the maximum number of schemas to read or write for a document with `schemas` schemas.
 pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
 }
@@ -142,7 +142,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 "items" if is_tuple => "prefixItems",
                 "additionalItems" if is_tuple => "items",
-                // Names and ids of schemas have no use once the references are followed.
+                // References are followed, so the names and ids of schemas are not needed any more.
                 "additionalItems" | "definitions" | "id" => continue,
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
@@ -166,15 +166,16 @@ impl<'a> Reader<'_, 'a> {
         merged.unwrap_or_else(|| Rc::new(Node::new(&"".into(), Form::True)))
     }
 
-    /// Reads a schema inside another schema. `step` is the path from the outer to the inner schema.
+    /// Reads a schema inside another schema. `step` is the path from the outer schema to the inner schema.
     fn inner(&mut self, schema: &'a Value, at: Place<'_>, step: impl Display) -> Rc<Node<'a>> {
         let path = format!("{}/{step}", at.path).into();
         self.schema(schema, Place { path: &path, depth: at.depth + 1 })
     }
 
-    /// Reads the value of `keyword`, spelled `written` in the original schema.
+    /// Reads the value of `keyword`. `written` is the spelling of the keyword in the original schema, such as
+    /// `definitions` for `$defs`.
     ///
-    /// Returns `None` and reports a loss if the keyword does not allow a value of this type.
+    /// Returns `None` and reports a loss if the value has the wrong type.
     fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
         let entry = Keyword::find(keyword);
         if entry.is_some_and(|entry| !entry.takes(value)) {
@@ -257,10 +258,12 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Returns the bound set by `keyword` if the schema uses the style of draft 4. Otherwise, returns `None`.
+/// Returns the bound set by `keyword` if the schema is written in the style of draft 4. Otherwise, returns
+/// `None`.
 ///
 /// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive.
-/// `exclusiveMaximum` does the same for `maximum`. The result `Some(None)` means: `keyword` sets no bound.
+/// `exclusiveMaximum` does the same for `maximum`. Returns `Some(None)` if the style is that of draft 4 and
+/// `keyword` sets no bound.
 fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
     let (exclusive, bound) = match keyword {
         "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),

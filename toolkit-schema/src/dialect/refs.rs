@@ -1,4 +1,4 @@
-//! The references inside a schema, and the targets of the references.
+//! The references inside a schema, with their targets.
 
 use super::node::Path;
 use crate::keyword::{Role, subschemas};
@@ -56,7 +56,8 @@ impl<'a> Refs<'a> {
         self.targets.get(number)
     }
 
-    /// Returns the target of a reference and its number, or the reason why there is no target.
+    /// Finds the target of a reference. Returns the target with its index, or the reason why there is no
+    /// target.
     pub(super) fn resolve(&self, reference: &str) -> Result<(usize, &Target<'a>), &'static str> {
         let pointer = self.pointer(reference)?;
         let number = self.numbers.get(&pointer).copied();
@@ -134,7 +135,7 @@ impl<'a> Refs<'a> {
             for reference in found.drain(..) {
                 self.add(reference);
             }
-            // Also visit targets outside of the keywords with schemas.
+            // Some targets are outside of the known keywords. Visit these targets, too.
             let targets = self.targets.iter().filter(|target| !seen.contains(&ptr::from_ref(target.schema)));
             open.extend(targets.map(|target| (target.schema, target.path.to_string(), 0)));
         }

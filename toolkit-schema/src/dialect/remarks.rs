@@ -1,4 +1,4 @@
-//! Remarks: constraints put into words, for the description read by the model.
+//! Remarks: constraints in words, added to the description that the model reads.
 
 use super::node::{Held, Node};
 use crate::describe::describe;
@@ -8,12 +8,11 @@ use serde_json::Value;
 /// The maximum number of characters quoted from a value or a schema.
 const QUOTED: usize = 200;
 
-/// The maximum number of named schemas described by remarks.
+/// The maximum number of named schemas in a remark.
 const NAMED: usize = 20;
 
-/// Returns the remarks on a keyword. The list is empty if no remark would help the model to write a value.
-///
-/// `sketch` writes an inner schema as JSON.
+/// Returns the remarks on a keyword that the provider does not support. The list is empty if no remark would
+/// help the model to write a value. `sketch` returns an inner schema as JSON.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
     let words = |schema: &Node<'_>| in_words(&sketch(schema));
     match held {
@@ -38,7 +37,7 @@ pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>)
     }
 }
 
-/// Returns the remark on a keyword with a plain value, as in `at most 5 items`.
+/// Returns the remark on a keyword without inner schemas, as in `at most 5 items`.
 pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     if let Some(words) = phrase(keyword, value) {
         return Some(shorten_to(&words, 2 * QUOTED));
@@ -69,7 +68,7 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns the remark on a keyword with inner schemas. `schemas` are the inner schemas in words.
+/// Returns the remark on a keyword with inner schemas. `schemas` are these inner schemas in words.
 pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     let (before, between) = match keyword {
         "not" => ("not ", ""),

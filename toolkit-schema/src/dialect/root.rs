@@ -1,4 +1,4 @@
-//! Conversion of the root of a tool's parameters to one object, as expected by providers.
+//! Conversion of a tool's parameters to a single object schema, as required by providers.
 
 use super::merge::merge;
 use super::node::{Entry, Form, Held, Node, Path};
@@ -53,7 +53,8 @@ struct Root<'r, 'w, 'a> {
 }
 
 impl<'a> Root<'_, '_, 'a> {
-    /// Returns the schema with its top-level reference, `allOf` and unions merged into one object schema.
+    /// Returns one object schema for `node`: references, `allOf` and unions at the top level are merged into
+    /// it.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
         if depth > DEEPEST || self.writer.left == 0 {
@@ -153,7 +154,7 @@ impl<'a> Root<'_, '_, 'a> {
     }
 }
 
-/// Returns one schema for a parameter described in several branches: the union of the different schemas.
+/// Returns one schema for a property described in several branches: the union of the different descriptions.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = HashSet::new();
     let mut different: Vec<Rc<Node<'a>>> =
@@ -166,7 +167,7 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     Rc::new(union)
 }
 
-/// Lists the parameters of a branch, with optional parameters marked.
+/// Lists the properties of a branch, with optional properties marked.
 fn parameters(branch: &Node<'_>) -> String {
     let required = branch.required();
     let properties = branch.named("properties").iter().map(|(name, schema)| {

@@ -47,16 +47,16 @@ impl<'a> Subset<'_, '_, 'a> {
         schema.into()
     }
 
-    /// Writes a complete schema. Returns `None` if no value is valid.
+    /// Writes a complete schema. Returns `None` if no value is valid. If `nullable`, the schema also allows
+    /// `null`.
     pub(super) fn schema(&mut self, node: &Node<'a>, depth: usize, nullable: bool) -> Option<Value> {
         let mut written = self.write(node, depth)?;
         written.nullable |= nullable;
         Some(written.complete(self.rules.nulls))
     }
 
-    /// Writes a schema, leaving open how `null` is expressed. Returns `None` if no value is valid.
-    ///
-    /// The root schema has depth 0.
+    /// Writes a schema without deciding yet how `null` is expressed. Returns `None` if no value is valid. The
+    /// root schema has the depth 0.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
         if node.is_never() {
             return None;
@@ -124,7 +124,7 @@ impl<'a> Subset<'_, '_, 'a> {
         entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
     }
 
-    /// Moves the constraint of a keyword into the description, and reports the loss.
+    /// Describes the constraint of an unsupported keyword in `notes`, and reports the loss.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
         if let Held::Value(value) = &entry.held {

@@ -4,7 +4,7 @@ use super::rules::Nulls;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// A written schema, before `null` is expressed in the provider's way.
+/// A written schema, in which `null` is not expressed yet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
     /// The schema for values other than `null`, or `None` if only `null` is valid.
@@ -42,7 +42,7 @@ impl Written {
         Some(Self { schema, nullable })
     }
 
-    /// Returns the finished schema, with `null` allowed in the provider's way if it is valid.
+    /// Returns the finished schema. If `null` is valid, it is allowed in the way selected by `nulls`.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
         let Some(mut schema) = self.schema else { return json!({"type": "null"}) };
         if !self.nullable {
@@ -76,8 +76,7 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of `anyOf` if the schema has no other keyword. Otherwise, the schema itself is the
-/// only branch.
+/// Returns the branches of a schema with only `anyOf`. Any other schema becomes the only branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {

@@ -1,4 +1,4 @@
-//! Conversion of schemas for each type of values to a provider's subset.
+//! Conversion of schemas for a provider's subset, separately for each type of value.
 
 use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Form, Held, Node};
@@ -19,7 +19,7 @@ struct Draft {
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes a schema without references and unions.
+    /// Writes a schema that has neither references nor unions.
     pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         if let Some(written) = self.listed_values(&mut node, depth) {
             return written;
@@ -33,7 +33,8 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written.collect())
     }
 
-    /// Guesses the types of a schema without `type` from its other keywords, and reports the guess as a loss.
+    /// Guesses the types of a schema without `type`: `minLength`, for instance, suggests a string. Reports
+    /// the guess as a loss.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
@@ -149,7 +150,7 @@ impl<'a> Subset<'_, '_, 'a> {
         schema
     }
 
-    /// Writes the schema for values of one type.
+    /// Writes the schema for values of the type `name`.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
         let mut draft =
             Draft { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
@@ -292,7 +293,8 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 }
 
-/// Converts an exclusive bound of an integer to the equivalent inclusive bound.
+/// Converts an exclusive bound of an integer to the equivalent inclusive bound: more than 5 becomes at least
+/// 6.
 fn closed_bound(name: &str, keyword: &str, value: &Value) -> Option<(&'static str, Value)> {
     let bound = value.as_i64().filter(|_| name == "integer")?;
     match keyword {

@@ -29,9 +29,8 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { tree, refs, losses, left: budget(refs.size), used: Vec::new() }
     }
 
-    /// Writes a root, together with the definitions of all written references.
-    ///
-    /// The meaning of `demands` is as in [`schema`](Self::schema).
+    /// Writes a root schema, together with the definitions of all references in it. See
+    /// [`schema`](Self::schema) for the meaning of `demands`.
     pub(super) fn document(&mut self, root: &Node<'a>, demands: bool) -> Value {
         let mut schema = self.schema(root, 0, demands);
         let mut definitions = Map::new();
@@ -100,7 +99,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         (!required.is_empty()).then(|| json!(required))
     }
 
-    /// Returns the `$ref` string for the target of this number, and marks the target as used.
+    /// Returns the `$ref` string for the target with the index `number`, and marks the target as used.
     pub(super) fn reference(&mut self, number: usize) -> String {
         let target = self.refs.target(number).filter(|target| !target.path.is_empty());
         let Some(target) = target else { return "#".to_owned() };
@@ -110,7 +109,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", escape(&target.name))
     }
 
-    /// Returns the target of the written reference at `index`, together with the target's name.
+    /// Returns the name and the schema of the used target at `index`.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let number = self.used.get(index)?;
         Some((&self.refs.target(*number)?.name, self.tree.targets.get(number)?))
@@ -121,8 +120,8 @@ impl<'w, 'a> Writer<'w, 'a> {
         self.small().schema(node, 0, false)
     }
 
-    /// Writes a schema, or the target of its reference, together with the definitions of all written
-    /// references.
+    /// Writes a schema, together with the definitions of all references in it. If the schema itself is only a
+    /// reference, its target is written.
     pub(super) fn excerpt(&self, node: &'w Node<'a>) -> Value {
         let target = node.reference().and_then(|target| self.tree.targets.get(&target));
         self.small().document(target.map_or(node, |target| target), false)
@@ -132,14 +131,13 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default()) }
     }
 
-    /// Returns the constraint of a keyword in words.
+    /// Returns the constraint of a keyword in words, for the description.
     pub(super) fn remarks(&self, entry: &Entry<'a>) -> Vec<String> {
         remarks(entry.keyword, &entry.held, |node| self.sketch(node))
     }
 
-    /// Merges a part of an `allOf` into its schema.
-    ///
-    /// If some constraints cannot be merged, also returns a remark on these constraints.
+    /// Merges a part of an `allOf` into the schema around it. If some constraints cannot be merged, also
+    /// returns a remark on these constraints.
     pub(super) fn merge_part(
         &mut self,
         node: &Node<'a>,

@@ -16,19 +16,20 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// The lower bounds (`LEAST`), tighter if greater, and the upper bounds (`MOST`), tighter if smaller.
+/// The keywords for lower bounds (`LEAST`) and upper bounds (`MOST`). A greater lower bound accepts fewer
+/// values, and so does a smaller upper bound.
 const LEAST: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 
 /// Keywords for all members or items not covered by the other keywords of the schema.
 const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
 
-/// Keywords compared by a method of their own, or without effect unless something refers to them.
+/// Keywords not compared as such: another method compares them, or they have no effect alone.
 const SHORT: [&str; 11] =
     ["type", "enum", "const", "items", "anyOf", "oneOf", "allOf", "$defs", "$schema", "$id", "$anchor"];
 const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "prefixItems", "definitions"];
 
-/// Keywords with an unpredictable effect: adding or removing them may allow more or fewer values.
+/// Keywords with an unpredictable effect. Adding or removing them may allow more values, or fewer.
 const CONDITIONS: [&str; 5] = ["contains", "minContains", "maxContains", "patternProperties", "not"];
 const IF: [&str; 3] = ["if", "then", "else"];
 
@@ -63,7 +64,7 @@ impl Comparison<'_> {
         self.found.push(Difference { path: self.path.clone(), kind, why: why.into() });
     }
 
-    /// Calls `compare` with `tokens` appended to the path.
+    /// Calls `compare` for an inner schema. `tokens` is the path from the current schema to the inner schema.
     fn below(&mut self, tokens: &[&str], compare: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         for token in tokens {
@@ -126,8 +127,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether the accepted values are affected by any difference in `found` after the first `before`
-    /// entries.
+    /// Returns whether any difference found since `before` affects the accepted values. `before` is a number
+    /// of differences.
     fn has_changed_since(&self, before: usize) -> bool {
         self.found.iter().skip(before).any(|found| found.kind != Described)
     }
@@ -256,8 +257,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the old and the new schema under a keyword. If the keyword is missing, every value is
-    /// accepted.
+    /// Compares the schemas under a keyword such as `items`. Without the keyword, every value is accepted.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -322,7 +322,8 @@ impl Comparison<'_> {
         self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
-    /// Compares all other keywords, only by their presence and equality.
+    /// Compares the keywords without a rule of their own. Such a keyword is only added, removed, changed or
+    /// equal.
     fn others(&mut self, old: &Keywords, new: &Keywords) {
         let added = new.keys().map(String::as_str).filter(|keyword| !old.contains_key(*keyword));
         let is_compared =
@@ -363,7 +364,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether every reference inside the value of a keyword has equal targets in both documents.
+    /// Returns whether every reference inside `value` has the same target schema in both documents.
     fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();

@@ -6,12 +6,12 @@ use crate::fields::{only, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// The fields represented in a [`ToolCall`](toolkit_core::call::ToolCall). All others, such as `caller` and
-/// `toolset_name`, become provider extras.
+/// The fields with a counterpart in [`ToolCall`](toolkit_core::call::ToolCall). All other fields, such as
+/// `caller` and `toolset_name`, become provider extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
 /// Returns whether a content block is a call for the program. Calls of tools that the service runs itself
-/// (`server_tool_use`) are not.
+/// (`server_tool_use`) are not for the program.
 ///
 /// A block without a type is read as a damaged call: any other block would be useless without its type, but a
 /// call must not be lost.

@@ -29,12 +29,12 @@ impl ChoiceCodec for Anthropic {
         if let Some(name) = name {
             set(&mut choice, "name", names.spell(name));
         }
-        // The service refuses the field beside `none`.
+        // The service refuses this field together with the choice `none`.
         if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
             set(&mut choice, "disable_parallel_tool_use", !parallel);
         }
         let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice.into())]));
-        let reason = "the API takes no set of tools, so the model may call all that it is told of";
+        let reason = "the API takes no set of tools, so the model may call every tool of the request";
         match (&wanted.choice, kind) {
             (ToolChoice::Allowed { .. }, "auto" | "any") => {
                 encoded.lose("/choice/allowed/names", "allowed", reason)
@@ -44,7 +44,7 @@ impl ChoiceCodec for Anthropic {
     }
 
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // Without the field, a request with tools has the service's default.
+        // Without the field, the default of the service applies, which is to leave the choice to the model.
         let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
             return Ok(ToolConfig::default());
         };
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_go_both_ways() {
+    fn tool_choices_round_trip() {
         check(&ToolChoice::Auto.into(), json!({"type": "auto"}));
         check(&ToolChoice::None.into(), json!({"type": "none"}));
         check(&ToolChoice::Required.into(), json!({"type": "any"}));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_calls_stands_in_the_choice() {
+    fn the_limit_on_parallel_calls_is_in_the_tool_choice() {
         for (parallel, disabled) in [(true, false), (false, true)] {
             check(
                 &ToolConfig::default().with_parallel(parallel),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_tools_is_said_as_nearly_as_it_can_be() {
+    fn a_set_of_allowed_tools_is_approximated_and_reported() {
         for (names, required, choice, is_lost) in [
             (vec!["add", "fs.read"], true, json!({"type": "any"}), true),
             (vec!["add", "fs.read"], false, json!({"type": "auto"}), true),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn no_choice_is_auto() {
+    fn a_missing_tool_choice_is_auto() {
         for request in [json!({}), json!({"tool_choice": null})] {
             let parsed = Anthropic.parse_tool_config(request.as_object().unwrap(), &WireNames::default());
             assert_eq!(parsed, Ok(ToolConfig::default()));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         let kinds = "`auto`, `any`, `tool` or `none`";
         refuse(json!("auto"), "tool_choice", "an object with a `type`");
         refuse(json!({}), "tool_choice.type", kinds);

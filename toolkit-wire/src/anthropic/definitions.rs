@@ -8,8 +8,8 @@ use crate::fields::{Fields, element, field, flag, object, only, optional, set};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
-/// The fields represented in a definition. All others, such as `cache_control`, are kept in `meta` under
-/// the name of this format, and written from there.
+/// The fields with a counterpart in a definition. All other fields, such as `cache_control`, are stored in
+/// `meta` under the name of this format, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
     "name",
@@ -103,14 +103,14 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether a tool is defined by the service, as `web_search_20250305` and `bash_20250124` are.
-///
-/// Fails for a function of another API, because the function would be lost if it were read as a hosted tool.
+/// Returns whether the service runs the tool itself, such as `web_search_20250305` or `bash_20250124`.
+/// Returns an error for a function in the format of another API, because reading it as a tool of the service
+/// would lose it.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
         Some(kind) if kind == "custom" => Ok(false),
-        // This is a function of another API. Reading it as a hosted tool would lose it.
+        // This is a function in the format of another API. Reading it as a tool of the service would lose it.
         Some(kind) if kind == "function" => {
             Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_come_back_as_they_went() {
+    fn definitions_round_trip() {
         let mut full = weather();
         full["strict"] = true.into();
         full["defer_loading"] = true.into();
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn only_those_that_should_be_are_strict() {
+    fn only_strict_tools_have_the_field_strict() {
         let definition = tool("now").with_metadata(ToolMetadata::default().with_strict(true));
         assert_eq!(encode(&definition, &WireNames::default(), false).json.get("strict"), None);
     }
 
     #[test]
-    fn what_cannot_be_said_is_reported() {
+    fn settings_without_a_field_are_reported() {
         let metadata = ToolMetadata::default()
             .with_input_examples([json!({"input": "x"}), json!("x")])
             .with_allowed_callers(["programmatic", "direct"]);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_with_a_meaning_of_their_own_are_not_overwritten() {
+    fn stored_fields_do_not_overwrite_fields_of_the_definition() {
         let meta = json!({"name": "x", "strict": true, "cache_control": {"type": "ephemeral"}});
         let definition = tool("now").with_metadata(ToolMetadata::default().with_meta(FACTS.name, meta));
         assert_eq!(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_a_tool_or_a_request() {
+    fn a_list_a_tool_and_a_request_are_parsed() {
         let search = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 3});
         let bash = json!({"type": "bash_20250124", "name": "bash"});
         let servers = json!({"type": "mcp_toolset", "mcp_server_name": "x"});
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_schema_is_one_without_parameters() {
+    fn a_missing_schema_means_no_parameters() {
         for tool in [json!({"name": "now"}), json!({"name": "now", "input_schema": null, "strict": null})] {
             let parsed = Anthropic.parse_definitions(&json!([tool])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         let whole = "a list of tools, one tool, or a request with `tools`";
         let with = |tool: Value| json!({"tools": [weather(), tool]});
         refuse(&json!(1), "", whole);

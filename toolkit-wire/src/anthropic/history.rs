@@ -21,8 +21,8 @@ impl HistoryCodec for Anthropic {
         block.into()
     }
 
-    /// Copies a content block. Thinking blocks stay unchanged, because they are signed. Blank text blocks are
-    /// dropped, because the service refuses them.
+    /// Copies a received content block into the next request. Thinking blocks stay unchanged, because they
+    /// are signed. Blank text blocks are dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let mut fields = block.as_object()?.clone();
         match text(block, "type") {
@@ -43,15 +43,16 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes `role` and `content`. The service refuses other fields, even those of its own responses.
+    /// Writes a message with only the fields `role` and `content`. The service refuses other fields, even the
+    /// fields of its own responses.
     fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
             _ => {}
         }
-        // The service refuses messages that end in a thinking block. Responses end so if they were cut off
-        // there.
+        // The service refuses a message that ends with a thinking block, although a response cut off during
+        // thinking ends like this.
         let is_thinking = |block: &Value| matches!(text(block, "type"), "thinking" | "redacted_thinking");
         while blocks.last().is_some_and(is_thinking) {
             blocks.pop();
@@ -59,14 +60,15 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Encodes a message. The text is trimmed, because the service refuses white space at its end.
+    /// Encodes an assistant message. White space at the end of the text is removed, because the service
+    /// refuses it.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(media::text_block);
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Encodes a user message. Blank texts are dropped and an empty message gets a placeholder text, because
-    /// the service refuses both.
+    /// Encodes a user message. The service refuses blank texts and empty messages, so blank texts are dropped
+    /// and an empty message gets a placeholder text.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(media::blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));

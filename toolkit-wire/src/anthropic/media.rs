@@ -12,7 +12,7 @@ const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp
 /// The maximum length of a document title in characters, from the API reference.
 const LONGEST_TITLE: usize = 500;
 
-/// Returns whether the service would refuse the text as blank.
+/// Returns whether a text is blank for the service, which refuses blank texts.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -21,7 +21,8 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes one content. Images have no field for a name, so a text block with the name precedes the image.
+/// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
+/// the name comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     match content {
         Content::Image(media) => match picture(media) {
@@ -72,7 +73,7 @@ fn document(media: &Media) -> Option<Value> {
     Some(block.into())
 }
 
-/// Returns the URL of the media item if the service can fetch it.
+/// Returns the URL of the media item if the service can download from it.
 fn web_address(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Url(url) if url.starts_with("https://") || url.starts_with("http://") => Some(url),
@@ -121,7 +122,7 @@ fn sextet(byte: u8) -> Option<u8> {
     }
 }
 
-/// Parses a content block. A block of an unknown kind is kept as JSON.
+/// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
 pub(super) fn content(block: &Value) -> Content {
     let known = match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
@@ -141,8 +142,8 @@ fn plain_text(block: &Value) -> Option<&str> {
     source.get("data")?.as_str()
 }
 
-/// Parses a media item. An item with a URL gets the media type `behind_url`, because the API does not send a
-/// media type with a URL.
+/// Parses a media item. The API sends no media type together with a URL, so an item with a URL gets the media
+/// type `behind_url`.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

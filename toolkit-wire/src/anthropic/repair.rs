@@ -46,7 +46,7 @@ impl Replies for Anthropic {
     }
 
     /// Returns whether the replies begin with one result for each call in `results`, in any order, and
-    /// contain no other results.
+    /// contain no other results. `results` are the results after the repair.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = results.iter().map(|result| text(result, "tool_use_id")).collect();
         for reply in replies {

@@ -10,7 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Anthropic {
-    /// Finds the content in a response body, in a message, in a list of content blocks, or in a single block.
+    /// Finds the content blocks in `payload`: a response body, a message, a list of content blocks, or a
+    /// single block.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false)?,
@@ -37,9 +38,8 @@ impl ResponseCodec for Anthropic {
     }
 }
 
-/// Reads a message of the model. Refuses messages with other roles and messages of other APIs.
-///
-/// Refused messages look similar. Finding no calls in them would hide a mistake of the caller.
+/// Reads a message of the model. Messages with other roles and messages of other APIs look similar, but they
+/// are refused: finding no calls in them would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(&error)));
@@ -76,8 +76,8 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value without context is a content block. Blocks of hosted tools are recognised by the
-/// end of their type, because new ones are added regularly.
+/// Returns whether a value is a content block, judged by its type alone. Blocks of tools that the service
+/// runs are recognised by the end of their type, because new ones are added regularly.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,

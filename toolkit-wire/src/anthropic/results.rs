@@ -15,18 +15,16 @@ use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Anthropic {
-    /// Encodes all results in one message, because the service requires the results of all calls in the next
-    /// message.
-    ///
-    /// The message contains nothing else, as required for results of calls from code execution.
+    /// Encodes all results in one user message, because the service requires all of them in the message after
+    /// the calls. The message contains nothing else, as the service requires for calls made by its code
+    /// execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
     }
 
-    /// Parses the results in a message, a block, or a list of messages or blocks.
-    ///
-    /// If the payload also contains the call of a result, the result gets the tool name of this call.
+    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
+    /// contains the call of a result, the result gets the tool name from the call.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "a message with results, a result, or a list of them")?;
         let mut results = Vec::new();
@@ -62,14 +60,14 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut block, "is_error", true);
         }
     }
-    // Results share this one field with their calls.
+    // The service expects this field of a call in the result as well.
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
     block.into()
 }
 
-/// Returns the message of an error. The service refuses an empty message.
+/// Returns the text to send for an error. The service refuses an empty text.
 fn error_text(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
@@ -92,14 +90,14 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// Returns the content blocks of a message, or `item` if it is a block itself.
+/// Returns the content blocks of a message with their paths, or `item` itself if it is a block.
 fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
     if is_block(item) {
         return Ok(vec![(path, item)]);
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // Messages with other roles may contain results of another API, which would be lost.
+        // A message with another role may contain results in the format of another API, which would be lost.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     let path = field(&path, "content");

@@ -45,11 +45,11 @@ fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
         ToolChoice::None => ("NONE", &[]),
         ToolChoice::Required => ("ANY", &[]),
         ToolChoice::Tool(name) => ("ANY", std::slice::from_ref(name)),
-        // An empty list counts as none given, which would allow every tool.
+        // An empty list in the request would allow every tool, so `NONE` forbids all of them.
         ToolChoice::Allowed { names, .. } if names.is_empty() => ("NONE", &[]),
         ToolChoice::Allowed { names, required: true } => ("ANY", names),
-        // `AUTO` takes no names. `VALIDATED` leaves the choice between text and a call to the model as
-        // well, takes names, and besides holds the model to the schemas.
+        // `AUTO` cannot limit the names. `VALIDATED` can, also lets the model choose between text and a call,
+        // and in addition enforces the schemas.
         ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
     }
 }
@@ -83,8 +83,8 @@ fn unknown_mode(path: &str) -> WireError {
     WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
 }
 
-/// Parses the names in `allowedFunctionNames`. Returns `None` for a missing or empty list, because both have
-/// the same meaning.
+/// Parses the names in `allowedFunctionNames`. Returns `None` if the list is missing or empty, because both
+/// allow every tool.
 fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
     let path = field(path, "allowedFunctionNames");
     let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_go_both_ways() {
+    fn tool_choices_round_trip() {
         both(ToolChoice::Auto, &json!({"mode": "AUTO"}));
         both(ToolChoice::None, &json!({"mode": "NONE"}));
         both(ToolChoice::Required, &json!({"mode": "ANY"}));
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_allowed_is_none() {
+    fn an_empty_set_of_allowed_tools_forbids_calls() {
         writes(allowed(&[], false), &json!({"mode": "NONE"}));
         writes(allowed(&[], true), &json!({"mode": "NONE"}));
     }
 
     #[test]
-    fn calls_one_at_a_time_cannot_be_said() {
+    fn a_limit_to_one_call_is_reported_as_lost() {
         let one = ToolConfig::default().with_parallel(false);
         let encoded = Gemini.encode_tool_config(&one, &names());
         assert_eq!(encoded.fields, request(&json!({"mode": "AUTO"})));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_are_read() {
+    fn other_spellings_are_parsed() {
         reads(&json!({}), ToolChoice::Auto);
         reads(&json!({"mode": null}), ToolChoice::Auto);
         reads(&json!({"mode": "MODE_UNSPECIFIED"}), ToolChoice::Auto);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         let config = "toolConfig.functionCallingConfig";
         let mode = "`AUTO`, `ANY`, `NONE` or `VALIDATED`";
         for (request, path, expected) in [

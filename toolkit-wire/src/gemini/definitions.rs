@@ -13,7 +13,8 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The known tools run by the service itself. Each is an object under its name.
+/// The tools that the service runs itself. Each is an object in a field with its name, such as
+/// `{"googleSearch": {}}`.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -29,12 +30,12 @@ const HOSTED: [&str; 12] = [
     "urlContext",
 ];
 
-/// The location of the output schema in a definition.
+/// The path to report for losses in the output schema.
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    /// Writes an element of `function_declarations`. The list around the elements is not written here: it is
-    /// the frame of the format.
+    /// Writes one element of `function_declarations`. The list around the elements is in the facts of the
+    /// format.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = match json_schema {
@@ -90,9 +91,8 @@ impl DefinitionCodec for Gemini {
         Ok(())
     }
 
-    /// Returns the tool without its function declarations, or `None` if nothing else is left.
-    ///
-    /// One tool may contain both function declarations and hosted tools.
+    /// Returns a tool entry without its function declarations, or `None` if nothing else is left. One entry
+    /// may contain both functions and tools that the service runs itself.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
         let mut rest = checked(tool, path)?.clone();
         if is_declaration(&rest) {
@@ -103,8 +103,8 @@ impl DefinitionCodec for Gemini {
     }
 }
 
-/// Converts an output schema. Dialects turn every root into an object, because arguments are objects. An
-/// output may be any value, so its schema is converted as the schema of a property.
+/// Converts an output schema. An output can be any value, but a dialect converts the root of a schema into an
+/// object. The output schema is therefore converted as the schema of a property.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
@@ -121,8 +121,8 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, lost.collect())
 }
 
-/// Returns whether the function has no parameters. The service refuses an object schema without properties,
-/// so such a function is sent without a schema.
+/// Returns whether a function has no parameters. The service refuses an object schema without properties, so
+/// such a function is sent without a schema.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
     fields.iter().all(|(keyword, value)| match keyword.as_str() {
@@ -147,9 +147,8 @@ fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
     }
 }
 
-/// Returns the name of a field known only from tools of other APIs, if the tool has such a field.
-///
-/// Such a tool would be lost if it were read as a hosted tool.
+/// Returns the name of the first field that only occurs in tools of other APIs. Reading such a tool as a tool
+/// of the service would lose it.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }

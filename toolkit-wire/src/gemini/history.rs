@@ -17,7 +17,7 @@ impl HistoryCodec for Gemini {
             _ => Fields::new(),
         };
         let args = object(get(&function, "args"), call.arguments);
-        // The Gemini API refuses the fields of streams.
+        // The Gemini API refuses fields that occur only in streams.
         function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
         set(&mut function, "name", call.name.as_str());
         set(&mut function, "args", args);
@@ -33,7 +33,8 @@ impl HistoryCodec for Gemini {
         call::says_something(&part).then(|| part.into())
     }
 
-    /// Writes a content. A content without parts is dropped, because the service refuses it.
+    /// Writes a message for the next request. A message without parts is dropped, because the service refuses
+    /// it.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();

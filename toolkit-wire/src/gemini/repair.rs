@@ -1,4 +1,4 @@
-//! Repairs histories, so that the content after a content with calls answers all calls in their order.
+//! Repairs histories: the message after a message with calls must answer all these calls, in their order.
 
 use super::Gemini;
 use super::call::read as read_call;
@@ -10,8 +10,8 @@ use crate::repair::{Replies, repair, results, without_results};
 use serde_json::{Value, json};
 
 impl RepairCodec for Gemini {
-    /// Moves results into the content after their calls, adds missing results, and removes results without a
-    /// call, also from contents of the model.
+    /// Moves results into the message after their calls, adds missing results, and removes results without a
+    /// call. Messages of the model may contain such results, too.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let is_call = |part: &Value| read_call(part, false).is_some();
         let stripped = history.into_iter().filter_map(|content| {
@@ -67,7 +67,8 @@ impl Replies for Gemini {
         }
     }
 
-    /// Takes the remaining parts out of a content with results. Returns `None` if there were no results.
+    /// Takes all parts except results out of a message. Returns `None` if the message had no results before
+    /// the repair.
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;
         Some(parts.as_array_mut().map(std::mem::take).unwrap_or_default())

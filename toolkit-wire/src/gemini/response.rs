@@ -1,4 +1,5 @@
-//! Reads the contents of a response, or the reason why it has none.
+//! Reads the messages of a response, or the reason for their absence. In this API, a message is called a
+//! `Content`.
 
 use super::Gemini;
 use super::call::{read as read_call, says_something};
@@ -12,7 +13,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Gemini {
-    /// Finds contents in a response body (one for each candidate), in one candidate, in one content, or in a
+    /// Finds the messages in `payload`: a response body with candidates, one candidate, one message, or a
     /// list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
@@ -37,22 +38,21 @@ impl ResponseCodec for Gemini {
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         response.finish = candidate.map(finish).unwrap_or_default();
-        // The service counts thoughts separately from the answer.
+        // The service does not count reasoning tokens as output tokens.
         response.usage.output_tokens += response.usage.reasoning_tokens;
     }
 }
 
-/// Reads the parts of a content. If generation stopped early, the last part with content is read as
-/// incomplete.
+/// Reads the parts of a message. If generation stopped early (`is_cut`), the last part with content is read
+/// as incomplete.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
     let says_something = |part: &Value| part.as_object().is_some_and(says_something);
     let last = parts.iter().rposition(says_something).filter(|_| is_cut);
     Message { fields, ..Message::of_parts(parts, last, read_call) }
 }
 
-/// Returns whether the fields are a candidate, with an object in `content`.
-///
-/// Messages of other APIs have a field `content` too, but its value is not an object.
+/// Returns whether `fields` is a candidate: an object with an object in the field `content`. In messages of
+/// other APIs, the field `content` is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
@@ -61,7 +61,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
     match parts {
         [] => Ok(Vec::new()),
-        // One recognised call is enough to accept the parts beside it.
+        // If at least one part is a call, unknown parts beside it are accepted, too.
         _ if parts.iter().any(|part| read_call(part, false).is_some()) || parts.iter().all(is_text) => {
             Ok(vec![message(None, parts, false)])
         }
@@ -86,8 +86,8 @@ fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a content without a candidate around it. Refuses user contents, because they look the same except
-/// for the role.
+/// Reads a message without a candidate around it. Messages of the user look the same except for the role, and
+/// are refused.
 fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -110,7 +110,7 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
     Ok(optional(content, path, "parts", "a list of parts", Value::as_array)?.map_or(&[], Vec::as_slice))
 }
 
-/// Returns the finish reason of a candidate.
+/// Returns the reason why generation of `candidate` ended.
 fn finish(candidate: &Fields) -> FinishReason {
     FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
 }
@@ -119,8 +119,10 @@ pub(super) fn is_cut(candidate: &Fields) -> bool {
     finish(candidate).is_cut()
 }
 
-/// Returns the reason why a candidate is not an answer. If the model failed to write a call, the response
-/// must not look like one without calls. A candidate that was stopped for another reason keeps its content.
+/// Returns the error of a candidate that is not an answer.
+///
+/// If the model failed to write a call, the response must not look like a response without calls. If a
+/// candidate was stopped for another reason, its content is kept.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<String> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {

@@ -1,4 +1,4 @@
-//! Encodes results as the parts of a content.
+//! Encodes results as the parts of one message.
 
 use super::call::sendable_id;
 use super::{FACTS, Gemini};
@@ -17,8 +17,8 @@ pub(super) use parse::WireResult;
 mod parse;
 
 impl ResultCodec for Gemini {
-    /// Encodes one content with all results. The service requires one result per call in the order of the
-    /// calls, and finds the call of a result without an id by position.
+    /// Encodes all results in one message. The service requires one result for each call, in the order of the
+    /// calls. If a result has no id, the service finds its call by position.
     fn encode_results(&self, results: &[ToolResult], _ids: &[String], names: &WireNames) -> Vec<Value> {
         user_message("parts", results.iter().map(|result| encode_result(result, names)).collect())
     }
@@ -47,7 +47,8 @@ pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     json!({"functionResponse": answer})
 }
 
-/// Encodes a single JSON value unchanged, and other outputs as text with the names of media.
+/// Returns the JSON for an output. A single JSON value stays unchanged. Any other output becomes text, with
+/// the names of media items.
 fn output_value(output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -55,8 +56,8 @@ fn output_value(output: &ToolOutput) -> Value {
     }
 }
 
-/// Encodes JSON. The service stores every number as a double, so a value with a number that would be rounded
-/// is sent as text.
+/// Returns the JSON of one [`Content`]. The service stores every number as a double. If a number in the value
+/// would be rounded, the value is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,
@@ -85,8 +86,8 @@ pub(super) fn media(content: &Content) -> Option<&Media> {
     }
 }
 
-/// Encodes a media item. Only some versions of the API have a field for the file name, so the name is in the
-/// text.
+/// Encodes a media item as a part. Only some versions of the API have a field for the file name, so the name
+/// is part of the text instead.
 pub(super) fn media_part(media: &Media) -> Value {
     let media_type = &media.media_type;
     match &media.data {

@@ -4,12 +4,13 @@ use super::spelling::camel;
 use crate::fields::Fields;
 use serde_json::{Number, Value, json};
 
-/// The maximum depth of conversion. Deeper schemas stay unchanged; no parser of JSON text accepts such a
+/// The maximum depth of the conversion. Deeper schemas stay unchanged. No JSON parser accepts text of such a
 /// depth.
 const DEEPEST: usize = 128;
 
-/// Converts types to lowercase, `nullable` to a type in the list of types, and references and numbers to
-/// their spelling in JSON Schema. JSON Schema stays unchanged.
+/// Converts a schema in Gemini's form to JSON Schema: `{"type": "STRING", "nullable": true}` becomes
+/// `{"type": ["string", "null"]}`. References and numbers get the spelling of JSON Schema. A schema already
+/// in JSON Schema stays unchanged.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     convert(schema, DEEPEST)
 }
@@ -30,12 +31,12 @@ fn convert(schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// Converts a keyword with its value. Returns `None` to drop the keyword.
+/// Converts one keyword with its value, at the given depth. Returns `None` to drop the keyword.
 fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
     let known = camel(name);
     let value = match &*known {
         "type" => lower_case(value)?,
-        // This format only repeats that there is an `enum`.
+        // This format only repeats that the schema has an `enum`.
         "format" if value == "enum" => return None,
         "properties" | "$defs" | "definitions" => members(value, depth),
         "defs" => return Some(("$defs".to_owned(), members(value, depth))),
@@ -85,8 +86,8 @@ fn number(value: &Value) -> Option<Value> {
     Some(number.into())
 }
 
-/// Sorts the properties in the order of `propertyOrdering`, and removes this keyword: JSON Schema does not
-/// know it.
+/// Sorts the properties in the order given by `propertyOrdering`. JSON Schema does not have this keyword, so
+/// it is removed.
 fn order_properties(json: &mut Fields) {
     let Some(Value::Array(order)) = json.shift_remove("propertyOrdering") else { return };
     let Some(Value::Object(properties)) = json.get_mut("properties") else { return };
@@ -102,7 +103,8 @@ fn order_properties(json: &mut Fields) {
     *properties = ordered;
 }
 
-/// Converts an enum. The service only accepts strings as values, even if the type is a number.
+/// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all values
+/// as strings, so `"1"` becomes 1.
 fn type_enum(json: &mut Fields) {
     if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
         return;
@@ -122,7 +124,7 @@ fn nullable(mut json: Fields) -> Value {
     {
         values.push(Value::Null);
     }
-    // In `json!`, a bare `null` would be the literal.
+    // A variable, because `null` inside of `json!` would be the literal.
     let no_value = json!({"type": "null"});
     if let Some(kind) = json.get_mut("type") {
         add_null(kind);
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn property_names_and_values_are_no_keywords() {
+    fn property_names_and_values_are_not_taken_for_keywords() {
         let schema = json!({"type": "object", "default": {"type": "STRING", "nullable": true}, "properties": {
             "type": {"type": "string", "enum": ["STRING", "OBJECT"]}, "nullable": {"type": "boolean"},
             "any_of": {"type": "string"}, "ref": {"type": "string"},
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nullable_is_a_type() {
+    fn nullable_becomes_a_type() {
         check(
             &json!({"type": "STRING", "nullable": true, "enum": ["a"]}),
             &json!({"type": ["string", "null"], "enum": ["a", null]}),
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_of_numbers_are_numbers() {
+    fn enums_of_numbers_become_numbers() {
         check(
             &json!({"type": "INTEGER", "format": "enum", "enum": ["1", "20", "x"]}),
             &json!({"type": "integer", "enum": [1, 20, "x"]}),
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn references_examples_and_order() {
+    fn references_examples_and_order_are_converted() {
         check(
             &json!({
                 "type": "OBJECT",

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::tool::{ToolKind, ToolSource};
 
-/// `mcp` tools run in another process, reached through the Model Context Protocol. `custom` tools take free
-/// text.
+/// The accepted types: `mcp` tools run in another process, reached through the Model Context Protocol, and
+/// `custom` tools take free text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
 /// Reads a definition from the neutral form exchanged by tool libraries.
@@ -66,10 +66,9 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
     Ok(definition)
 }
 
-/// Writes a definition in the form read by [`definition_from_neutral`].
-///
-/// Of [`ToolMetadata`](toolkit_core::ToolMetadata), only `meta` and the source are written. The form has no
-/// fields for the rest.
+/// Writes a definition in the neutral form, see [`definition_from_neutral`]. Of the
+/// [`ToolMetadata`](toolkit_core::ToolMetadata), only `meta` and the source are written, because the form has
+/// no other fields.
 #[must_use]
 pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     let mut metadata = definition.metadata.meta.clone();
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_come_back_as_they_went() {
+    fn definitions_round_trip() {
         both_ways(&weather());
         let mut mcp = weather();
         mcp["type"] = json!("mcp");
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_name_is_needed() {
+    fn only_the_name_is_required() {
         for ir in
             [json!({"name": "now"}), json!({"name": "now", "type": null, "parameters": {}, "metadata": null})]
         {
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         refuse("name", json!("get weather"), "name", "a tool name such as `get_weather`");
         refuse("name", Value::Null, "name", "a tool name");
         refuse("type", json!("web_search"), "type", TYPES);

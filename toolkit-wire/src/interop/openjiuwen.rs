@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default() {
+    fn missing_fields_have_defaults() {
         assert_eq!(
             json!(info(json!({})).unwrap()),
             json!({"type": "function", "name": "", "description": "", "parameters": null})
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_types_are_fixed() {
+    fn other_types_are_refused() {
         assert!(info(json!({"type": "mcp"})).is_err());
         assert!(info(json!({"parameters": {"type": "array"}})).is_err());
         assert!(serde_json::from_value::<ToolCall>(json!({"name": "f", "arguments": "{}"})).is_err());
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_go_both_ways() {
+    fn definitions_round_trip() {
         for parameters in [
             json!({"type": "object", "properties": {}}),
             json!({
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_refused() {
+    fn definitions_without_an_equivalent_are_refused() {
         let refuse = |schema: Value, path: &str| {
             let definition = ToolDefinition::new(ToolName::new("f").unwrap(), "", schema);
             assert_eq!(ToolInfo::try_from(&definition).unwrap_err().path(), path);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_go_both_ways() {
+    fn calls_round_trip() {
         let ours = call::ToolCall::new("call_1", "f", "{\"a\": 1}").with_index(2);
         let theirs = ToolCall::from(&ours);
         assert_eq!(
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_ids_are_made() {
+    fn missing_ids_are_generated() {
         let call = |id: Option<&str>| ToolCall {
             id: id.map(ToOwned::to_owned),
             kind: "function".to_owned(),

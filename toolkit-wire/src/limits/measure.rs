@@ -72,7 +72,8 @@ pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     names
 }
 
-/// Calls `visit` for every subschema, with the number of objects around it.
+/// Calls `visit` for every schema inside `schema`. The second argument of `visit` is the number of objects
+/// around the inner schema.
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
     let mut open = vec![(schema, 0)];
     while let Some((schema, around)) = open.pop() {

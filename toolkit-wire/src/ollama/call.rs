@@ -1,4 +1,4 @@
-//! Calls of a message, read.
+//! Reads the calls of a message.
 
 use super::FACTS;
 use crate::call::{self, WireCall};
@@ -7,7 +7,7 @@ use crate::ids;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value is a call, when nothing around it says so.
+/// Returns whether a value alone, without a message around it, is a call.
 pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(|function| function.get("name").is_some())
 }
@@ -40,7 +40,7 @@ fn extras(json: &Value, function: &Value) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the id if it comes from this or another provider, and `None` if it was generated here.
+/// Returns the id if a provider assigned it, and `None` if this library generated it.
 pub(super) fn sendable_id(id: &str) -> Option<&str> {
     (!id.is_empty() && !ids::is_generated(id)).then_some(id)
 }

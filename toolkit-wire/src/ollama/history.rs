@@ -1,4 +1,4 @@
-//! Writes messages for the next request, and repairs histories: each result directly follows the call.
+//! Writes messages for the next request, and repairs histories so that each result directly follows its call.
 
 use super::{FACTS, Ollama, call};
 use crate::call::{Message, OutgoingCall, id, object};
@@ -52,8 +52,8 @@ impl HistoryCodec for Ollama {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes all texts as one string, and images in a field of their own. The server accepts neither other
-    /// media nor URLs.
+    /// Encodes a user message: all texts as one string, and the images in a separate field. The server
+    /// accepts neither other media items nor URLs.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
         let texts: Vec<_> = texts.collect();
@@ -75,9 +75,8 @@ pub(super) fn image(content: &Content) -> Option<&str> {
 
 impl RepairCodec for Ollama {
     /// Moves results directly after their calls, adds missing results, and removes results without a call.
-    ///
-    /// The results have the order of the calls, because without ids the server can tell results apart only by
-    /// their order.
+    /// The results are put into the order of the calls, because results without an id can only be told apart
+    /// by their order.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let results = |pairs: Vec<Pair<'_>>| pairs.iter().map(result).collect();
         directly_after(history, entries, |message| text(message, "role") == "tool", results)
@@ -91,7 +90,7 @@ fn result(pair: &Pair<'_>) -> Value {
     }
 }
 
-/// Makes the message of a result.
+/// Creates a `tool` message with a result.
 pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
     let mut message = Fields::from_iter([("role".to_owned(), "tool".into())]);
     set(&mut message, "tool_name", name);

@@ -1,4 +1,4 @@
-//! The message of a response.
+//! Reads the message of a response.
 
 use super::{Ollama, call};
 use crate::WireError;
@@ -15,7 +15,7 @@ impl ResponseCodec for Ollama {
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
-            // One call that can be recognised vouches for the broken ones beside it.
+            // If at least one value is a call, damaged calls beside it are accepted, too.
             Value::Array(calls) if calls.iter().any(call::is_call) => vec![of_calls(calls)],
             Value::Array(_) => return Err(WireError::new("[0]", "a call with `function`")),
             Value::Object(_) if call::is_call(payload) => vec![of_calls(std::slice::from_ref(payload))],

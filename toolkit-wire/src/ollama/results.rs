@@ -1,4 +1,4 @@
-//! Results as tool messages.
+//! Encodes and parses results as tool messages.
 
 use super::history::{entries, image, message};
 use super::{FACTS, Ollama, call};
@@ -15,7 +15,7 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
 impl ResultCodec for Ollama {
-    /// Encodes one `tool` message for each result. Images follow in one user message.
+    /// Encodes one `tool` message for each result. All images follow in one user message.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let mut messages: Vec<Value> =
             results.iter().zip(ids).map(|(result, id)| tool_message(result, id, names)).collect();

@@ -42,7 +42,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn definitions_come_back_as_they_went() {
+fn definitions_round_trip() {
     let parsed = Ollama.parse_definitions(&json!({"messages": [], "tools": [weather()]})).unwrap();
     let options = DefinitionOptions::default().with_output_schemas(true);
     let tools = Ollama.encode_definitions(&parsed, &WireNames::default(), &options);
@@ -53,7 +53,7 @@ fn definitions_come_back_as_they_went() {
 }
 
 #[test]
-fn what_the_api_cannot_say_is_reported() {
+fn settings_without_a_field_are_reported() {
     let name = || ToolName::new("fs.read").unwrap();
     let metadata = ToolMetadata::default()
         .with_input_examples([json!({})])
@@ -76,7 +76,7 @@ fn what_the_api_cannot_say_is_reported() {
 }
 
 #[test]
-fn there_is_no_tool_choice() {
+fn a_tool_choice_is_reported_as_lost() {
     for (choice, lost) in [
         (ToolChoice::Auto, None),
         (ToolChoice::None, Some("none")),
@@ -95,7 +95,7 @@ fn there_is_no_tool_choice() {
 }
 
 #[test]
-fn calls_are_read_wherever_they_stand() {
+fn calls_are_parsed_from_every_payload() {
     let add = json!({"id": "a", "function": {"index": 1, "name": "add", "arguments": {"x": 1}, "beside": 2}});
     let message = asks(json!([add, call("now", json!({}))]));
     for payload in
@@ -113,7 +113,7 @@ fn calls_are_read_wherever_they_stand() {
 }
 
 #[test]
-fn what_is_no_response_has_a_path() {
+fn errors_state_the_path() {
     let no_message = "a message of the model";
     refuse(&json!(1), "", "a response, a message or a call");
     refuse(&json!([1]), "[0]", "a call with `function`");
@@ -131,7 +131,7 @@ fn what_is_no_response_has_a_path() {
 }
 
 #[test]
-fn messages_go_back_with_everything_in_them() {
+fn messages_are_sent_back_with_all_fields() {
     let message = json!({"role": "assistant", "content": "I add.", "thinking": "Sum.", "tool_calls": [
         {"id": "a", "function": {"index": 0, "name": "add", "arguments": {"x": 1}, "beside": 2}},
         call("now", json!({})),
@@ -245,7 +245,7 @@ fn a_stream_of_lines_is_the_response_in_pieces() {
     let response = end.response.unwrap();
     assert_eq!((response.text.as_str(), response.reasoning.as_str()), ("Let me.", "Sum."));
     assert_eq!((response.finish.is_cut(), response.usage.total()), (true, 7));
-    // A call that came whole is whole, also if the model was cut off after it.
+    // A complete call stays complete, even if the model was cut off after it.
     assert_eq!(response.calls[0].arguments.as_str(), "{}");
     let yielded: Vec<&ToolCall> = events
         .iter()
@@ -260,7 +260,7 @@ fn a_stream_of_lines_is_the_response_in_pieces() {
 }
 
 #[test]
-fn a_stream_reports_errors_and_breaks() {
+fn a_stream_reports_errors_and_interruptions() {
     let mut stream = Ollama.accumulator();
     stream.push(&chunk(json!({"role": "assistant", "content": "Hel"}))).unwrap();
     let error = stream.push(&json!({"error": "out of memory"})).unwrap_err();
@@ -301,9 +301,9 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Nothing panics, what is written is read, and repairing twice changes nothing.
+    /// No parser panics, every parsed call is written, and repairing a history twice changes nothing.
     #[test]
-    fn any_payload_is_read_or_refused(payload in any_json(), history in prop::collection::vec(any_json(), 0..5)) {
+    fn any_payload_is_parsed_or_refused(payload in any_json(), history in prop::collection::vec(any_json(), 0..5)) {
         let calls = Ollama.parse_calls(&payload);
         let messages = Ollama.assistant_messages(&payload);
         prop_assert_eq!(calls.is_ok(), messages.is_ok());
@@ -318,7 +318,7 @@ proptest! {
         prop_assert_eq!(&Ollama.repair_history(repaired.clone()), &repaired);
     }
 
-    /// Every call is yielded once, with the id that it has in the whole response.
+    /// Every call is yielded once, with the id that it has in the complete response.
     #[test]
     fn every_streamed_call_is_yielded_once(events in prop::collection::vec(any_json(), 0..6)) {
         let mut stream = Ollama.accumulator();

@@ -6,7 +6,7 @@ use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value without context is a call.
+/// Returns whether a value alone, without a message around it, is a call.
 pub(super) fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
@@ -34,7 +34,8 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     }
 }
 
-/// Returns the object `custom` with name and input. Returns `None` for the call of a function.
+/// Returns the object `custom` of a custom tool call, with its name and input. Returns `None` for the call of
+/// a function.
 fn custom(json: &Value) -> Option<&Value> {
     let custom = json.get("custom").filter(|custom| custom.is_object());
     custom.filter(|_| !json.get("function").is_some_and(Value::is_object))
@@ -58,13 +59,14 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns whether a field of a call, or of its function, has no place in ours.
+/// Returns whether `name` is a field without a counterpart in our call, such as `extra_content`.
 pub(super) fn is_unknown(name: &str) -> bool {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
     !KNOWN.contains(&name)
 }
 
-/// Builds a call of the given kind. `part` contains its name and arguments.
+/// Builds the JSON of a call. `kind` is `function` or `custom`, and `part` is the object with the name and
+/// the arguments.
 pub(super) fn whole(mut fields: Fields, id: impl Into<Value>, kind: &str, part: Fields) -> Value {
     set(&mut fields, "id", id);
     set(&mut fields, "type", kind);

@@ -12,7 +12,7 @@ use toolkit_core::tool::{ToolDefinition, ToolKind};
 impl DefinitionCodec for OpenAiChat {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut fields) = Form::Nested.encode_tool(draft);
-        // A missing field means `false`, and some servers do not know the field.
+        // A missing field means `false`. It is only written if needed, because some servers do not know it.
         let is_said = draft.how.strict || draft.definition.metadata.strict == Some(false);
         if is_said && draft.definition.kind == ToolKind::Function {
             set(&mut fields, "strict", draft.how.strict);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_come_back_as_they_went() {
+    fn definitions_round_trip() {
         let parsed = OpenAiChat.parse_definitions(&weather()).unwrap();
         let names = WireNames::default();
         let encoded: Vec<Value> = parsed.iter().map(|tool| encode(tool, &names)).collect();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_the_service_are_not_ours() {
+    fn tools_that_the_service_runs_are_left_out() {
         let search = json!({"type": "web_search", "user_location": {"type": "approximate"}});
         let tools = json!({"tools": [weather(), search, {"type": "custom", "custom": {"name": "x"}}]});
         assert_eq!(OpenAiChat.hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn strictness_goes_both_ways() {
+    fn strictness_round_trips() {
         let mut wire = weather();
         wire["function"]["strict"] = json!(true);
         let strict = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn custom_tools_go_both_ways() {
+    fn custom_tools_round_trip() {
         let grammar =
             |syntax: &str| json!({"type": "grammar", "grammar": {"syntax": syntax, "definition": "x"}});
         for (format, wire) in [
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_cannot_say_is_reported() {
+    fn settings_without_a_field_are_reported() {
         let metadata = ToolMetadata::default()
             .with_input_examples([json!({"city": "Paris"})])
             .with_allowed_callers(["direct"])
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_a_tool_or_a_request() {
+    fn a_list_a_tool_and_a_request_are_parsed() {
         let custom = json!({"type": "custom", "custom": {"name": "apply_patch"}});
         check(&weather(), &["get_weather"]);
         check(
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_parameters_are_none() {
+    fn a_missing_schema_means_no_parameters() {
         for function in [json!({"name": "now"}), json!({"name": "now", "parameters": null})] {
             let parsed =
                 OpenAiChat.parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_path() {
+    fn errors_state_the_path() {
         let whole = "a list of tools, one tool, or a request with `tools`";
         let function = "the name, description and parameters of a function";
         let with =

@@ -15,7 +15,7 @@ impl HistoryCodec for OpenAiChat {
         let kind = if is_custom { "custom" } else { "function" };
         let mut part = match fields.get_mut(kind).map(Value::take) {
             Some(Value::Object(part)) => part,
-            // The older form has these fields in the call itself. They are moved.
+            // In the older form, these fields are in the call itself. Move them into `function`.
             _ => {
                 fields.shift_remove("name");
                 fields.shift_remove("arguments");
@@ -34,8 +34,8 @@ impl HistoryCodec for OpenAiChat {
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
-        // A call in this field was moved to `tool_calls`. Requests refuse `null`, which some servers write
-        // here.
+        // The call in this field was moved to `tool_calls`. Some servers also write `null` here, which
+        // requests refuse.
         fields.shift_remove("function_call");
         if calls.is_empty() {
             // Requests refuse both an empty list and `null`.
@@ -72,8 +72,8 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Returns whether a message has no content. In requests, a message without calls needs at least an empty
-/// string.
+/// Returns whether a message has no content. A request must contain at least an empty string for a message
+/// without calls.
 fn is_silent(fields: &Fields) -> bool {
     ["content", "refusal", "audio"].iter().all(|name| fields.get(*name).is_none_or(Value::is_null))
 }

@@ -38,7 +38,7 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
         "assistant" => {
             let calls = list(message, "tool_calls").iter();
             let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
-            // Beside `tool_calls`, the older `function_call` repeats one of the calls.
+            // If a message has `tool_calls`, the older field `function_call` only repeats one of the calls.
             let older = message.get("function_call").filter(|_| calls.is_empty());
             let older = older.filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
             calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
@@ -47,15 +47,15 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
     }
 }
 
-/// Returns the key for a call or result with this id, to pair results with calls.
+/// Returns the key to pair a call and its result by `id`.
 ///
 /// Some servers give ids neither to calls nor to results. Both then have an empty id, so they match.
 fn by_id(id: Option<&Value>) -> Key<'_> {
     Key { id: Some(call::id(id).unwrap_or_default()), name: None }
 }
 
-/// Returns the key for a call or result in the older form, before `tool_calls`. The key is the name, because
-/// a message of this form has a single call without an id.
+/// Returns the key to pair a call and its result by name, for the older field `function_call`. A message in
+/// this form has a single call, without an id.
 fn by_name(named: &Value) -> Key<'_> {
     Key { id: None, name: Some(text(named, "name")) }
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn good_histories_stay() {
+    fn valid_histories_are_unchanged() {
         for history in [
             vec![],
             vec![says("hi"), json!({"role": "assistant", "content": "hi"}), json!(1)],
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_an_answer_get_one() {
+    fn calls_without_a_result_get_an_error_result() {
         check(
             &[asks(&["a", "b"]), answer("a", "1"), says("go on")],
             &[asks(&["a", "b"]), answer("b", NO_OUTPUT), answer("a", "1"), says("go on")],
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_a_call_go() {
+    fn results_without_a_call_are_removed() {
         check(&[answer("zz", "1"), says("x")], &[says("x")]);
         check(&[asks(&["a"]), answer("a", "1"), answer("a", "2")], &[asks(&["a"]), answer("a", "1")]);
         check(&[answer("a", "1"), asks(&["a"])], &[asks(&["a"]), answer("a", NO_OUTPUT)]);
     }
 
     #[test]
-    fn late_answers_move_to_their_calls() {
+    fn late_results_move_to_their_calls() {
         check(
             &[asks(&["a"]), says("well?"), answer("a", "1")],
             &[asks(&["a"]), answer("a", "1"), says("well?")],
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_older_form_is_repaired_in_its_own_words() {
+    fn the_older_function_call_gets_a_result_of_the_older_form() {
         let older = |name: &str| json!({"role": "assistant", "content": null, "function_call": {"name": name, "arguments": "{}"}});
         let said = |name: &str, text: &str| json!({"role": "function", "name": name, "content": text});
         let good = [older("f"), said("f", "1"), older("f"), said("f", "2")];

@@ -10,8 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiChat {
-    /// Finds messages in a response body (one for each choice), in one choice, in one message, or in a list
-    /// of calls.
+    /// Finds the messages in `payload`: a response body with choices, one choice, one message, or a list of
+    /// calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) => bare_calls(calls)?,
@@ -44,13 +44,13 @@ impl ResponseCodec for OpenAiChat {
 fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     match calls {
         [] => Ok(Vec::new()),
-        // One recognised call is enough to accept damaged ones beside it.
+        // If at least one value is a call, damaged calls beside it are accepted, too.
         calls if calls.iter().any(call::is_call) => Ok(vec![of_calls(calls)]),
         _ => Err(WireError::new("[0]", "a call with `function`")),
     }
 }
 
-/// Reads a response body. If at least one message is valid, damaged messages are accepted too.
+/// Reads a response body. If at least one message is valid, damaged messages beside it are accepted, too.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());
@@ -83,8 +83,8 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message without a choice around it. Refuses messages with other roles and messages of other APIs,
-/// because they look similar.
+/// Reads a message without a choice around it. Messages with other roles and messages of other APIs look
+/// similar, and are refused.
 fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -129,15 +129,17 @@ fn no_message(fields: &Fields) -> WireError {
     failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
 }
 
-/// Returns the error in a body, or in one of its choices (OpenRouter).
+/// Returns the error that a response body or one of its choices contains. Only OpenRouter reports errors in a
+/// choice.
 pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
     crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
 }
 
-/// Returns the text pieces of a message or a delta, and whether each is reasoning. There are two field names
-/// for reasoning; servers that use both repeat the same text.
+/// Returns the texts of a message or a delta, each with `true` for reasoning.
+///
+/// Servers use two field names for reasoning. A server that uses both repeats the same text.
 pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
@@ -150,8 +152,8 @@ pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     pieces
 }
 
-/// Adds the texts of one element of a content list: `{type: text, text}`, or Mistral's `{type: thinking,
-/// thinking: [{type: text, text}]}`.
+/// Appends the texts in one element of a content list to `pieces`. The element is `{type: text, text}`, or
+/// Mistral's `{type: thinking, thinking: [{type: text, text}]}`.
 fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<(bool, &'a str)>) {
     let text = |part: &'a Value, name: &str| part.get(name).and_then(Value::as_str);
     if let Some(Value::Array(thoughts)) = part.get("thinking") {

@@ -13,8 +13,8 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
 impl ResultCodec for OpenAiChat {
-    /// Encodes one `tool` message per result. Tool messages contain only text and must follow the calls
-    /// directly, so all media are in one user message after them.
+    /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly
+    /// follow the calls. All media items are therefore in one user message after them.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let mut messages: Vec<Value> =
             results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
@@ -26,7 +26,7 @@ impl ResultCodec for OpenAiChat {
         messages
     }
 
-    /// Parses the `tool` messages of a history, or a single one.
+    /// Parses the `tool` messages of a history, or a single `tool` message.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let messages = listed(payload, "a message or a list of messages")?;
         let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
@@ -50,7 +50,8 @@ pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
     unsendable(content)
 }
 
-/// Encodes the media of the results. A text before each media item names the call that returned it.
+/// Encodes the media items of the results as content parts. The text before each media item says which call
+/// returned it.
 fn attachments<'a>(
     result: &'a ToolResult,
     id: &'a str,
@@ -89,8 +90,8 @@ fn audio_format(media_type: &str) -> Option<&'static str> {
     }
 }
 
-/// Parses a `tool` message. The API has no marker for errors, so every result is an output. Some servers add
-/// the tool name.
+/// Parses a `tool` message. The API does not mark errors, so every result is parsed as an output. The tool
+/// name is only set if the server sends it.
 fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     let id = required(message, path, "tool_call_id", "the id of a call")?;
     let output = match message.get("content") {

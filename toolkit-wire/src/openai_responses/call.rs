@@ -10,11 +10,11 @@ use toolkit_core::call::ProviderExtras;
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// The extra fields of a call, sent back with the call.
+/// The extra fields of a call that are sent back with the call.
 ///
-/// The `id` of the item is not among them. For a call with a known id, the service requires the reasoning
-/// item before it ("was provided without its required 'reasoning' item"), which encoded calls do not have. A
-/// call without an id needs no reasoning item.
+/// The `id` of the item is not sent back. If the service knows the id of a call, it requires the reasoning
+/// item before the call ("was provided without its required 'reasoning' item"), and calls encoded by the
+/// program have no reasoning item.
 pub(super) const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
 
 /// Returns the type of an item.
@@ -57,10 +57,10 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Returns the id of a call: `call_id`, or the id of the item if `call_id` is missing.
+/// Returns the id of a call: `call_id`, or `id` if `call_id` is missing.
 ///
-/// Servers with a single id write it as the id of the item. If this id has the prefix `fc_` of item ids, the
-/// prefix is replaced by `call_`, the prefix of call ids.
+/// Servers with a single id for both write it as `id`, the id of the item. An item id begins with `fc_` and a
+/// call id with `call_`, so the prefix is replaced.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let of_item = || {
         let id = call::id(fields.get("id"))?;
@@ -69,12 +69,13 @@ fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     call::id(fields.get("call_id")).or_else(of_item)
 }
 
-/// Returns whether the call was a custom tool call. The result must then be of the custom kind too.
+/// Returns whether the call was a custom tool call. Its result is then encoded as the result of a custom tool
+/// call.
 pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
     extras.get(FACTS.name, "type").is_some_and(|kind| kind == CUSTOM)
 }
 
-/// Copies the named fields, except `null`.
+/// Copies the fields in `names` from one object to another. Fields with the value `null` are not copied.
 pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
     to.extend(only(from, |name, value| names.contains(&name) && !value.is_null()));
 }

@@ -14,7 +14,7 @@ use toolkit_schema::SchemaLoss;
 /// The callers accepted by the service.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
-/// The type of a tool group. It is also the key for the name of the group in
+/// The type of an entry that groups tools under a common name. Also the key of this name in
 /// [`ToolMetadata::meta`](toolkit_core::ToolMetadata::meta).
 const NAMESPACE: &str = "namespace";
 
@@ -22,7 +22,8 @@ impl DefinitionCodec for OpenAiResponses {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut tool) = Form::Flat.encode_tool(draft);
         if kind == "function" {
-            // If `strict` is missing, the service enforces the schema whenever the schema allows it.
+            // Always written: if `strict` is missing, the service decides by the schema whether to enforce
+            // it.
             set(&mut tool, "strict", draft.how.strict);
         }
         if draft.definition.metadata.defer {
@@ -83,14 +84,15 @@ impl DefinitionCodec for OpenAiResponses {
     }
 }
 
-/// Returns the reason why an output schema cannot be sent, or `None` if it can be sent.
+/// Returns the reason to leave out an output schema, or `None` if the schema can be sent.
 fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
     if matches!(definition.kind, ToolKind::Custom(_)) {
         Some("the API describes the output of functions only")
     } else if !schema.is_object() {
         Some("the API takes objects only")
     } else if is_plain_text(schema) {
-        // The schema describes JSON in the text of a result, so a plain string needs none.
+        // The schema describes JSON in the text of a result, so a tool that returns a plain string has no use
+        // for it.
         Some("the API describes JSON, and text goes back as it is")
     } else {
         None

@@ -10,8 +10,8 @@ use toolkit_core::output::Content;
 impl HistoryCodec for OpenAiResponses {
     /// Writes a call for the next request.
     ///
-    /// The service treats `status` as optional. Some compatible servers require it (Volcengine), or do not
-    /// recognise calls without it (older vLLM). Custom calls have no `status`.
+    /// The service does not require the field `status`, but some compatible servers require it (Volcengine)
+    /// or do not recognise calls without it (older vLLM). Calls of custom tools have no `status`.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut item = call.received.and_then(Value::as_object).cloned().unwrap_or_default();
         let (is_custom, key, text) = call.text(FACTS.name, call::CUSTOM);
@@ -29,8 +29,8 @@ impl HistoryCodec for OpenAiResponses {
         Value::Object(item)
     }
 
-    /// Copies an item for the next request. Drops items with neither a type nor a role, because no server
-    /// accepts them.
+    /// Copies a received item into the next request. An item with neither a type nor a role is dropped,
+    /// because no server accepts it.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();
@@ -39,16 +39,16 @@ impl HistoryCodec for OpenAiResponses {
     }
 
     fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
-        // The turn was cut off during reasoning. The service refuses reasoning "without its required
-        // following item".
+        // The turn was cut off during reasoning. The service refuses reasoning at the end of a turn ("without
+        // its required following item").
         while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
             items.pop();
         }
         items
     }
 
-    /// Encodes the text as a message item, followed by the calls. The item has the short form, because the
-    /// long form requires an id.
+    /// Encodes the text as a message item, followed by the calls. The message item has the short form with
+    /// `role` and `content`, because the long form requires an id.
     fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
         let said = Some(said).filter(|said| !said.is_empty());
         let said = said.map(|text| json!({"type": "message", "role": "assistant", "content": text}));

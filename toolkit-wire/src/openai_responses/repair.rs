@@ -12,10 +12,8 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 impl RepairCodec for OpenAiResponses {
-    /// Removes results without a call, and adds missing results.
-    ///
-    /// Missing results come after the adjacent calls of their turn, so that parallel calls stay together.
-    /// Other results stay at their positions.
+    /// Removes results without a call, and adds missing results. A missing result is added after the calls of
+    /// its turn, so that parallel calls stay together. All other items stay at their positions.
     fn repair_history(&self, mut history: Vec<Value>) -> Vec<Value> {
         let pairs = pair(&history);
         identify(&mut history, &pairs);
@@ -41,7 +39,8 @@ impl RepairCodec for OpenAiResponses {
     }
 }
 
-/// Returns the indices of calls and of their results. Adjacent calls belong to one turn.
+/// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one
+/// turn.
 fn pair(history: &[Value]) -> Vec<(usize, Option<usize>)> {
     let mut pairing = Pairing::default();
     let mut pairs = Vec::new();
@@ -93,7 +92,7 @@ fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT)
 }
 
-/// Returns the error result for an unanswered call. The result has no `status`, because nothing was
+/// Returns the error result for a call without a result. The result has no `status`, because nothing was
 /// completed.
 fn no_output(call: &Value) -> Option<Value> {
     let call = call.as_object()?;

@@ -11,10 +11,10 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiResponses {
-    /// Finds the items in a response body or in a list, or reads the payload as a single item.
+    /// Finds the items in `payload`: a response body, a list of items, or a single item.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
-            // One recognised item is enough to accept unknown items beside it.
+            // If at least one value is an item, unknown items beside it are accepted, too.
             Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
             Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
             Value::Object(fields) if is_item(payload) => {
@@ -47,7 +47,8 @@ impl ResponseCodec for OpenAiResponses {
     }
 }
 
-/// Reads a list of items. If generation stopped early, the last item is incomplete.
+/// Reads a list of items as one message. If generation stopped early (`is_cut`), the last item is read as
+/// incomplete.
 fn message(list: &[Value], is_cut: bool) -> Message<'_> {
     let last = list.len().checked_sub(1).filter(|_| is_cut);
     Message { is_whole: false, ..Message::of_parts(list, last, call::read) }
@@ -62,11 +63,11 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     }
 }
 
-/// Returns whether a value can be recognised as an item without its context.
+/// Returns whether a value alone, without a list around it, is an item.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
-        // Anthropic's responses have this type too, but their calls are in the content.
+        // Responses of Anthropic have this type too, but their calls are inside of the content.
         Some("message") => {
             !fields.contains_key("stop_reason")
                 && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
@@ -78,9 +79,8 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Removes fields present in responses but refused in requests ("Unknown parameter", "Invalid type").
-///
-/// The service or an SDK adds these fields to responses.
+/// Removes the fields that responses contain but requests must not ("Unknown parameter", "Invalid type"). The
+/// service or an SDK adds such fields.
 pub(super) fn strip_refused(item: &mut Fields) {
     let is_reasoning = kind(item) == Some("reasoning");
     item.retain(|name, value| match name.as_str() {

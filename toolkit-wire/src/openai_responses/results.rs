@@ -17,7 +17,7 @@ use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// The fields copied from the call of a function to its result.
+/// The fields that the result of a function call repeats from the call.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
 impl ResultCodec for OpenAiResponses {
@@ -25,7 +25,8 @@ impl ResultCodec for OpenAiResponses {
         results.iter().zip(ids).map(|(result, id)| encode_result(result, id)).collect()
     }
 
-    /// Parses the results of a list of items, or of a single item. The names come from the calls in the list.
+    /// Parses the results in a list of items, or a single result. The tool names are taken from the calls in
+    /// the list.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "an item or a list of items")?;
         let named = items
@@ -38,10 +39,10 @@ impl ResultCodec for OpenAiResponses {
     }
 }
 
-/// Encodes a result. The API has no marker for errors, so the text states the error.
+/// Encodes a result. The API does not mark errors, so the text says that the call failed.
 ///
-/// As in calls, the service treats `status` as optional, some compatible servers require it, and custom calls
-/// have none.
+/// The service does not require the field `status`, but some compatible servers do. Results of custom tools
+/// have no `status`.
 pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut item = Fields::new();
     let is_custom = is_custom(&result.extras);
@@ -58,7 +59,7 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     Value::Object(item)
 }
 
-/// Encodes an output as a list of contents if there are media. Other outputs become a string, because every
+/// Returns the JSON of an output: a list of contents if there are media items, and a string otherwise. Every
 /// server accepts strings.
 fn encode_output(result: &ToolResult) -> Value {
     let output = match &result.outcome {
@@ -76,7 +77,7 @@ fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// Encodes a content. A content without another form in the API becomes text.
+/// Encodes one [`Content`]. If the API has no form for it, it becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -113,7 +114,8 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
         .with_extras(ProviderExtras::new(FACTS.name, extras)))
 }
 
-/// Parses a content. Unknown contents and references to files at the service are kept as JSON.
+/// Parses one element of a list of contents. Unknown elements and references to uploaded files are kept as
+/// JSON.
 fn parse_part(part: &Value) -> Content {
     let text = |name| part.get(name).and_then(Value::as_str);
     let media = |address, name: Option<&str>, otherwise| {

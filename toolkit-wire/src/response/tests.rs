@@ -84,7 +84,7 @@ fn every_format_has_the_same_response() {
         assert_eq!(response.text, "Let me add.", "{format}");
         assert_eq!(response.reasoning, "Sum.", "{format}");
         assert_eq!(response.finish, FinishReason::ToolCalls, "{format}");
-        // Ollama does not count reasoning apart.
+        // Ollama does not count reasoning tokens separately.
         let reasoning = if format == ApiFormat::Ollama { 0 } else { 2 };
         assert_eq!(
             response.usage,
@@ -129,7 +129,7 @@ fn reasoning_may_be_a_part_of_the_content() {
 }
 
 #[test]
-fn a_refusal_is_no_text() {
+fn a_refusal_is_not_text() {
     let chat =
         json!({"choices": [{"message": {"content": null, "refusal": "No."}, "finish_reason": "stop"}]});
     let responses = json!({"status": "completed", "output": [
@@ -181,7 +181,7 @@ fn a_stream_ends_with_the_response_of_its_whole_body_wherever_it_is_cut() {
         };
         let text: String = events(format, &body).iter().map(framed).collect();
         let mut expected = parse(format, &body);
-        // Chat Completions numbers calls in streams only.
+        // Chat Completions sends the index of a call only in streams.
         if format == ApiFormat::OpenAiChat {
             expected.calls[0].index = None;
         }

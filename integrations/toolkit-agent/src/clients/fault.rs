@@ -85,7 +85,7 @@ pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }
 
-/// Returns the message of the innermost source of `error`. The outer errors only say where the failure
+/// Returns the message of the innermost cause of `error`. The outer messages only say where the failure
 /// happened.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_words_are_found() {
+    fn the_message_of_the_server_is_found() {
         let said = |body: &str| message(StatusCode::BAD_REQUEST, body.as_bytes());
         assert_eq!(said(r#"{"error": {"message": "no such model", "type": "x"}}"#), "no such model");
         assert_eq!(said(r#"[{"error": {"message": "no such model"}}]"#), "no such model");

@@ -93,7 +93,7 @@ impl GenAi {
 #[derive(Clone)]
 pub struct GenAiModel {
     name: String,
-    /// The client, or the error from creating the client.
+    /// The client, or the error that occurred when the client was created.
     client: Result<Client, ModelError>,
     settings: Settings,
 }
@@ -107,9 +107,10 @@ impl GenAiModel {
     }
 }
 
-/// Returns whether `genai` reports all tool calls of a streamed answer from this kind of API. Other adapters
-/// of `genai` expect the blocks of an answer one after another. They lose tool calls if the pieces of several
-/// calls are mixed, or if a piece lacks the index of its call.
+/// Returns whether `genai` reports all tool calls of a streamed answer from this kind of API.
+///
+/// The other adapters of `genai` expect that the parts of an answer arrive one after another. They lose tool
+/// calls if the pieces of several calls are interleaved, or if a piece has no index.
 fn streams_calls(adapter: AdapterKind) -> bool {
     matches!(adapter, AdapterKind::OpenAI | AdapterKind::Gemini)
 }

@@ -41,10 +41,10 @@ pub(super) enum Expected {
 }
 
 impl Http {
-    /// Creates a client with the headers of the settings, after the header of the key.
+    /// Creates a client. Each request has the header with the API key, followed by the headers in `settings`.
     ///
     /// # Errors
-    /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.
+    /// [`ModelError`] if a header is illegal, or if the address is the provider's own and there is no API key.
     pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
         let Service { name, base_url, key_header: (header_name, before), .. } = settings.service;
         let key = match &settings.key {

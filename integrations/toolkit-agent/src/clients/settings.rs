@@ -57,7 +57,7 @@ pub(super) fn after(time: Duration) -> Instant {
     Instant::now() + time.min(YEAR)
 }
 
-/// The facts about a provider's API.
+/// The facts about a provider's API: its address, its headers and its environment variables.
 pub(super) struct Service {
     pub(super) name: &'static str,
     pub(super) base_url: &'static str,
@@ -69,11 +69,11 @@ pub(super) struct Service {
     pub(super) key_variables: &'static [&'static str],
     /// The environment variable for a base URL other than `base_url`.
     pub(super) url_variable: Option<&'static str>,
-    /// The environment variables for header values, and the names of the headers.
+    /// The environment variables for further headers, each with the name of the header.
     pub(super) header_variables: &'static [(&'static str, &'static str)],
 }
 
-/// A service with all fields empty, used as the base of the other services.
+/// A service with empty fields. The constants of the providers replace only the fields that they need.
 pub(super) const PLAIN: Service = Service {
     name: "",
     base_url: "",

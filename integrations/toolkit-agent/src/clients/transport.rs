@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 /// A transport for the JSON of an API over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
-    /// The HTTP client, or the error from creating the client.
+    /// The HTTP client, or the error that occurred when the client was created.
     http: Result<Http, ModelError>,
     /// The URL for complete answers.
     url: String,

@@ -77,15 +77,16 @@ impl RunAgent for LlmAgent {
     }
 }
 
-/// The outcome of all turns.
+/// The way in which the turns of an agent end: with an answer or with a transfer.
 enum Outcome {
     Answer(AgentOutput),
-    /// The agent with this name continues the conversation.
+    /// The conversation was transferred to the agent with this name.
     Transfer(String),
 }
 
 impl LlmAgent {
-    /// Calls the model and runs the tool calls until a turn gives the answer or transfers the conversation.
+    /// Calls the model and runs its tool calls, turn by turn, until a turn gives the answer or transfers the
+    /// conversation.
     async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
         let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
         let mut escalate = false;
@@ -134,7 +135,7 @@ impl LlmAgent {
         }
     }
 
-    /// Returns a dispatcher for the current tools, with the context and the listener of the run.
+    /// Returns a dispatcher for the current tools. Its calls belong to `run`.
     fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
         let context = run
             .0
@@ -172,7 +173,7 @@ impl LlmAgent {
         request
     }
 
-    /// Returns the response of the model, or the response of a `before_model` callback instead.
+    /// Returns the answer of a `before_model` callback if there is one, or else the answer of the model.
     async fn answer(
         &self,
         dispatcher: &Dispatcher,
@@ -201,7 +202,8 @@ impl LlmAgent {
         message.usage = response.usage;
         let missing = without(&calls.started, &message.calls);
         if !missing.is_empty() {
-            // The message must contain all started calls, and the native form lacks the missing calls.
+            // The message must contain all started calls. The native form lacks the calls that were added
+            // here, so it is dropped.
             message.calls.extend(missing);
             message.native = None;
         }

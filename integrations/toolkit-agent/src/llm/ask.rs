@@ -29,7 +29,8 @@ impl LlmAgent {
             run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
             let error = match self.attempt(request.clone(), calls).await {
                 Ok(response) => return Ok(response),
-                // Started calls cannot be undone: the model continues from their results.
+                // Started calls cannot be undone, so the model continues from their results instead of
+                // answering again.
                 Err(AgentError::Model(error)) if !calls.started.is_empty() => {
                     return Ok(interrupted(error, calls.conversation.turn()));
                 }
@@ -74,7 +75,7 @@ impl LlmAgent {
         }
         let mut stream = model.stream(request).await?;
         loop {
-            // A fast stream must not starve cancellation.
+            // Yield now and then, so that a fast stream does not delay cancellation.
             consume_budget().await;
             let delta = match next(&mut stream, calls).await {
                 Next::Result(result) => {
@@ -109,7 +110,7 @@ impl LlmAgent {
     }
 }
 
-/// The next delta of the model's answer, or the next result of a tool call.
+/// The event to handle next: a delta of the model's answer, or the result of a tool call.
 enum Next {
     Delta(Option<Result<ModelDelta, ModelError>>),
     Result(ToolResult),

@@ -33,7 +33,7 @@ pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
-    /// The names and descriptions of transfer targets other than the sub-agents.
+    /// The agents to transfer to besides the sub-agents, as pairs of name and description.
     transfer_targets: Vec<(String, String)>,
 }
 

@@ -14,9 +14,9 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) failures: &'a mut Failures,
-    /// All calls of the turn so far, including the calls refused at a limit.
+    /// All calls of the turn so far. Calls refused because of a limit are included.
     pub(super) started: Vec<ToolCall>,
-    /// The index in `started` of each call in `batch`.
+    /// For each call in `batch`, the index of the call in `started`.
     pub(super) dispatched: Vec<usize>,
 }
 
@@ -101,8 +101,8 @@ impl TurnCalls<'_> {
     }
 }
 
-/// Returns the elements of `calls` not in `others`, compared by id and name. Each element of `others`
-/// excludes at most one call.
+/// Returns the calls in `calls` that are not in `others`. Calls are compared by id and name, and each call in
+/// `others` excludes at most one call.
 pub(super) fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
     let mut others: Vec<&ToolCall> = others.iter().collect();
     let is_new = |call: &&ToolCall| {

@@ -17,7 +17,7 @@ impl Failures {
         Self { max, by_call: HashMap::new() }
     }
 
-    /// Returns an error if the same call has already failed `max` times in a row.
+    /// Returns the error for `call` if the same call has already failed `max` times in a row.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         let (times, message) = self.by_call.get(&key(call)).filter(|(times, _)| *times >= self.max)?;
         let text = format!(
@@ -44,7 +44,8 @@ impl Failures {
     }
 }
 
-/// Returns the tool name and the arguments of a call. The members of JSON objects are sorted by name.
+/// Returns the tool name and the arguments of a call, for comparison. The members of JSON objects are sorted
+/// by name.
 fn key(call: &ToolCall) -> (String, String) {
     let arguments = match serde_json::from_str::<Value>(call.arguments.as_str()) {
         Ok(mut value) => {

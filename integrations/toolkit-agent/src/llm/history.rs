@@ -33,7 +33,8 @@ fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
     }
 }
 
-/// Describes a message of an agent other than `agent`. Returns `None` for all other messages.
+/// Returns the lines that describe a message of another agent. Returns `None` if the message is from the user
+/// or from `agent` itself.
 fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
     let is_other = |author: &str| !author.is_empty() && author != agent;
     match message {

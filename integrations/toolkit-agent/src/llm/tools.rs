@@ -10,14 +10,14 @@ use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 pub(super) struct Tools {
     dispatcher: Dispatcher,
     transfer: Option<Arc<TransferTool>>,
-    /// The last registry snapshot, and a dispatcher for its tools and the transfer tool. Both are replaced
-    /// after a change of a live registry.
+    /// The dispatcher for the tools and the transfer tool, with the registry snapshot it was created from.
+    /// Both are replaced after a change of a live registry.
     extended: Mutex<Option<(Arc<ToolRegistry>, Dispatcher)>>,
 }
 
 impl Tools {
-    /// Creates the tools. `targets` are the names and descriptions of transfer targets other than the
-    /// sub-agents.
+    /// Creates the tools. `targets` are the agents to transfer to besides the sub-agents, as pairs of name
+    /// and description.
     pub(super) fn new(
         dispatcher: Dispatcher,
         sub_agents: &[Agent],

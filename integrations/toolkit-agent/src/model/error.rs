@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_wire::WireError;
 
-/// An error of a model call without an answer.
+/// An error that ended a model call without an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {
@@ -72,7 +72,7 @@ impl ModelError {
         Self { status: Some(status), ..Self::new(kind, message) }
     }
 
-    /// Creates the error for a response with an early end.
+    /// Creates the error for a response that ended too early.
     pub(crate) fn cut() -> Self {
         Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
     }
@@ -86,8 +86,8 @@ impl ModelError {
 }
 
 impl ModelResponse {
-    /// Returns an error if the response has no content. A response that was cut off or refused has a finish
-    /// reason instead of content.
+    /// Returns an error if the response has no content. A response that was cut off or refused is allowed to
+    /// be empty.
     pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
         if !self.message.is_empty() || self.finish != FinishReason::Stop {
             return Ok(self);

@@ -79,7 +79,7 @@ impl ModelRetry {
     }
 }
 
-/// Returns a roughly random number from 0 to 1, to make clients retry at different moments.
+/// Returns an unpredictable number from 0 to 1, so that clients retry at different moments.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_providers_wish_goes_before() {
+    fn the_pause_of_the_provider_takes_precedence() {
         let retry = ModelRetry::default();
         let busy = |seconds| ModelError::from_status(429, "").with_retry_after(Duration::from_secs(seconds));
         assert_eq!(retry.pause_after(1, &busy(7)), Some(Duration::from_secs(7)));

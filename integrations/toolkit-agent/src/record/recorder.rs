@@ -88,7 +88,7 @@ impl Tape {
         let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
-        // A single write keeps the lines of concurrent answers apart.
+        // Write the line in one go, so that the lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
         check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
         let mut file = lock(&self.file);

@@ -35,7 +35,7 @@ impl Secrets {
         if secret.len() < MIN_BYTES {
             return;
         }
-        // Within the text of JSON, such as the arguments of a call, it stands with escapes.
+        // In JSON text, such as the arguments of a call, the secret contains escapes.
         let quoted = Value::from(secret.as_str()).to_string();
         let in_json = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
         self.0.extend([(in_json, format!("[{name}]")), (secret, format!("[{name}]"))]);
@@ -50,7 +50,7 @@ impl Secrets {
         })
     }
 
-    /// Replaces the secrets in all texts and names of a value.
+    /// Replaces the secrets in all strings and member names of a JSON value.
     pub(super) fn hide(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -86,8 +86,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in text deltas. Adjacent deltas with a secret are joined, because a secret may be
-    /// split.
+    /// Replaces the secrets in text deltas. A secret may be split between adjacent deltas, so these deltas
+    /// are joined.
     pub(super) fn hide_in_deltas(&self, deltas: &[ModelDelta]) -> Vec<ModelDelta> {
         let text_of = |delta: &ModelDelta| match delta {
             ModelDelta::Text(text) | ModelDelta::Reasoning(text) => Some(text.clone()),

@@ -14,7 +14,7 @@ const MAX_CHARS: usize = 200;
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
 struct Arguments {
-    /// The text to find, in small or capital letters. Empty for all messages.
+    /// The text to find, in lowercase or uppercase. Empty for all messages.
     #[serde(default)]
     keyword: String,
     /// The name of the agent to search for. Empty for your own.
@@ -98,7 +98,9 @@ async fn search(
     Ok(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the time and the line of each message containing `keyword`, written by the user or `agent`.
+/// Returns the messages that contain `keyword`, each as its time and a line of text. Only messages of the
+/// user and of `agent` are searched.
+///
 /// Returns nothing if `agent` wrote no message of the conversation.
 fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
     let is_of_agent =

@@ -74,12 +74,13 @@ impl Sessions {
         Ok(conversation)
     }
 
-    /// Loads a conversation without the shared session values of the user and the application.
+    /// Loads a conversation. The session values of the user and the application are not loaded.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         self.inner.store.load(user, id).await
     }
 
-    /// Returns the shared session values of a user.
+    /// Returns the shared session values of a user. Conversations that are open at the same time get the same
+    /// values.
     fn user(&self, user: &str) -> Arc<SharedState> {
         let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
@@ -108,7 +109,7 @@ impl Sessions {
             let app = self.inner.app.save(store, StateScope::App).await;
             shared = app.and(user.save(store, StateScope::User(conversation.user_id())).await);
         }
-        // A failure of the one must not lose the other.
+        // Save both, even if one of them fails.
         store.save(conversation).await.and(shared)
     }
 
@@ -144,7 +145,7 @@ impl Default for Sessions {
 
 debug!(Sessions, self);
 
-/// The shared session values of one scope: the application or a user.
+/// The session values of one scope (the application or a user), shared by all open conversations.
 #[derive(Debug, Default)]
 struct SharedState {
     values: SessionMap,

@@ -32,7 +32,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// [`StoreError`] if the store cannot be written.
     fn save(&self, conversation: &Conversation) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Lists the conversations of a user, the latest first.
+    /// Lists the conversations of a user, latest first.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -88,7 +88,7 @@ impl ConversationInfo {
     }
 }
 
-/// The scope of session values shared by several conversations.
+/// The scope of session values that several conversations share: the application or a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StateScope<'a> {
@@ -134,7 +134,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
-    // The text of a panic may hold anything, and the model may read this error.
+    // A panic message may contain secrets, and the model may read this error.
     done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 

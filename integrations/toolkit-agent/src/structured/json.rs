@@ -7,8 +7,8 @@ use serde_json::de::StrRead;
 /// The maximum number of failed parses. Parsing a long text from each bracket would take too long.
 const MAX_FAILURES: usize = 100;
 
-/// Finds JSON in `text`. The whole text is tried first, then code fences, then objects and arrays among
-/// words.
+/// Finds JSON in `text`. The candidates are the text as a whole, then code fences, then objects and arrays
+/// between words.
 pub(super) fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn long_invalid_text_is_given_up() {
+    fn the_search_in_long_invalid_text_stops() {
         // Parsing from each bracket would take hours.
         check(&r#"{"a": "#.repeat(30_000), []);
     }

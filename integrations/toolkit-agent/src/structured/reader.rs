@@ -10,7 +10,7 @@ use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
-/// The field name in the wrapper object. Also the name of the internal tool and of the wrapped format.
+/// The name of the field in the wrapper object, of the internal tool, and of the format for a wrapped value.
 const ANSWER: &str = "answer";
 
 /// A decoder from answers of the model to values of type `T`.
@@ -63,7 +63,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         AnswerFormat { format: self.format.clone(), native }
     }
 
-    /// Returns the last valid value in an answer.
+    /// Decodes the last valid value in an answer of the model.
     ///
     /// # Errors
     /// The message for the model, with all violations of the last JSON value in the answer.

@@ -93,8 +93,8 @@ struct Target {
 }
 
 impl TransferTool {
-    /// Creates the tool. `targets` are the names and descriptions of transfer targets other than the
-    /// sub-agents.
+    /// Creates the tool. `targets` are the agents to transfer to besides the sub-agents, as pairs of name and
+    /// description.
     pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
         let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
         let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
@@ -154,8 +154,8 @@ impl Tool for TransferTool {
     }
 }
 
-/// Checks the names of the agents in a team for duplicates. Messages are assigned to agents by name. The same
-/// agent may appear several times.
+/// Checks that no two different agents in a team have the same name, because messages belong to agents by
+/// name. The same agent may appear several times.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: Vec<&Agent> = Vec::new();
     let mut duplicates = Vec::new();

@@ -39,7 +39,7 @@ impl Workflow {
         output
     }
 
-    /// Runs the agents one after another, until an agent escalates or the last agent has answered.
+    /// Runs the agents one after another. Stops after the last agent, or when an agent escalates.
     async fn sequence(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         let mut output = AgentOutput::new(self.name.as_str(), "");
         for (index, agent) in self.sub_agents.iter().enumerate() {

@@ -9,8 +9,8 @@ use toolkit_wire::ApiFormat;
 /// The default output limit for Anthropic. The API requires a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
 
-/// Returns the API's field names for messages, nucleus sampling, maximum output tokens, stop sequences and
-/// the seed, in this order. The name is empty if the API has no such option.
+/// Returns the names of five fields in the JSON of an API: messages, nucleus sampling, maximum output tokens,
+/// stop sequences and seed. If the API has no such field, the name is empty.
 const fn field_names(format: ApiFormat) -> [&'static str; 5] {
     match format {
         ApiFormat::OpenAiResponses => ["input", "top_p", "max_output_tokens", "", ""],
@@ -44,7 +44,7 @@ pub fn request_body(
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
-        // Ollama streams unless it is told not to.
+        // Without this field, Ollama streams the answer.
         if stream || format == ApiFormat::Ollama {
             body.insert("stream".to_owned(), stream.into());
         }
@@ -65,8 +65,8 @@ pub fn request_body(
         ApiFormat::OpenAiChat if stream => {
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         }
-        // The provider stores nothing. Responses contain the encrypted reasoning, and later requests send it
-        // back.
+        // The provider does not store the response. Instead, the response contains the encrypted reasoning,
+        // and later requests send it back.
         ApiFormat::OpenAiResponses => {
             body.insert("store".to_owned(), false.into());
             body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
@@ -92,8 +92,8 @@ pub fn request_body(
     body
 }
 
-/// Encodes the messages, with a result for every call. Assistant messages from the same API are sent back
-/// unchanged.
+/// Encodes the messages of a request. Calls without a result get an error result. Assistant messages that
+/// came from the same API are sent back unchanged.
 fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<Value> {
     let writer = format.history(names);
     let messages = request.messages.iter().flat_map(|message| match message {

@@ -134,8 +134,8 @@ impl Deltas {
         }
     }
 
-    /// Ends the response and queues the last delta or error. If the response is incomplete, the error
-    /// contains the partial response.
+    /// Ends the response and queues the last item of the stream: the complete response or an error. If the
+    /// response is incomplete, the error contains its parts.
     fn end(&mut self, failure: Option<ModelError>) {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();

@@ -16,13 +16,13 @@ pub(crate) enum Outcome {
     /// The model call is retried; the last attempt fails with one of these kinds.
     Again(&'static [ModelErrorKind]),
     /// The call fails at once, with this text in the message.
-    Told(ModelErrorKind, &'static str),
+    Reported(ModelErrorKind, &'static str),
     /// The model answers nevertheless.
     Answers,
     /// The fault does not apply to this kind of request.
     Never,
 }
-use Outcome::{Again, Answers, Never, Told};
+use Outcome::{Again, Answers, Never, Reported};
 
 /// A fault of a server.
 #[derive(Clone, Copy)]
@@ -99,7 +99,7 @@ pub(crate) fn cases() -> Vec<Case> {
         both("429 and a date", Again(&[RateLimited]), |_, _| {
             respond("429 Too Many Requests", "retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n", REFUSED)
         }),
-        both("429 for a century", Told(RateLimited, "in the server's words"), |_, _| {
+        both("429 for a century", Reported(RateLimited, "in the server's words"), |_, _| {
             respond("429 Too Many Requests", "retry-after: Fri, 31 Dec 2100 23:59:59 GMT\r\n", REFUSED)
         }),
         both("408", Again(&[TimedOut]), |_, _| respond("408 Request Timeout", "", "")),
@@ -109,18 +109,18 @@ pub(crate) fn cases() -> Vec<Case> {
         both("502 and nothing", Again(&[Unavailable]), |_, _| respond("502 Bad Gateway", "", "")),
         both("503 and JSON", Again(&[Unavailable]), |_, _| respond("503 Service Unavailable", JSON, REFUSED)),
         both("529", Again(&[Unavailable]), |_, _| respond("529 Overloaded", JSON, REFUSED)),
-        both("400", Told(InvalidRequest, "in the server's words"), |_, _| {
+        both("400", Reported(InvalidRequest, "in the server's words"), |_, _| {
             respond("400 Bad Request", JSON, REFUSED)
         }),
-        both("400 and HTML", Told(InvalidRequest, "<h1>No</h1>"), |_, _| {
+        both("400 and HTML", Reported(InvalidRequest, "<h1>No</h1>"), |_, _| {
             respond("400 Bad Request", "content-type: text/html\r\n", "<h1>No</h1>")
         }),
-        both("401", Told(Unauthorized, "in the server's words"), |_, _| {
+        both("401", Reported(Unauthorized, "in the server's words"), |_, _| {
             respond("401 Unauthorized", JSON, REFUSED)
         }),
-        both("403", Told(Unauthorized, "403"), |_, _| respond("403 Forbidden", "", "")),
-        both("404", Told(InvalidRequest, "404"), |_, _| respond("404 Not Found", JSON, "{}")),
-        both("a redirect", Told(InvalidRequest, "http://127.0.0.1:1/other"), |_, _| {
+        both("403", Reported(Unauthorized, "403"), |_, _| respond("403 Forbidden", "", "")),
+        both("404", Reported(InvalidRequest, "404"), |_, _| respond("404 Not Found", JSON, "{}")),
+        both("a redirect", Reported(InvalidRequest, "http://127.0.0.1:1/other"), |_, _| {
             respond("307 Temporary Redirect", "location: http://127.0.0.1:1/other\r\n", "")
         }),
         both("closed before the headers", Again(&[Connection]), |_, _| Vec::new()),
@@ -165,7 +165,7 @@ pub(crate) fn cases() -> Vec<Case> {
         }),
         Case {
             only_bounded: true,
-            ..both("a body without end", Told(Other, "longer than"), |_, stream| endless(stream))
+            ..both("a body without end", Reported(Other, "longer than"), |_, stream| endless(stream))
         },
     ]
 }

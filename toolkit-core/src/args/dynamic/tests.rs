@@ -20,7 +20,7 @@ fn search() -> Value {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once_and_in_the_words_for_typed_tools() {
+fn all_violations_are_reported_at_once_in_the_words_of_typed_tools() {
     let text = r#"{"querry": "a", "count": 0, "filters": [{}, {}, {"max": "x"}], "tags": "a"}"#;
     let error = read(&search(), text, false).unwrap_err();
     assert_eq!(
@@ -35,7 +35,7 @@ fn all_that_is_wrong_is_said_at_once_and_in_the_words_for_typed_tools() {
 }
 
 #[test]
-fn nothing_is_the_empty_object_only_where_objects_are_accepted() {
+fn empty_text_is_the_empty_object_only_if_objects_are_accepted() {
     let anything = json!({"type": "object"});
     for text in ["", " \n", "null", "{}"] {
         assert_eq!(read(&anything, text, false).unwrap(), json!({}), "{text:?}");
@@ -57,7 +57,7 @@ fn nothing_is_the_empty_object_only_where_objects_are_accepted() {
 }
 
 #[test]
-fn arrays_and_single_values() {
+fn arguments_may_be_arrays_and_single_values() {
     let pair =
         json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2});
     assert_eq!(read(&pair, r#"[1, "a"]"#, false).unwrap(), json!([1, "a"]));
@@ -70,9 +70,9 @@ fn arrays_and_single_values() {
 }
 
 #[test]
-fn coercion_is_that_of_typed_tools_and_the_validator_judges_the_result() {
+fn coercion_follows_typed_tools_and_the_validator_checks_the_result() {
     let schema = search();
-    for (text, meant) in [
+    for (text, coerced) in [
         (r#"{"query": "a", "count": "5"}"#, Some(json!({"query": "a", "count": 5}))),
         (r#"{"query": "a", "count": "5.0"}"#, Some(json!({"query": "a", "count": 5}))),
         (r#"{"query": "5", "tags": "[\"a\"]"}"#, Some(json!({"query": "5", "tags": ["a"]}))),
@@ -84,13 +84,13 @@ fn coercion_is_that_of_typed_tools_and_the_validator_judges_the_result() {
         (r#""{\"query\": \"a\", \"query\": \"b\"}""#, None),
     ] {
         assert!(read(&schema, text, false).is_err(), "{text}");
-        assert_eq!(read(&schema, text, true).ok(), meant, "{text}");
+        assert_eq!(read(&schema, text, true).ok(), coerced, "{text}");
     }
     assert_eq!(read(&json!({"type": "array"}), r#""[1]""#, true).unwrap(), json!([1]));
 }
 
 #[test]
-fn messages_are_bounded_whatever_the_schema_and_the_arguments() {
+fn messages_are_bounded_for_any_schema_and_arguments() {
     let long = "x".repeat(2_000);
     let properties: Map<String, Value> =
         (0..1_000).map(|n| (format!("{long}{n}"), json!({"enum": [long, long]}))).collect();

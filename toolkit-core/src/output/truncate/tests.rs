@@ -21,7 +21,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn each_strategy_keeps_its_part_and_counts_what_is_missing() {
+fn each_strategy_keeps_its_part_and_counts_the_missing_characters() {
     let text = "0123456789".repeat(20);
     for (strategy, expected) in [
         (TruncationStrategy::Head, "0123456789\n... (truncated 190 chars) ..."),
@@ -34,7 +34,7 @@ fn each_strategy_keeps_its_part_and_counts_what_is_missing() {
 }
 
 #[test]
-fn the_number_may_have_a_digit_more_than_the_excess() {
+fn the_missing_count_may_have_more_digits_than_the_excess() {
     let cut = TruncationStrategy::Head.cut(&"x".repeat(100), 95).into_owned();
     assert_eq!(cut, format!("{}\n... (truncated 34 chars) ...", "x".repeat(66)));
     let cut = TruncationStrategy::Head.cut(&"x".repeat(142), 70).into_owned();
@@ -42,7 +42,7 @@ fn the_number_may_have_a_digit_more_than_the_excess() {
 }
 
 #[test]
-fn without_room_for_words_a_sign_says_that_there_was_more() {
+fn without_room_for_a_note_an_ellipsis_marks_the_cut() {
     assert_eq!(TruncationStrategy::Head.cut("0123456789", 4), "012…");
     assert_eq!(TruncationStrategy::HeadTail.cut("0123456789", 4), "012…");
     assert_eq!(TruncationStrategy::Tail.cut("0123456789", 4), "…789");
@@ -70,7 +70,7 @@ fn media_stay_and_json_becomes_text() {
 }
 
 #[test]
-fn the_sink_gets_the_whole_text_and_its_failure_costs_nothing() {
+fn the_sink_gets_the_full_text_and_its_failure_is_not_the_calls() {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let shelf = kept.clone();
     let truncation = Truncation::new(70).with_sink(move |full: FullOutput| {
@@ -97,7 +97,7 @@ fn the_sink_gets_the_whole_text_and_its_failure_costs_nothing() {
 }
 
 #[test]
-fn the_place_is_left_out_where_it_has_no_room() {
+fn the_location_is_left_out_if_there_is_no_room() {
     let truncation = Truncation::new(40).with_sink(|_: FullOutput| async { Ok("p".repeat(100)) });
     let short = now(truncation.apply("read", None, ToolOutput::text("x".repeat(90))));
     assert_eq!(short.to_text(), "xxxxx\n... (truncated 80 chars) ...\nxxxxx");
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn what_stays_is_the_beginning_and_the_end(text in "[a-z日é]{60,300}", limit in 40_usize..60) {
+    fn the_kept_text_is_the_beginning_and_the_end(text in "[a-z日é]{60,300}", limit in 40_usize..60) {
         let cut = TruncationStrategy::HeadTail.cut(&text, limit).into_owned();
         prop_assert_eq!(cut.chars().count(), limit);
         let (head, rest) = cut.split_once("\n... (truncated ").unwrap();

@@ -51,7 +51,7 @@ fn found(discovery: &Discovery, registrations: &[Registration]) -> Result<Vec<St
 }
 
 #[test]
-fn a_clash_of_dependencies_names_what_the_program_can_do() {
+fn a_name_clash_of_dependencies_suggests_a_remedy() {
     let add = FUNCTIONS[0];
     let both = [Registration::new(add, "one::tools"), Registration::new(add, "two")];
     let error = found(&Discovery::new(), &both).unwrap_err();
@@ -74,7 +74,7 @@ fn a_clash_of_dependencies_names_what_the_program_can_do() {
 proptest! {
     /// Every selection of any registrations, in any order of the linker, is the set that its words say.
     #[test]
-    fn a_discovery_selects_what_it_says(
+    fn a_discovery_selects_by_crate_module_and_filter(
         registered in proptest::collection::btree_set((0..MODULES.len(), 0..FUNCTIONS.len()), 0..8),
         modules in proptest::collection::vec(prop::sample::select(MODULES.to_vec()), 0..3),
         rule in prop::sample::select(vec![NameClash::Refuse, NameClash::KeepFirst, NameClash::NamespaceByCrate]),

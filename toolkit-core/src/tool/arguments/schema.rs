@@ -214,7 +214,8 @@ impl View<'_> {
         refused
     }
 
-    /// Reduces `bound`, a limit on the number of members, by one for each transform accepted by `is_ours`.
+    /// Reduces `bound`, a limit on the number of members, by one for each argument that the program supplies.
+    /// `is_ours` selects these arguments.
     fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
         let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {

@@ -1,18 +1,19 @@
-//! Values that the model does not give, kept out of every text about a call.
+//! Redaction: hidden argument values are removed from every text about a call.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The text in the place of a hidden value.
+/// Replaces a hidden value in a text.
 const HIDDEN: &str = "[hidden]";
 
-/// The length in characters of a quoted beginning to hide, even if the rest of the secret is missing.
+/// The number of characters from which the beginning of a secret is hidden too, for texts that quote a long
+/// value only in part.
 const ENOUGH: usize = 16;
 
-/// The minimum length in bytes of a part of a string to hide separately.
+/// The minimum length, in bytes, of a part of a secret string that is hidden on its own.
 const PART: usize = 4;
 
-/// The texts of the hidden values of one call.
+/// The texts to hide for one call: the hidden values, in every form in which an error may quote them.
 #[derive(Debug, Default)]
 pub(super) struct Secrets(BTreeSet<String>);
 
@@ -26,7 +27,8 @@ impl Secrets {
                 let escaped = Value::from(text.trim()).to_string();
                 self.0.insert(escaped.trim_matches('"').to_owned());
                 self.0.extend([text.trim().to_owned(), text.trim().escape_debug().to_string()]);
-                // Escapes may be nested, as in JSON inside of a string; between them the text stays as it is.
+                // A string may be escaped several times, as in JSON inside of a JSON string. The parts
+                // between its escapes are the same in every form.
                 let plain = text.split(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\'));
                 self.0.extend(plain.map(str::trim).filter(|part| part.len() >= PART).map(str::to_owned));
             }
@@ -67,10 +69,10 @@ fn quoted(secret: &str, text: &str, before: Option<char>) -> Option<usize> {
     let (characters, length) =
         same.fold((0, 0), |(count, length), (c, _)| (count + 1, length + c.len_utf8()));
     let mut rest = text.get(length..).unwrap_or_default().chars();
-    // 5 is not in 5.25.
+    // The secret 5 is not quoted in 5.25: a dot before a digit continues the number.
     let after =
         rest.next().map(|c| if c == '.' { rest.next().filter(char::is_ascii_digit).unwrap_or(c) } else { c });
-    // A short value is found as a word of its own: 7 is not in 17.
+    // A short secret is only found as a separate word: 7 is not quoted in 17.
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let goes_on = |a: Option<char>, b: Option<char>| is_word(a) && is_word(b);
     let last = text.get(..length).and_then(|text| text.chars().next_back());

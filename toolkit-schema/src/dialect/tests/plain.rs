@@ -106,7 +106,7 @@ fn references_inside_content_schemas_are_followed() {
 }
 
 #[test]
-fn references_that_lead_nowhere_are_reported() {
+fn references_without_a_target_are_reported() {
     for reference in ["#/$defs/None", "https://example.com/a.json", "other.json#/a", "#anchor"] {
         check(
             &json!({"type": "object", "properties": {"p": {"$ref": reference, "description": "D."}}}),
@@ -171,7 +171,7 @@ fn all_of_is_merged() {
 }
 
 #[test]
-fn older_drafts_are_read_as_the_newest() {
+fn older_drafts_are_converted_to_the_newest() {
     check(
         &json!({"type": "object", "properties": {
             "tuple": {"type": "array", "items": [{"type": "string"}], "additionalItems": false},

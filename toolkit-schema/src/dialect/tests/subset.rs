@@ -12,7 +12,7 @@ fn check(schema: &Value, expected: &Value, lost: &[&str]) {
 }
 
 #[test]
-fn gemini_has_keywords_of_its_own() {
+fn gemini_schemas_use_geminis_keywords() {
     check(
         &json!({"type": ["string", "null"], "default": "x"}),
         &json!({"type": "string", "default": "x", "nullable": true}),
@@ -87,7 +87,7 @@ fn stays_small(schema: &Value, most: usize) {
 }
 
 #[test]
-fn references_do_not_explode() {
+fn many_references_give_a_small_schema() {
     let mut definitions = serde_json::Map::new();
     for level in 0..40 {
         let next = json!({"$ref": format!("#/$defs/L{}", level + 1)});
@@ -111,7 +111,7 @@ fn references_do_not_explode() {
 }
 
 #[test]
-fn recursion_does_not_explode() {
+fn recursion_gives_a_small_schema() {
     let names: Vec<String> = (0..30).map(|index| format!("N{index}")).collect();
     let properties: serde_json::Map<String, Value> =
         names.iter().map(|name| (name.clone(), json!({"$ref": format!("#/$defs/{name}")}))).collect();

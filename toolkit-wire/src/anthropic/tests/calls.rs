@@ -12,7 +12,7 @@ fn call(id: &str, name: &str, input: Value) -> Value {
     json!({"type": "tool_use", "id": id, "name": name, "input": input})
 }
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = Anthropic.parse_calls(payload).unwrap();
@@ -31,7 +31,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn a_body_a_message_a_list_or_a_call() {
+fn calls_are_parsed_from_a_body_a_message_a_list_or_a_block() {
     let add = call("toolu_1", "add", json!({"a": 1}));
     let expected = [("toolu_1", "add", r#"{"a":1}"#)];
     check(&body(json!([{"type": "text", "text": "hm"}, add])), &expected);
@@ -42,7 +42,7 @@ fn a_body_a_message_a_list_or_a_call() {
 }
 
 #[test]
-fn no_calls() {
+fn a_response_may_have_no_calls() {
     check(&body(json!([])), &[]);
     check(&body(json!([{"type": "text", "text": "hi"}])), &[]);
     check(&json!({"role": "assistant", "content": "hi", "tool_calls": []}), &[]);
@@ -51,7 +51,7 @@ fn no_calls() {
 }
 
 #[test]
-fn calls_that_the_service_runs_are_not_ours() {
+fn calls_that_the_service_runs_are_left_out() {
     check(
         &body(json!([
             {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
@@ -64,7 +64,7 @@ fn calls_that_the_service_runs_are_not_ours() {
 }
 
 #[test]
-fn arguments_are_the_text_of_the_input() {
+fn arguments_are_the_json_text_of_the_input() {
     for (input, text) in [
         (json!({"b": "é", "a": [1, 2.0]}), r#"{"b":"é","a":[1,2.0]}"#),
         (json!({}), "{}"),
@@ -80,7 +80,7 @@ fn arguments_are_the_text_of_the_input() {
 }
 
 #[test]
-fn ids_stay_and_missing_ones_are_unique() {
+fn ids_are_kept_and_missing_ids_are_generated() {
     let content = json!([
         call("call.0", "a", json!({})),
         {"type": "tool_use", "name": "b", "input": {}},
@@ -100,7 +100,7 @@ fn ids_stay_and_missing_ones_are_unique() {
 }
 
 #[test]
-fn what_the_service_wants_back_is_kept() {
+fn fields_that_the_service_expects_back_are_kept() {
     let caller = json!({"type": "code_execution_20250825", "tool_id": "srvtoolu_1"});
     let mut block = call("c", "f", json!({}));
     block["caller"] = caller.clone();
@@ -112,7 +112,7 @@ fn what_the_service_wants_back_is_kept() {
 }
 
 #[test]
-fn broken_calls_are_not_dropped() {
+fn damaged_calls_are_not_dropped() {
     let broken = [
         json!(null),
         json!(42),
@@ -161,7 +161,7 @@ fn other_payloads_are_refused_with_a_path() {
 }
 
 #[test]
-fn an_error_body_tells_what_the_service_said() {
+fn an_error_body_gives_the_message_of_the_service() {
     let error = json!({"type": "overloaded_error", "message": "Overloaded"});
     for payload in [
         json!({"type": "error", "error": error, "request_id": "req_1"}),
@@ -174,7 +174,7 @@ fn an_error_body_tells_what_the_service_said() {
     }
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     for reason in ["max_tokens", "model_context_window_exceeded", "refusal"] {

@@ -16,7 +16,7 @@ fn user(content: Value) -> Value {
     json!({"role": "user", "content": content})
 }
 
-/// `came` is the content of a response, `goes` that of the message in the history.
+/// Checks that a response with the content `came` is written into the history with the content `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": came,
@@ -32,7 +32,7 @@ fn check_silent(came: Value) {
 }
 
 #[test]
-fn good_blocks_stay_as_they_came() {
+fn valid_blocks_are_unchanged() {
     let content = json!([
         {"type": "thinking", "thinking": "hm ", "signature": "EqQB"},
         {"type": "redacted_thinking", "data": "EmwK"},
@@ -46,7 +46,7 @@ fn good_blocks_stay_as_they_came() {
 }
 
 #[test]
-fn what_is_missing_is_filled_in() {
+fn missing_fields_are_added() {
     let came = json!([
         {"type": "thinking", "thinking": "hm"},
         {"type": "tool_use", "name": "f", "caller": null},
@@ -64,7 +64,7 @@ fn what_is_missing_is_filled_in() {
 }
 
 #[test]
-fn what_the_service_refuses_is_made_acceptable() {
+fn refused_content_is_made_acceptable() {
     let call = |id: &str, name: &str, input: Value| json!({"type": "tool_use", "id": id, "name": name, "input": input});
     check(
         &json!([
@@ -85,7 +85,7 @@ fn what_the_service_refuses_is_made_acceptable() {
 }
 
 #[test]
-fn a_message_that_says_nothing_is_left_out() {
+fn a_message_without_content_is_dropped() {
     for content in [
         json!([]),
         json!(""),
@@ -102,7 +102,7 @@ fn a_message_that_says_nothing_is_left_out() {
 }
 
 #[test]
-fn calls_and_results_meet_under_legal_ids() {
+fn calls_and_results_get_the_same_legal_ids() {
     let blocks = ["functions.add:0", "same", "same", "ok"]
         .map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
     let payload = json!(blocks);
@@ -161,7 +161,7 @@ fn repair(history: Value, repaired: Value) {
 }
 
 #[test]
-fn a_good_history_stays() {
+fn a_valid_history_is_unchanged() {
     let text = json!({"type": "text", "text": "and?"});
     let history = json!([
         {"role": "user", "content": "go"},
@@ -182,7 +182,7 @@ fn a_good_history_stays() {
 }
 
 #[test]
-fn calls_without_an_answer_get_one() {
+fn calls_without_a_result_get_an_error_result() {
     let missing = answer("a", UNANSWERED);
     repair(json!([uses(&["a"])]), json!([uses(&["a"]), user(json!([missing]))]));
     repair(
@@ -203,7 +203,7 @@ fn calls_without_an_answer_get_one() {
 }
 
 #[test]
-fn answers_without_a_call_are_taken_out() {
+fn results_without_a_call_are_removed() {
     let text = json!({"type": "text", "text": "t"});
     repair(json!([user(json!([answer("z", "x"), text]))]), json!([user(json!([text]))]));
     repair(json!([user(json!([answer("z", "x")]))]), json!([]));
@@ -217,7 +217,7 @@ fn answers_without_a_call_are_taken_out() {
 }
 
 #[test]
-fn answers_in_the_wrong_place_are_moved() {
+fn misplaced_results_are_moved() {
     let text = json!({"type": "text", "text": "wait"});
     let right = json!([uses(&["a"]), user(json!([answer("a", "1"), text]))]);
     repair(json!([uses(&["a"]), user(json!([text, answer("a", "1")]))]), right.clone());
@@ -239,7 +239,7 @@ fn answers_in_the_wrong_place_are_moved() {
 }
 
 #[test]
-fn an_answer_belongs_to_the_latest_call_of_its_id() {
+fn a_result_answers_the_latest_call_with_its_id() {
     repair(
         json!([uses(&["a"]), uses(&["a"]), user(json!([answer("a", "2")]))]),
         json!([

@@ -2,6 +2,7 @@
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;
+use crate::tests::{any_json, check_payload};
 use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -12,41 +13,19 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 
-/// Words that mean something here, or nothing would be reached.
-fn word() -> impl Strategy<Value = &'static str> {
-    let words = "type role content name id input error message messages tool_calls tools tool_choice text \
-        tool_use tool_result tool_use_id is_error source data url base64 thinking signature assistant user \
-        input_schema description strict custom auto any disable_parallel_tool_use index delta content_block \
-        content_block_start content_block_delta content_block_stop message_start message_delta message_stop \
-        text_delta input_json_delta partial_json usage {} {\"a\": call_0";
-    let words: Vec<&str> = words.split_whitespace().chain([""]).collect();
-    proptest::sample::select(words)
-}
-
-/// Any JSON.
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        (0..3).prop_map(Value::from),
-        // Numbers whose last digit survives any parser.
-        any::<i32>().prop_map(|number| Value::from(f64::from(number) / 4.0)),
-        word().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(6, 48, 6, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..6).prop_map(Value::from),
-            btree_map(word(), inner, 0..6).prop_map(|fields| {
-                fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-            }),
-        ]
-    })
+fn json() -> impl Strategy<Value = Value> {
+    any_json(
+        r#"type role content name id input error message messages tool_calls tools tool_choice text tool_use
+        tool_result tool_use_id is_error source data url base64 thinking signature assistant user
+        input_schema description strict custom auto any disable_parallel_tool_use index delta content_block
+        content_block_start content_block_delta content_block_stop message_start message_delta message_stop
+        text_delta input_json_delta partial_json usage {} {"a": call_0"#,
+    )
 }
 
 /// The input of a call as the service writes it.
 fn input() -> impl Strategy<Value = Value> {
-    btree_map(any::<String>(), any_json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
+    btree_map(any::<String>(), json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
 }
 
 fn block() -> impl Strategy<Value = Value> {
@@ -61,13 +40,13 @@ fn block() -> impl Strategy<Value = Value> {
 
 /// A message with blocks of any shape, after one that can be recognised.
 fn message() -> impl Strategy<Value = Value> {
-    vec(prop_oneof![block(), any_json()], 0..6).prop_map(|mut blocks| {
+    vec(prop_oneof![block(), json()], 0..6).prop_map(|mut blocks| {
         blocks.insert(0, json!({"type": "text", "text": "hm"}));
         json!({"role": "assistant", "content": blocks})
     })
 }
 
-/// A message of a history, with calls and answers of few ids, so that they meet.
+/// A message of a history. Its calls and results have only a few ids, so that some of them match.
 fn turn() -> impl Strategy<Value = Value> {
     let id = proptest::sample::select(vec!["a", "b", "c"]);
     let call = id.clone().prop_map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
@@ -88,7 +67,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, input)| ToolCall::new(id, name, input.to_string()))
 }
 
-/// The text in pieces, cut before the characters that `cuts` counts.
+/// Splits the text at the characters whose numbers are in `cuts`.
 fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for (at, c) in text.chars().enumerate() {
@@ -124,7 +103,7 @@ fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDequ
     events
 }
 
-/// Every call that came out, and the end.
+/// Returns the yielded calls, and the end of the stream.
 fn play<'a>(events: impl IntoIterator<Item = &'a Value>) -> (Vec<ToolCall>, StreamEnd) {
     let mut stream = Anthropic.accumulator();
     let mut brought: Vec<StreamEvent> =
@@ -143,7 +122,8 @@ fn sorted(mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
     calls
 }
 
-/// The ids that every message of the model asks with, and that the user answers at once.
+/// Returns whether each message with calls is followed by one message of the user with the results of all its
+/// calls.
 fn is_sendable(history: &[Value]) -> bool {
     let ids = |message: &Value, kind: &str, id: &str| -> Vec<String> {
         let blocks = message["content"].as_array().into_iter().flatten();
@@ -170,7 +150,7 @@ fn is_sendable(history: &[Value]) -> bool {
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
+    fn calls_round_trip(calls in vec(call(), 0..6)) {
         let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let history = Anthropic.encode_calls(&calls, &names);
         let parsed = history.first().map(|message| Anthropic.parse_calls(message).unwrap());
@@ -189,22 +169,16 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(payload in any_json(), more in vec(any_json(), 0..4)) {
-        let names = WireNames::default();
-        let _ = Anthropic.parse_definitions(&payload);
-        let _ = Anthropic.hosted_tools(&payload);
-        let _ = Anthropic.parse_results(&payload);
-        let _ = payload.as_object().map(|request| Anthropic.parse_tool_config(request, &names));
-        let calls = Anthropic.parse_calls(&payload);
-        let messages = Anthropic.assistant_messages(&payload);
-        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+    fn nothing_panics(payload in json(), more in vec(json(), 0..4)) {
+        check_payload(Anthropic, &payload)?;
         let repaired = Anthropic.repair_history(more.clone());
         prop_assert_eq!(Anthropic.repair_history(repaired.clone()), repaired);
     }
 
-    /// Every call is in the history, under a legal id that no other has, and the history is stable.
+    /// Every call is in the history, each under its own legal id, and writing the history again changes
+    /// nothing.
     #[test]
-    fn the_history_fits_the_calls(message in message()) {
+    fn the_history_contains_every_call(message in message()) {
         let calls = Anthropic.parse_calls(&message).unwrap();
         let history = Anthropic.assistant_messages(&message).unwrap();
         let blocks = history[0]["content"].as_array().unwrap();
@@ -221,9 +195,9 @@ proptest! {
         prop_assert_eq!(Anthropic.assistant_messages(&history[0]).unwrap(), history);
     }
 
-    /// However a message is cut, and however its blocks interleave, it is the same message.
+    /// A streamed message is the same, however it is split and its blocks are interleaved.
     #[test]
-    fn a_cut_message_is_the_message(
+    fn a_message_streamed_in_pieces_is_the_same_message(
         blocks in vec(block(), 0..5),
         cuts in vec(0..16usize, 0..16),
         turns in vec(0..5usize, 0..64),
@@ -246,7 +220,7 @@ proptest! {
         prop_assert_eq!(sorted(calls), sorted(Anthropic.parse_calls(&whole).unwrap()));
     }
 
-    /// A stream that is cut off anywhere yields every call once, and its message can be sent.
+    /// A stream cut off at any point yields every call once, and its message can be sent.
     #[test]
     fn a_stream_may_end_anywhere(blocks in vec(block(), 0..4), cuts in vec(0..16usize, 0..16), kept in 0..64usize) {
         let events: Vec<Value> = blocks
@@ -264,9 +238,9 @@ proptest! {
         }
     }
 
-    /// Nonsense between the events neither stops the stream nor makes it disagree with itself.
+    /// Invalid events in between neither stop the stream nor make its calls differ from its response.
     #[test]
-    fn any_events_give_a_response_that_fits(events in vec(any_event(), 0..12)) {
+    fn any_events_give_a_consistent_response(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);
         let parsed = Anthropic.parse_calls(&end.body).unwrap_or_default();
         prop_assert_eq!(sorted(calls), sorted(parsed));
@@ -288,7 +262,7 @@ fn any_event() -> impl Strategy<Value = Value> {
     let delta = (proptest::sample::select(deltas.to_vec()), "[{}\":a1 ]{0,4}").prop_map(
         |(kind, text)| json!({"type": kind, "text": text, "partial_json": text, "thinking": text, "signature": text}),
     );
-    let block = prop_oneof![block(), any_json()];
+    let block = prop_oneof![block(), json()];
     (proptest::sample::select(kinds.to_vec()), index, block, delta).prop_map(|(kind, index, block, delta)| {
         let mut event = Map::from_iter([("type".to_owned(), kind.into()), ("index".to_owned(), index)]);
         event.insert("content_block".to_owned(), block);

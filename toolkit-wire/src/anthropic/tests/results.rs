@@ -38,7 +38,7 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
-fn every_value_survives_as_text() {
+fn every_value_is_kept_as_text() {
     for (value, text) in [
         (json!(0), "0"),
         (json!(false), "false"),
@@ -71,7 +71,7 @@ fn an_error_is_marked() {
 }
 
 #[test]
-fn pictures_are_blocks() {
+fn images_are_blocks() {
     let image = |source: Value| json!({"type": "image", "source": source});
     for (media_type, sent) in
         [("image/png", "image/png"), ("Image/JPEG; q=1", "image/jpeg"), ("image/jpg", "image/jpeg")]
@@ -108,7 +108,7 @@ fn documents_are_blocks() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_named() {
+fn unsupported_media_are_named_in_a_text() {
     let unsendable = "cannot be shown: this API has no way to send it";
     for (content, name) in [
         (Content::Audio(bytes("audio/wav", None)), "[audio audio/wav]"),
@@ -134,7 +134,7 @@ fn what_cannot_be_sent_is_named() {
 }
 
 #[test]
-fn all_answers_stand_in_one_message() {
+fn all_results_are_in_one_message() {
     let messages = Anthropic.encode_results(&[
         result("a", Ok(ToolOutput::text("first"))),
         result("b", Err(ToolError::failed("no"))),
@@ -148,7 +148,7 @@ fn all_answers_stand_in_one_message() {
 }
 
 #[test]
-fn the_toolset_of_the_call_is_that_of_the_result() {
+fn a_result_repeats_the_toolset_of_its_call() {
     let extras = json!({"toolset_name": "browser", "caller": {"type": "direct"}});
     let mut result = result("a", Ok(ToolOutput::text("x")));
     result.extras = ProviderExtras::new("anthropic", extras.as_object().unwrap().clone());
@@ -159,7 +159,7 @@ fn the_toolset_of_the_call_is_that_of_the_result() {
 }
 
 #[test]
-fn results_come_back_as_they_went() {
+fn results_round_trip() {
     let contents = vec![
         Content::Text("see".into()),
         Content::Image(bytes("image/png", None)),
@@ -185,7 +185,7 @@ fn results_come_back_as_they_went() {
 }
 
 #[test]
-fn what_is_no_result_is_left_out() {
+fn other_blocks_are_left_out() {
     let block = json!({"type": "tool_result", "tool_use_id": "a"});
     let history = json!([
         {"role": "user", "content": "go"},
@@ -200,7 +200,7 @@ fn what_is_no_result_is_left_out() {
 }
 
 #[test]
-fn blocks_without_a_place_are_kept_as_json() {
+fn unknown_blocks_are_kept_as_json() {
     let reference = json!({"type": "tool_reference", "tool_name": "add"});
     let result = json!({"type": "tool_result", "tool_use_id": "a", "content": [reference]});
     let parsed = Anthropic.parse_results(&result).unwrap();
@@ -208,7 +208,7 @@ fn blocks_without_a_place_are_kept_as_json() {
 }
 
 #[test]
-fn wrong_results_have_a_path() {
+fn errors_about_results_state_the_path() {
     let refuse = |payload: Value, path: &str, expected: &str| {
         let error = Anthropic.parse_results(&payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));

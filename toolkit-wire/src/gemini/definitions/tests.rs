@@ -37,7 +37,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn all_functions_stand_in_one_tool() {
+fn all_functions_are_in_one_tool() {
     let tools = [tool(city()), tool(city())];
     let encoded =
         ApiFormat::Gemini.encode_definitions(&tools, &WireNames::default(), &DefinitionOptions::default());
@@ -48,7 +48,7 @@ fn all_functions_stand_in_one_tool() {
 }
 
 #[test]
-fn schemas_stand_where_their_dialect_belongs() {
+fn each_dialect_has_its_own_schema_field() {
     let definition = tool(city()).with_output_schema(json!({"type": "string"}));
     let (google, losses) = encode(&definition, false);
     assert_eq!(
@@ -72,7 +72,7 @@ fn schemas_stand_where_their_dialect_belongs() {
 }
 
 #[test]
-fn a_function_without_parameters_has_none() {
+fn a_function_without_parameters_has_no_schema() {
     for parameters in [
         json!({"type": "object", "properties": {}, "additionalProperties": false}),
         json!({"type": "object", "properties": {}, "required": []}),
@@ -91,7 +91,7 @@ fn a_function_without_parameters_has_none() {
 }
 
 #[test]
-fn what_a_declaration_has_no_field_for_is_reported() {
+fn settings_without_a_field_are_reported() {
     let mut metadata = ToolMetadata::default()
         .with_input_examples([json!({"city": "Oslo"})])
         .with_allowed_callers(["direct"])
@@ -108,7 +108,7 @@ fn what_a_declaration_has_no_field_for_is_reported() {
 }
 
 #[test]
-fn both_spellings_of_lists_tools_and_requests() {
+fn both_spellings_of_fields_are_parsed() {
     let search = json!({"googleSearch": {}});
     let code = json!({"code_execution": {}});
     let functions = json!({"functionDeclarations": [{"name": "a"}, {"name": "b", "parameters": null}]});
@@ -151,7 +151,7 @@ fn schemas_become_json_schema() {
 }
 
 #[test]
-fn what_is_wrong_has_a_path() {
+fn errors_state_the_path() {
     let whole = "a list of tools, one tool, or a request with `tools`";
     let foreign = "no such field, which tools of other APIs have";
     let with = |function: Value| json!({"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "a"}, function]}]});

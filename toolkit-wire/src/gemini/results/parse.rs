@@ -15,12 +15,12 @@ use toolkit_core::{ErrorKind, ToolError, ToolResult};
 pub(in crate::gemini) struct WireResult<'a>(&'a Fields);
 
 impl<'a> WireResult<'a> {
-    /// Reads a part. Returns `None` for parts without a result.
+    /// Returns the result in `part`, or `None` for other parts.
     pub(in crate::gemini) fn of(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key of the result, equal to the key of its call.
+    /// Returns the key to find the call of this result.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }
@@ -41,7 +41,7 @@ impl<'a> WireResult<'a> {
         {
             return Err(ToolError::new(ErrorKind::Failed, text(error)));
         }
-        // If neither key is present, the whole object is the output.
+        // If the response has neither `output` nor `error`, the response itself is the output.
         let output = fields.and_then(|fields| fields.get("output")).or(response);
         let mut contents = self.contents(output);
         Ok(match contents.pop() {
@@ -53,9 +53,8 @@ impl<'a> WireResult<'a> {
         })
     }
 
-    /// Returns the output of a result, followed by the media in `parts`.
-    ///
-    /// Lines of the output with only the name of a media item are left out.
+    /// Returns the contents of a result: `output`, followed by the media items in `parts`. Lines that only
+    /// name a media item are left out.
     fn contents(self, output: Option<&Value>) -> Vec<Content> {
         let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
         let said = match output {
@@ -71,8 +70,8 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// Removes the lines written by [`encode_result`](super::encode_result) for media, and sets the file names
-/// found in them. Returns `None` if no other lines remain.
+/// Removes the lines in which [`encode_result`](super::encode_result) names media items, and sets the file
+/// names of `media` from these lines. Returns `None` if no other lines remain.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();
     let mut lines = Vec::new();
@@ -90,8 +89,10 @@ fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Returns `chart.png` for the line `[image image/png chart.png]` if `unnamed` is `[image image/png]`. The
-/// name is empty if the line has none. Returns `None` for other lines.
+/// Returns the file name in a line about a media item. For `unnamed` = `[image image/png]`, the line `[image
+/// image/png chart.png]` has the name `chart.png`.
+///
+/// The name is empty if the line is `unnamed` itself. Returns `None` for other lines.
 fn file_name<'a>(line: &'a str, unnamed: &str) -> Option<&'a str> {
     let name = line.strip_prefix(unnamed.strip_suffix(']')?)?.strip_suffix(']')?;
     if name.is_empty() { Some(name) } else { name.strip_prefix(' ') }
@@ -116,7 +117,7 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results of a history, of one content or of one part.
+/// Parses the results in `payload`: a history, one message, or one part of a message.
 pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let listed = listed(payload, "a content, or a part with `functionResponse`")?;
     let entries = listed.iter().map(|(path, item)| {

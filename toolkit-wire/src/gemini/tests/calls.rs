@@ -12,7 +12,7 @@ fn call(id: &str, name: &str, args: Value) -> Value {
     json!({"functionCall": {"id": id, "name": name, "args": args}})
 }
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = Gemini.parse_calls(payload).unwrap();
@@ -29,7 +29,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn a_body_a_candidate_a_content_parts_or_a_part() {
+fn calls_are_parsed_from_a_body_a_candidate_a_content_or_parts() {
     let add = call("a", "add", json!({"x": 1}));
     let expected = [("a", "add", r#"{"x":1}"#)];
     let whole = body(json!([{"text": "Let me see."}, add]));
@@ -44,7 +44,7 @@ fn a_body_a_candidate_a_content_parts_or_a_part() {
 }
 
 #[test]
-fn a_list_of_bodies_is_a_stream() {
+fn a_list_of_bodies_is_parsed_as_a_stream() {
     let bodies = json!([
         {"candidates": [{"content": {"role": "model", "parts": [call("a", "add", json!({}))]}}]},
         {"candidates": [{"content": {"role": "model", "parts": [call("b", "sub", json!({}))]}, "finishReason": "STOP"}]},
@@ -60,7 +60,7 @@ fn a_list_of_bodies_is_a_stream() {
 }
 
 #[test]
-fn no_calls() {
+fn a_response_may_have_no_calls() {
     check(&body(json!([{"text": "hi"}])), &[]);
     check(&body(json!([{"text": "hi", "functionCall": null}])), &[]);
     for candidate in [
@@ -78,14 +78,14 @@ fn no_calls() {
 }
 
 #[test]
-fn every_candidate_in_order() {
+fn candidates_are_read_in_order() {
     let one = |id: &str| json!({"content": {"parts": [call(id, "add", json!({}))]}});
     let payload = json!({"candidates": [one("b"), {"finishReason": "SAFETY"}, one("a")]});
     check(&payload, &[("b", "add", "{}"), ("a", "add", "{}")]);
 }
 
 #[test]
-fn arguments_are_the_text_of_the_value() {
+fn arguments_are_the_json_text_of_the_value() {
     let with = |args: Value| json!([{"functionCall": {"id": "c", "name": "f", "args": args}}]);
     check(&with(json!({"b": "é", "a": [1, 2.0]})), &[("c", "f", r#"{"b":"é","a":[1,2.0]}"#)]);
     check(&with(json!("{\"a\": 1}")), &[("c", "f", "{\"a\": 1}")]);
@@ -116,7 +116,7 @@ fn missing_ids_are_generated() {
 }
 
 #[test]
-fn what_stands_beside_a_call_is_kept() {
+fn fields_beside_a_call_are_kept() {
     for part in [
         json!({"functionCall": {"id": "a", "name": "f"}, "thoughtSignature": "CpcB", "partMetadata": {"n": 1}}),
         json!({"thought_signature": "CpcB", "function_call": {"id": "a", "name": "f"}, "part_metadata": {"n": 1}}),
@@ -130,7 +130,7 @@ fn what_stands_beside_a_call_is_kept() {
 }
 
 #[test]
-fn broken_calls_are_not_dropped() {
+fn damaged_calls_are_not_dropped() {
     for broken in [json!(42), json!({}), json!({"name": 1}), json!([]), json!({"id": "x"})] {
         let mut parts: Vec<Value> = (0..10).map(|n| call(&format!("c{n}"), "add", json!({}))).collect();
         parts.insert(5, json!({"functionCall": broken}));
@@ -175,7 +175,7 @@ fn other_payloads_are_refused_with_a_path() {
 }
 
 #[test]
-fn a_failure_tells_what_the_service_said() {
+fn a_failed_candidate_gives_the_reason_of_the_service() {
     for (payload, reason) in [
         (
             json!({"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}}),
@@ -205,7 +205,7 @@ fn a_failure_tells_what_the_service_said() {
     check(&despite, &[("a", "f", "{}")]);
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let bare = json!({"functionCall": {"id": "b", "name": "g"}});

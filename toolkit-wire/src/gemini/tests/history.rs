@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// `came` stands in a response, `goes` in the history.
+/// Checks that `came` in a response is written into the history as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"candidates": [{"content": came}]});
@@ -21,7 +21,7 @@ fn content(parts: Value) -> Value {
 }
 
 #[test]
-fn good_contents_stay_as_they_came() {
+fn valid_contents_are_unchanged() {
     let came = json!({"role": "model", "extra": 1, "parts": [
         {"text": "I should look.", "thought": true},
         {"text": "Let me look."},
@@ -34,7 +34,7 @@ fn good_contents_stay_as_they_came() {
 }
 
 #[test]
-fn what_is_missing_is_filled_in() {
+fn missing_fields_are_added() {
     check(
         &json!({"parts": [{"functionCall": {"name": "f"}}, {"functionCall": {"name": "g", "args": null}}]}),
         &content(
@@ -44,7 +44,7 @@ fn what_is_missing_is_filled_in() {
 }
 
 #[test]
-fn what_the_service_refuses_is_made_acceptable() {
+fn refused_content_is_made_acceptable() {
     check(
         &content(json!([
             {"functionCall": {"name": "a b", "args": "{\"x\": "}},
@@ -71,7 +71,7 @@ fn what_the_service_refuses_is_made_acceptable() {
 }
 
 #[test]
-fn generated_ids_stay_here() {
+fn generated_ids_are_not_sent() {
     let came = content(json!([{"functionCall": {"name": "f", "args": {}}}]));
     let calls = Gemini.parse_calls(&came).unwrap();
     let names = WireNames::default();
@@ -81,7 +81,7 @@ fn generated_ids_stay_here() {
 }
 
 #[test]
-fn bare_calls_get_a_content() {
+fn calls_without_a_content_get_one() {
     let part = json!({"functionCall": {"id": "a", "name": "f", "args": {}}});
     for payload in [json!([part]), part.clone()] {
         assert_eq!(Gemini.assistant_messages(&payload).unwrap(), [content(json!([part]))]);

@@ -36,7 +36,7 @@ fn check(history: &[Value], repaired: &[Value]) {
 }
 
 #[test]
-fn good_histories_stay_as_they_are() {
+fn valid_histories_are_unchanged() {
     let good = [
         user(json!([{"text": "hi"}])),
         model(json!([{"text": "a"}, call("f"), call("f"), call_id("x", "g")])),
@@ -50,7 +50,7 @@ fn good_histories_stay_as_they_are() {
 }
 
 #[test]
-fn calls_without_an_answer_get_one() {
+fn calls_without_a_result_get_an_error_result() {
     let asked = model(json!([call("f"), call_id("x", "g")]));
     let none = user(json!([answer("f", NONE), answer_id("x", "g", NONE)]));
     check(std::slice::from_ref(&asked), &[asked.clone(), none.clone()]);
@@ -60,7 +60,7 @@ fn calls_without_an_answer_get_one() {
 }
 
 #[test]
-fn answers_come_at_once_in_the_order_of_the_calls() {
+fn all_results_follow_in_the_order_of_the_calls() {
     let asked = model(json!([call_id("a", "f"), call_id("b", "f"), call("g")]));
     check(
         &[
@@ -91,7 +91,7 @@ fn answers_come_at_once_in_the_order_of_the_calls() {
 }
 
 #[test]
-fn answers_without_a_call_are_removed() {
+fn results_without_a_call_are_removed() {
     let hi = user(json!([{"text": "hi"}]));
     check(&[user(json!([answer("f", "1")])), hi.clone()], std::slice::from_ref(&hi));
     check(&[user(json!([answer("f", "1"), {"text": "hi"}]))], &[hi]);

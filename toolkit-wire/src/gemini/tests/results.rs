@@ -34,7 +34,7 @@ fn url() -> MediaData {
 }
 
 #[test]
-fn every_value_survives() {
+fn every_value_is_kept() {
     for value in [json!(0), json!(false), json!(null), json!([1, 2.5]), json!({"city": "東京"}), json!("a")]
     {
         check(Ok(ToolOutput::json(&value).unwrap()), &json!({"output": value}));
@@ -45,7 +45,7 @@ fn every_value_survives() {
 }
 
 #[test]
-fn numbers_that_a_double_rounds_stay_text() {
+fn values_with_numbers_that_a_double_rounds_are_sent_as_text() {
     for (value, text) in [
         (json!({"id": 9_007_199_254_740_993_u64}), r#"{"id":9007199254740993}"#),
         (json!([-9_007_199_254_740_993_i64]), "[-9007199254740993]"),
@@ -57,7 +57,7 @@ fn numbers_that_a_double_rounds_stay_text() {
 }
 
 #[test]
-fn deep_values_stay_text() {
+fn deep_values_are_sent_as_text() {
     let mut deep = json!(1);
     for _ in 0..200 {
         deep = json!([deep]);
@@ -66,7 +66,7 @@ fn deep_values_stay_text() {
 }
 
 #[test]
-fn errors_and_messages() {
+fn errors_and_messages_are_in_the_response() {
     check(Err(ToolError::failed("no")), &json!({"error": "Error running tool: no"}));
     check(
         Ok(ToolOutput::json(&json!([1])).unwrap().with_message("Only the first.")),
@@ -76,7 +76,7 @@ fn errors_and_messages() {
 }
 
 #[test]
-fn media_stand_beside_the_response() {
+fn media_are_parts_beside_the_response() {
     let output = ToolOutput::new(vec![
         Content::Text("hello".to_owned()),
         Content::Image(media("image/png", bytes(), Some("chart.png"))),
@@ -102,7 +102,7 @@ fn media_stand_beside_the_response() {
 }
 
 #[test]
-fn one_content_in_call_order_without_ids_of_ours() {
+fn one_content_has_all_results_in_call_order_without_generated_ids() {
     let call = Gemini.parse_calls(&json!({"functionCall": {"name": "chart", "args": {}}})).unwrap().remove(0);
     let results = [
         ToolResult::of(&call, Ok("1".into())),
@@ -118,7 +118,7 @@ fn one_content_in_call_order_without_ids_of_ours() {
 }
 
 #[test]
-fn results_come_back_as_they_went() {
+fn results_round_trip() {
     let outputs = [
         ToolOutput::text("two\nlines"),
         ToolOutput::json(&json!({"a": [1, null]})).unwrap(),
@@ -176,7 +176,7 @@ fn results_without_ids_belong_to_the_calls_before_them() {
 }
 
 #[test]
-fn what_is_no_result_is_refused_or_left_out() {
+fn other_values_are_refused_or_left_out() {
     assert!(Gemini.parse_results(&json!({"role": "user", "parts": [{"text": "hi"}]})).unwrap().is_empty());
     for (payload, path) in [
         (json!({"role": "tool", "tool_call_id": "c", "content": "x"}), "parts"),

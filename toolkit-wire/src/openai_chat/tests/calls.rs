@@ -15,7 +15,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = OpenAiChat.parse_calls(payload).unwrap();
@@ -39,7 +39,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn a_body_a_choice_a_message_a_list_or_a_call() {
+fn calls_are_parsed_from_a_body_a_choice_a_message_a_list_or_a_call() {
     let add = call("call_1", "add", "{}");
     let expected = [("call_1", "add", "{}")];
     let said = message(json!([add]));
@@ -52,7 +52,7 @@ fn a_body_a_choice_a_message_a_list_or_a_call() {
 }
 
 #[test]
-fn no_calls() {
+fn a_response_may_have_no_calls() {
     for calls in [Value::Null, json!([])] {
         check(&body(message(calls)), &[]);
     }
@@ -62,14 +62,14 @@ fn no_calls() {
 }
 
 #[test]
-fn every_choice_in_order() {
+fn choices_are_read_in_order() {
     let choice = |id: &str| json!({"message": message(json!([call(id, "add", "{}")]))});
     let payload = json!({"choices": [choice("b"), {"finish_reason": "error"}, choice("a")]});
     check(&payload, &[("b", "add", "{}"), ("a", "add", "{}")]);
 }
 
 #[test]
-fn arguments_are_the_text_as_it_came() {
+fn arguments_keep_their_text() {
     let with = |arguments: Value| json!({"id": "c", "function": {"name": "f", "arguments": arguments}});
     for text in ["{\"a\": 1}", " {\"a\":1.0} ", "", "[1,2]", "null", "{\"a\": \"b", "日本"] {
         check_one(&with(json!(text)), "c", "f", text);
@@ -102,7 +102,7 @@ fn the_older_function_call_is_a_call() {
 }
 
 #[test]
-fn ids_stay_and_missing_ones_are_unique() {
+fn ids_are_kept_and_missing_ids_are_generated() {
     let calls = json!([
         call("call_0", "a", ""),
         {"function": {"name": "b"}},
@@ -122,14 +122,14 @@ fn ids_stay_and_missing_ones_are_unique() {
 }
 
 #[test]
-fn the_index_is_kept_if_there_is_one() {
+fn an_index_is_kept() {
     let calls = json!([{"index": 3, "id": "a", "function": {"name": "f"}}, call("b", "f", "")]);
     let parsed = OpenAiChat.parse_calls(&message(calls)).unwrap();
     assert_eq!(parsed.iter().map(|call| call.index).collect::<Vec<_>>(), [Some(3), None]);
 }
 
 #[test]
-fn broken_calls_are_not_dropped() {
+fn damaged_calls_are_not_dropped() {
     let broken = [
         json!(null),
         json!(42),
@@ -152,7 +152,7 @@ fn broken_calls_are_not_dropped() {
 }
 
 #[test]
-fn one_good_choice_vouches_for_the_broken_ones() {
+fn one_valid_choice_is_enough_to_accept_damaged_choices() {
     let good = json!({"message": message(json!([call("a", "add", "{}")])), "finish_reason": "tool_calls"});
     let broken = json!({"message": {"role": "assistant", "tool_calls": "oops"}});
     for choices in [json!([good, broken]), json!([broken, good])] {
@@ -167,7 +167,7 @@ fn one_good_choice_vouches_for_the_broken_ones() {
     refuse(&json!({"choices": [broken, broken]}), place, "a list of calls");
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let blank = [json!(""), json!(" "), Value::Null];
@@ -220,7 +220,7 @@ fn other_payloads_are_refused_with_a_path() {
 }
 
 #[test]
-fn an_error_body_tells_what_the_service_said() {
+fn an_error_body_gives_the_message_of_the_service() {
     let error = json!({"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"});
     for payload in [
         json!({"error": error}),

@@ -7,7 +7,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// `came` stands in a response, `goes` in the history.
+/// Checks that `came` in a response is written into the history as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"choices": [{"index": 0, "message": came}]});
@@ -24,7 +24,7 @@ fn one_call(function: &Value) -> Value {
 }
 
 #[test]
-fn good_messages_stay_as_they_came() {
+fn valid_messages_are_unchanged() {
     let message = json!({
         "role": "assistant", "content": "Let me look.", "refusal": null, "annotations": [], "reasoning_content": "hm",
         "tool_calls": [
@@ -36,7 +36,7 @@ fn good_messages_stay_as_they_came() {
 }
 
 #[test]
-fn what_is_missing_is_filled_in() {
+fn missing_fields_are_added() {
     check(
         &json!({"content": "", "tool_calls": [{"function": {"name": "f"}}, {"id": "", "function": {"name": "g", "arguments": {"a": 1}}}]}),
         &json!({"content": "", "role": "assistant", "tool_calls": [
@@ -47,7 +47,7 @@ fn what_is_missing_is_filled_in() {
 }
 
 #[test]
-fn what_a_service_refuses_is_made_acceptable() {
+fn refused_content_is_made_acceptable() {
     check(
         &one_call(&json!({"name": "functions.add", "arguments": "{\"a\": "})),
         &one_call(&json!({"name": "functions_add", "arguments": "{\"invalid_arguments\":\"{\\\"a\\\": \"}"})),
@@ -69,7 +69,7 @@ fn an_older_function_call_becomes_a_tool_call() {
 }
 
 #[test]
-fn messages_without_calls() {
+fn messages_without_calls_keep_their_content() {
     let hi = json!({"role": "assistant", "content": "hi"});
     check(&json!({"role": "assistant", "content": "hi", "tool_calls": [], "function_call": null}), &hi);
     check(&json!({"role": "assistant", "content": "hi", "tool_calls": null}), &hi);
@@ -79,7 +79,7 @@ fn messages_without_calls() {
 }
 
 #[test]
-fn only_choices_with_a_message_give_one() {
+fn choices_without_a_message_are_skipped() {
     let choices =
         json!({"choices": [{"finish_reason": "error"}, {"message": {"role": "assistant", "content": "hi"}}]});
     assert_eq!(
@@ -90,7 +90,7 @@ fn only_choices_with_a_message_give_one() {
 }
 
 #[test]
-fn bare_calls_get_a_message() {
+fn calls_without_a_message_get_one() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let message = one_call(&call["function"]);
     for payload in [json!([call]), call] {
@@ -115,7 +115,7 @@ fn calls_are_written_into_a_message() {
 }
 
 #[test]
-fn what_the_server_said_about_a_call_goes_back() {
+fn unknown_fields_of_a_call_are_sent_back() {
     let message = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}", "strict": true},
             "extra_content": {"google": {"thought_signature": "sig"}}},
@@ -135,7 +135,7 @@ fn what_the_server_said_about_a_call_goes_back() {
 }
 
 #[test]
-fn more_than_free_text_is_written_as_json() {
+fn arguments_other_than_the_input_are_written_as_json() {
     let custom = ProviderExtras::new("openai_chat", Map::from_iter([("type".into(), json!("custom"))]));
     let call = ToolCall::new("a", "f", r#"{"input": "x", "y": 2}"#).with_extras(custom);
     let message = &OpenAiChat.encode_calls(&[call], &WireNames::default())[0];

@@ -2,61 +2,19 @@
 
 use crate::ApiFormat::OpenAiChat;
 use crate::openai_chat::FACTS;
+use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {
-    let word = proptest::sample::select(vec![
-        "choices",
-        "message",
-        "role",
-        "content",
-        "tool_calls",
-        "function_call",
-        "function",
-        "custom",
-        "name",
-        "arguments",
-        "input",
-        "id",
-        "index",
-        "type",
-        "error",
-        "object",
-        "allowed_tools",
-        "mode",
-        "tools",
-        "parameters",
-        "description",
-        "auto",
-        "required",
-        "assistant",
-        "call_0",
-        "{}",
-        "{\"a\":",
-        "",
-    ]);
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        word.clone().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(8, 64, 6, move |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..6).prop_map(Value::from),
-            btree_map(word.clone(), inner, 0..6).prop_map(|fields| fields
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()),
-        ]
-    })
+    any_json(
+        r#"choices message role content tool_calls function_call function custom name arguments input id index
+        type error object allowed_tools mode tools parameters description auto required assistant call_0 {}
+        {"a":"#,
+    )
 }
 
 /// A message with calls of any shape.
@@ -76,30 +34,19 @@ fn call() -> impl Strategy<Value = ToolCall> {
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
-        let mut parsed = OpenAiChat.parse_calls(&OpenAiChat.encode_calls(&calls, &names)[0]).unwrap();
-        for call in &mut parsed {
-            prop_assert!(FACTS.names.accepts(&call.name));
-            call.name = names.unspell(&call.name).to_owned();
-        }
-        prop_assert_eq!(parsed, calls);
+    fn calls_round_trip(calls in vec(call(), 0..6)) {
+        check_round_trip(OpenAiChat, calls)?;
     }
 
     #[test]
     fn nothing_panics(payload in json()) {
-        let names = WireNames::default();
-        let _ = OpenAiChat.parse_definitions(&payload);
-        let _ = payload.as_object().map(|request| OpenAiChat.parse_tool_config(request, &names));
-        let calls = OpenAiChat.parse_calls(&payload);
-        let messages = OpenAiChat.assistant_messages(&payload);
-        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+        check_payload(OpenAiChat, &payload)?;
     }
 
     /// Every element of `tool_calls` gives one call, and the history has the same ids in the same
     /// order, with names and arguments that a service accepts.
     #[test]
-    fn the_history_fits_the_calls(message in message()) {
+    fn the_history_contains_every_call(message in message()) {
         let calls = OpenAiChat.parse_calls(&message).unwrap();
         prop_assert_eq!(calls.len(), message["tool_calls"].as_array().unwrap().len());
 
@@ -121,7 +68,7 @@ proptest! {
     }
 }
 
-/// Cuts a text into pieces at these places.
+/// Splits a text at these positions.
 fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
     let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut cuts: Vec<usize> = places.iter().map(|place| *place.get(&bounds)).collect();
@@ -132,9 +79,10 @@ fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
 }
 
 proptest! {
-    /// However a response is cut and its calls are interleaved, the stream has the calls of the whole.
+    /// The stream has the calls of the complete response, however the response is split and its calls are
+    /// interleaved.
     #[test]
-    fn a_stream_has_the_calls_of_the_whole(
+    fn a_stream_has_the_calls_of_the_complete_response(
         calls in vec((call(), vec(any::<prop::sample::Index>(), 0..5)), 0..5),
         order in vec(any::<prop::sample::Index>(), 40),
         is_interleaved in any::<bool>(),
@@ -143,7 +91,7 @@ proptest! {
         let mut calls = calls;
         for (at, (call, _)) in calls.iter_mut().enumerate() {
             call.id = format!("call_{at}").into();
-            // White space after a complete object may come too late.
+            // White space after a complete object may arrive too late.
             call.arguments = call.arguments.as_str().trim_end().into();
         }
         let all: Vec<ToolCall> = calls.iter().map(|(call, _)| call.clone()).collect();
@@ -176,9 +124,9 @@ proptest! {
         prop_assert_eq!(OpenAiChat.parse_calls(&end.body).unwrap(), expected);
     }
 
-    /// A stream of any events yields the calls of its response, each once.
+    /// A stream of any events yields each call of its response once.
     #[test]
-    fn any_stream(deltas in vec(prop_oneof![json(), message()], 0..8)) {
+    fn any_stream_yields_each_call_once(deltas in vec(prop_oneof![json(), message()], 0..8)) {
         let mut stream = OpenAiChat.accumulator();
         let mut events = Vec::new();
         for delta in deltas {

@@ -16,7 +16,8 @@ fn check(outcome: Result<ToolOutput, ToolError>, text: &str) {
     assert_eq!(messages, [json!({"role": "tool", "tool_call_id": "call_1", "content": text})]);
 }
 
-/// `part` follows in a message of the user if it is `Some`, and `text` is all that the tool says.
+/// Checks the encoding of an output: `text` is in the tool message, and `part`, if there is one, in a message
+/// of the user.
 #[track_caller]
 fn check_media(content: Content, text: &str, part: Option<Value>) {
     let name = content.to_text().into_owned();
@@ -38,7 +39,7 @@ fn link(media_type: &str) -> Box<Media> {
 }
 
 #[test]
-fn every_value_survives_as_text() {
+fn every_value_is_kept_as_text() {
     for (value, text) in [
         (json!(0), "0"),
         (json!(false), "false"),
@@ -54,7 +55,7 @@ fn every_value_survives_as_text() {
 }
 
 #[test]
-fn the_message_stands_on_its_own_line() {
+fn the_message_is_on_its_own_line() {
     check(
         Ok(ToolOutput::text("12 files").with_message("Only the first ten are shown.")),
         "12 files\nOnly the first ten are shown.",
@@ -104,7 +105,7 @@ fn media_follow_in_a_message_of_the_user() {
 }
 
 #[test]
-fn what_cannot_follow_is_said() {
+fn unsupported_media_are_named_in_a_text() {
     check_media(
         Content::Audio(bytes("audio/ogg", None)),
         "[audio audio/ogg] cannot be shown: this API has no way to send it",
@@ -118,7 +119,7 @@ fn what_cannot_follow_is_said() {
 }
 
 #[test]
-fn all_answers_come_before_the_one_message_with_media() {
+fn all_results_come_before_the_message_with_media() {
     let picture = |text: &str| ToolOutput::text(text).with_content(Content::Image(bytes("image/png", None)));
     let messages = OpenAiChat.encode_results(&[
         result("a", Ok(picture("first"))),
@@ -135,7 +136,7 @@ fn all_answers_come_before_the_one_message_with_media() {
 }
 
 #[test]
-fn results_come_back() {
+fn results_round_trip() {
     let sent = [result("a", Ok(ToolOutput::text("12"))), result("b", Err(ToolError::failed("no")))];
     let messages = OpenAiChat.encode_results(&sent);
     let read = OpenAiChat.parse_results(&json!(messages)).unwrap();
@@ -147,7 +148,7 @@ fn results_come_back() {
 }
 
 #[test]
-fn the_results_of_a_history() {
+fn results_of_a_history_are_parsed() {
     let read = |payload: Value| OpenAiChat.parse_results(&payload).unwrap();
     let history = json!([
         {"role": "user", "content": "hi"},

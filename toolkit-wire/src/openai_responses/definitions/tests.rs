@@ -30,7 +30,7 @@ fn weather() -> Value {
     })
 }
 
-/// The tool is read, and written as it was, without a loss.
+/// Checks that the tool is parsed, and written again without a change or loss.
 #[track_caller]
 fn check(tool: &Value) {
     let parsed = OpenAiResponses.parse_definitions(tool).unwrap();
@@ -64,7 +64,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn definitions_come_back_as_they_went() {
+fn definitions_round_trip() {
     check(&weather());
     check(&json!({
         "type": "function", "name": "now", "description": "d", "parameters": {"type": "object"}, "strict": true,
@@ -82,7 +82,7 @@ fn names_with_dots_are_respelled() {
 }
 
 #[test]
-fn what_chat_completions_nests_is_read() {
+fn the_nested_form_of_chat_completions_is_parsed() {
     let nested = json!([
         {"type": "function", "function": {"name": "now", "description": "d", "strict": true}},
         {"function": {"name": "untyped"}},
@@ -99,7 +99,7 @@ fn what_chat_completions_nests_is_read() {
 }
 
 #[test]
-fn tools_of_a_namespace_remember_it() {
+fn tools_of_a_namespace_keep_its_name() {
     let payload = json!([
         {"type": "namespace", "name": "crm", "description": "", "tools": [weather(), {"type": "custom", "name": "p"}]},
         {"type": "namespace", "name": "empty", "tools": []},
@@ -110,7 +110,7 @@ fn tools_of_a_namespace_remember_it() {
 }
 
 #[test]
-fn a_list_a_tool_or_a_request() {
+fn a_list_a_tool_and_a_request_are_parsed() {
     let search = json!({"type": "web_search", "search_context_size": "low"});
     let mcp = json!({"type": "mcp", "server_label": "s", "server_url": "https://x.org"});
     check_names(&weather(), &["get_weather"], &[]);
@@ -129,7 +129,7 @@ fn a_list_a_tool_or_a_request() {
 }
 
 #[test]
-fn missing_fields_are_those_of_a_plain_tool() {
+fn missing_fields_have_defaults() {
     for tool in [
         json!({"type": "function", "name": "now"}),
         json!({"type": "function", "name": "now", "parameters": null, "strict": null, "allowed_callers": null}),
@@ -144,7 +144,7 @@ fn missing_fields_are_those_of_a_plain_tool() {
 }
 
 #[test]
-fn what_cannot_be_said_is_reported() {
+fn settings_without_a_field_are_reported() {
     let mut definition = named("f");
     definition.metadata.input_examples = vec![json!({})];
     check_losses(&definition, &["/input_examples"]);
@@ -159,7 +159,7 @@ fn what_cannot_be_said_is_reported() {
 }
 
 #[test]
-fn the_output_is_described_if_it_goes_back_as_json() {
+fn output_schemas_are_sent_for_json_outputs() {
     for (schema, is_said) in [
         (json!({"type": "array", "items": {"type": "string"}}), true),
         (json!({"type": "string", "enum": ["a", "b"]}), true),
@@ -173,7 +173,7 @@ fn the_output_is_described_if_it_goes_back_as_json() {
 }
 
 #[test]
-fn what_is_wrong_has_a_path() {
+fn errors_state_the_path() {
     let with = |tool: Value| json!({"tools": [weather(), tool]});
     refuse(&json!(1), "", "a list of tools, one tool, or a request with `tools`");
     refuse(&json!({"output": []}), "", "a list of tools, one tool, or a request with `tools`");

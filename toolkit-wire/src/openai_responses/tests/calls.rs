@@ -4,7 +4,7 @@ use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
 use serde_json::{Value, json};
 
-/// `calls`: id, name and arguments of each.
+/// Checks the id, the name and the arguments of each call in `payload`.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
     let parsed = OpenAiResponses.parse_calls(payload).unwrap();
@@ -23,7 +23,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn a_body_a_list_or_an_item() {
+fn calls_are_parsed_from_a_body_a_list_or_an_item() {
     let add = call("call_1", "add", "{}");
     let expected = [("call_1", "add", "{}")];
     check(&body(json!([thought(), said("Let me see."), add])), &expected);
@@ -33,7 +33,7 @@ fn a_body_a_list_or_an_item() {
 }
 
 #[test]
-fn no_calls() {
+fn a_response_may_have_no_calls() {
     check(&body(json!([])), &[]);
     check(&body(json!([said("hi"), {"type": "web_search_call", "id": "ws_1"}, {"type": "from 2027"}])), &[]);
     check(&said("hi"), &[]);
@@ -41,7 +41,7 @@ fn no_calls() {
 }
 
 #[test]
-fn arguments_are_the_text_as_it_came() {
+fn arguments_keep_their_text() {
     let with = |arguments: Value| json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments});
     for text in ["{\"a\": 1}", " {\"a\":1.0} ", "", "[1,2]", "null", "{\"a\": \"b", "日本"] {
         check(&with(json!(text)), &[("c", "f", text)]);
@@ -60,7 +60,7 @@ fn free_text_becomes_the_argument_input() {
 }
 
 #[test]
-fn what_the_service_wants_back_is_kept() {
+fn fields_that_the_service_expects_back_are_kept() {
     let mut item = call("c", "search", "{}");
     item["namespace"] = json!("crm");
     item["caller"] = json!({"type": "program", "caller_id": "prog_1"});
@@ -73,7 +73,7 @@ fn what_the_service_wants_back_is_kept() {
 }
 
 #[test]
-fn ids_stay_and_missing_ones_are_unique() {
+fn ids_are_kept_and_missing_ids_are_generated() {
     let calls = json!([
         call("call_0", "a", ""),
         {"type": "function_call", "name": "b"},
@@ -91,7 +91,7 @@ fn ids_stay_and_missing_ones_are_unique() {
 }
 
 #[test]
-fn broken_calls_are_not_dropped() {
+fn damaged_calls_are_not_dropped() {
     for item in [
         json!({"type": "function_call"}),
         json!({"type": "custom_tool_call"}),
@@ -109,7 +109,7 @@ fn broken_calls_are_not_dropped() {
 }
 
 #[test]
-fn strange_items_do_not_hide_the_calls() {
+fn unknown_items_do_not_hide_the_calls() {
     let add = call("c", "add", "{}");
     check(&body(json!([null, 42, {}, add, {"type": 1}])), &[("c", "add", "{}")]);
     let untyped = json!({"call_id": "d", "name": "sub", "arguments": "{}"});
@@ -144,7 +144,7 @@ fn other_payloads_are_refused_with_a_path() {
 }
 
 #[test]
-fn an_error_body_tells_what_the_service_said() {
+fn an_error_body_gives_the_message_of_the_service() {
     let error = json!({"message": "Rate limit reached", "code": "rate_limit_exceeded"});
     for payload in [
         json!({"error": error}),
@@ -160,7 +160,7 @@ fn an_error_body_tells_what_the_service_said() {
     check(&late, &[("c", "add", "{}")]);
 }
 
-/// A model that was stopped before the first argument did not ask for a call without arguments.
+/// If the model was stopped before the first argument, it did not ask for a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let blank = |id: &str| call(id, "f", "");

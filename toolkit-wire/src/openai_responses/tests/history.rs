@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// `came` stands in a response, `goes` in the `input`.
+/// Checks that `came` in a response is written into the `input` as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     for payload in [&body(came.clone()), came, goes] {
@@ -16,7 +16,7 @@ fn check(came: &Value, goes: &Value) {
 }
 
 #[test]
-fn good_items_stay_as_they_came() {
+fn valid_items_are_unchanged() {
     let custom = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "d", "name": "apply_patch", "input": "x"});
     let search =
         json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}});
@@ -28,7 +28,7 @@ fn good_items_stay_as_they_came() {
 }
 
 #[test]
-fn what_is_missing_is_filled_in() {
+fn missing_fields_are_added() {
     let call = json!({"type": "function_call", "name": "f"});
     let history = OpenAiResponses.assistant_messages(&call).unwrap();
     let id = OpenAiResponses.parse_calls(&call).unwrap()[0].id.clone();
@@ -41,7 +41,7 @@ fn what_is_missing_is_filled_in() {
 }
 
 #[test]
-fn what_a_service_refuses_is_made_acceptable() {
+fn refused_content_is_made_acceptable() {
     let mut bad = call("c", "functions.add", "{\"a\": ");
     bad["status"] = Value::Null;
     bad["parsed_arguments"] = json!({});
@@ -70,7 +70,7 @@ fn what_a_service_refuses_is_made_acceptable() {
 }
 
 #[test]
-fn free_text_stays_free() {
+fn free_text_is_sent_back_as_free_text() {
     let custom =
         |input: Value| json!([{"type": "custom_tool_call", "call_id": "c", "name": "p", "input": input}]);
     check(&custom(json!("{\"a\": ")), &custom(json!("{\"a\": ")));
@@ -79,7 +79,7 @@ fn free_text_stays_free() {
 }
 
 #[test]
-fn ids_of_other_providers_are_legal_in_calls_and_results_alike() {
+fn ids_of_other_providers_get_the_same_legal_form_in_calls_and_results() {
     let came = call("functions.add:0/é", "add", "{}");
     let calls = OpenAiResponses.parse_calls(&came).unwrap();
     let history = OpenAiResponses.assistant_messages(&came).unwrap();
@@ -91,7 +91,7 @@ fn ids_of_other_providers_are_legal_in_calls_and_results_alike() {
 }
 
 #[test]
-fn reasoning_that_led_to_nothing_is_left_out() {
+fn reasoning_without_a_following_item_is_dropped() {
     let cut = body(json!([said("hm"), thought(), thought()]));
     assert_eq!(OpenAiResponses.assistant_messages(&cut).unwrap(), [said("hm")]);
     assert_eq!(OpenAiResponses.assistant_messages(&thought()).unwrap(), [thought()]);
@@ -112,7 +112,7 @@ fn calls_are_written_as_items() {
 }
 
 #[test]
-fn calls_are_written_with_what_the_service_wants_back() {
+fn calls_are_written_with_the_fields_that_the_service_expects_back() {
     let mut namespaced = call("c", "search", "{}");
     namespaced["namespace"] = json!("crm");
     namespaced["caller"] = json!({"type": "direct"});
@@ -120,13 +120,13 @@ fn calls_are_written_with_what_the_service_wants_back() {
         json!({"type": "custom_tool_call", "call_id": "d", "name": "apply_patch", "input": "*** \"Begin\""});
     let calls = OpenAiResponses.parse_calls(&json!([namespaced, custom])).unwrap();
     let written = OpenAiResponses.encode_calls(&calls, &WireNames::default());
-    // Without its reasoning, a call with the id of a stored item is refused.
+    // The service refuses a call with the id of a stored item but without its reasoning.
     namespaced.as_object_mut().unwrap().shift_remove("id");
     assert_eq!(written, [namespaced, custom]);
 }
 
 #[test]
-fn free_text_of_other_arguments_is_their_json() {
+fn other_arguments_of_a_custom_tool_are_written_as_json() {
     let custom = json!({"type": "custom_tool_call", "call_id": "d", "name": "p", "input": "x"});
     let call = OpenAiResponses.parse_calls(&custom).unwrap().remove(0);
     for (arguments, input) in [
@@ -154,7 +154,7 @@ fn check_repair(history: Value, repaired: Value) {
 }
 
 #[test]
-fn a_whole_history_stays() {
+fn a_valid_history_is_unchanged() {
     let user = json!({"role": "user", "content": "hi"});
     let history = json!([
         user,
@@ -169,7 +169,7 @@ fn a_whole_history_stays() {
 }
 
 #[test]
-fn calls_without_an_answer_get_one() {
+fn calls_without_a_result_get_an_error_result() {
     let none = "[No output available yet]";
     let (a, b, user) = (call("a", "f", "{}"), call("b", "f", "{}"), json!({"role": "user", "content": "hi"}));
     check_repair(json!([a]), json!([a, answer("a", none)]));
@@ -185,7 +185,7 @@ fn calls_without_an_answer_get_one() {
 }
 
 #[test]
-fn answers_without_a_call_go() {
+fn results_without_a_call_are_removed() {
     let user = json!({"type": "message", "role": "user", "content": "x"});
     let a = call("a", "f", "{}");
     check_repair(json!([answer("zz", "x"), user]), json!([user]));

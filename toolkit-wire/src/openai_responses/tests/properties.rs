@@ -4,6 +4,7 @@ use super::body;
 use crate::ApiFormat::OpenAiResponses;
 use crate::openai_responses::FACTS;
 use crate::stream::StreamEvent;
+use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -11,36 +12,14 @@ use serde_json::{Map, Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {
-    #[rustfmt::skip]
-    let word = select(vec![
-        "output", "type", "function_call", "custom_tool_call", "message", "reasoning", "role", "assistant",
-        "content", "summary", "name", "arguments", "input", "id", "call_id", "status", "namespace", "caller",
-        "error", "object", "tools", "function", "custom", "parameters", "description", "format", "tool_choice",
-        "allowed_tools", "mode", "auto", "function_call_output", "item", "item_id", "output_index", "delta",
-        "response", "response.output_item.added", "response.output_item.done", "response.completed",
-        "response.failed", "response.function_call_arguments.delta", "response.output_text.delta",
-        "call_0", "{}", "{\"a\":", "",
-    ]);
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        (0..3u8).prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        word.clone().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(8, 64, 6, move |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..6).prop_map(Value::from),
-            btree_map(word.clone(), inner, 0..6).prop_map(|fields| fields
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()),
-        ]
-    })
+    any_json(
+        r#"output type function_call custom_tool_call message reasoning role assistant content summary name
+        arguments input id call_id status namespace caller error object tools function custom parameters
+        description format tool_choice allowed_tools mode auto function_call_output item item_id
+        output_index delta response response.output_item.added response.output_item.done response.completed
+        response.failed response.function_call_arguments.delta response.output_text.delta call_0 {} {"a":"#,
+    )
 }
 
 /// A call item of any shape.
@@ -102,7 +81,7 @@ fn into_call(event: StreamEvent) -> Option<ToolCall> {
     }
 }
 
-/// An event about one of few items, with fields left out, repeated and contradicting each other.
+/// An event about one of a few items, with missing, repeated and contradictory fields.
 fn any_event() -> impl Strategy<Value = Value> {
     let id = || proptest::option::of(select(vec!["x", "y"]));
     let place = || proptest::option::of(0..2u8);
@@ -138,10 +117,10 @@ fn any_event() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// How a server writes its stream: whether with indices, with ends of items, with an end of all.
+/// The habits of a server: whether it sends indices, the ends of items, and the end of the response.
 type Habits = (bool, bool, bool);
 
-/// The events of one item, its text cut into fragments.
+/// Returns the events of one item, with its text split into fragments.
 fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
     let field = if item["type"] == "function_call" { "arguments" } else { "input" };
     let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
@@ -172,32 +151,18 @@ fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): H
 
 proptest! {
     #[test]
-    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
-        let items = OpenAiResponses.encode_calls(&calls, &names);
-        let mut parsed = OpenAiResponses.parse_calls(&items.into()).unwrap();
-        for call in &mut parsed {
-            prop_assert!(FACTS.names.accepts(&call.name));
-            call.name = names.unspell(&call.name).to_owned();
-        }
-        prop_assert_eq!(parsed, calls);
+    fn calls_round_trip(calls in vec(call(), 0..6)) {
+        check_round_trip(OpenAiResponses, calls)?;
     }
 
     #[test]
     fn nothing_panics(payload in json(), history in vec(json(), 0..6)) {
-        let names = WireNames::default();
-        let _ = OpenAiResponses.parse_definitions(&payload);
-        let _ = OpenAiResponses.hosted_tools(&payload);
-        let _ = OpenAiResponses.parse_results(&payload);
-        let _ = payload.as_object().map(|request| OpenAiResponses.parse_tool_config(request, &names));
-        let calls = OpenAiResponses.parse_calls(&payload);
-        let messages = OpenAiResponses.assistant_messages(&payload);
-        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+        check_payload(OpenAiResponses, &payload)?;
         let repaired = OpenAiResponses.repair_history(history);
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
     }
 
-    /// The calls of any response are the yielded ones.
+    /// The yielded calls are the calls of the response.
     #[test]
     fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
         let mut stream = OpenAiResponses.accumulator();
@@ -212,9 +177,9 @@ proptest! {
         prop_assert_eq!(yielded, whole);
     }
 
-    /// The history has the calls that were read, with names and arguments that a service accepts.
+    /// The history has all parsed calls, with names and arguments that a service accepts.
     #[test]
-    fn the_history_fits_the_calls(items in vec(any_call(), 1..6)) {
+    fn the_history_contains_every_call(items in vec(any_call(), 1..6)) {
         let payload = body(items.into());
         let calls = OpenAiResponses.parse_calls(&payload).unwrap();
         let history = OpenAiResponses.assistant_messages(&payload).unwrap();
@@ -235,10 +200,10 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.assistant_messages(&history.clone().into()).unwrap(), history);
     }
 
-    /// However the arguments are cut, the items interleaved and the stream kept short: the same calls,
-    /// each once, and the same response.
+    /// A stream yields each call once and gives the same response, however its arguments are split, its items
+    /// interleaved and its optional events left out.
     #[test]
-    fn a_stream_is_the_response(
+    fn a_stream_gives_the_same_response_as_one_body(
         items in items(),
         cuts in vec(any::<Index>(), 0..4),
         order in vec(any::<Index>(), 60),
@@ -247,7 +212,7 @@ proptest! {
         let mut queues: Vec<_> = items.iter().enumerate()
             .map(|(index, item)| item_events(index, item, &cuts, habits).into_iter())
             .collect();
-        // Items begin in order; what follows is interleaved.
+        // Items begin in order. Their other events are interleaved.
         let mut events: Vec<Value> = queues.iter_mut().filter_map(Iterator::next).collect();
         let mut order = order.iter().cycle();
         while !queues.is_empty() {

@@ -28,7 +28,7 @@ fn link() -> MediaData {
 }
 
 #[test]
-fn text_is_text() {
+fn text_outputs_are_strings() {
     check(Ok("3".into()), json!("3"));
     check(Ok(ToolOutput::default()), json!(""));
     check(Ok(ToolOutput::json(&json!([1, 2])).unwrap()), json!("[1,2]"));
@@ -39,7 +39,7 @@ fn text_is_text() {
 }
 
 #[test]
-fn media_stand_in_the_output() {
+fn media_are_in_the_output() {
     let picture = Content::Image(media("image/png", bytes(), None));
     check(
         Ok(ToolOutput::text("hello").with_content(picture).with_message("Look.")),
@@ -62,7 +62,7 @@ fn media_stand_in_the_output() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said() {
+fn unsupported_media_are_named_in_a_text() {
     let sound = Content::Audio(media("audio/ogg", bytes(), None));
     check(Ok(sound.into()), json!("[audio audio/ogg] cannot be shown: this API has no way to send it"));
     let sound = Content::Audio(media("audio/ogg", link(), None));
@@ -72,7 +72,7 @@ fn what_cannot_be_sent_is_said() {
 }
 
 #[test]
-fn an_answer_is_of_the_kind_of_its_call() {
+fn a_result_has_the_kind_of_its_call() {
     let mut search = call("a", "search", "{}");
     search["namespace"] = json!("crm");
     search["caller"] = json!({"type": "program", "caller_id": "p"});
@@ -93,7 +93,7 @@ fn an_answer_is_of_the_kind_of_its_call() {
 }
 
 #[test]
-fn results_come_back() {
+fn results_round_trip() {
     let items = json!([
         call("a", "chart", "{}"),
         {"type": "function_call_output", "call_id": "a", "output": "3"},
@@ -129,7 +129,7 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_wrong_has_a_path() {
+fn errors_state_the_path() {
     let content = "a text or a list of contents";
     refuse(&json!("x"), "", "an item or a list of items");
     refuse(&json!({"type": "function_call_output", "call_id": "a"}), "output", content);

@@ -62,7 +62,7 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// Returns the native form of the answer, with everything to send back to the provider in later requests.
+/// Returns the native form of the answer: the JSON to send back to the provider in later requests.
 fn native(
     content: MessageContent,
     reasoning: Option<String>,

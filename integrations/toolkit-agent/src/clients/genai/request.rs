@@ -15,9 +15,9 @@ use toolkit_core::output::MediaData;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
 use toolkit_wire::ApiFormat;
 
-/// The API format for tool names. All providers accept these names.
+/// The API format for the spelling of tool names. All providers accept names in this spelling.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
-/// The API format for schemas. `genai` itself adapts the schemas to each provider.
+/// The API format for schemas. `genai` itself adapts such schemas to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
 /// Returns the format name of native messages from this kind of API.
@@ -92,8 +92,8 @@ fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
     }
 }
 
-/// Replaces arguments other than a JSON object by an empty object. Providers would refuse a history with
-/// invalid arguments, and the call's result already reports the error.
+/// Replaces arguments that are not a JSON object by an empty object. A provider would refuse a history with
+/// such arguments, and the result of the call already reports the error.
 pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }
 }

@@ -1,13 +1,12 @@
-//! File paths for ids, and back.
+//! Conversion of ids to file paths, and back.
 
 use std::path::{Path, PathBuf};
 
-/// The maximum length of a path component in bytes. Most file systems allow 255 bytes, some encrypted file
-/// systems fewer.
+/// The maximum length of a file or folder name in bytes. Most file systems allow 255 bytes, some encrypted
+/// file systems fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// The last character of a folder name, if the name is only a part of a long id. Escaped ids never contain
-/// this character.
+/// Ends the name of a folder that is only a part of a long id. Escaped ids never contain this character.
 const CONTINUED: char = '+';
 
 /// Device names reserved by some systems, with or without a file extension. Ids with such a beginning are
@@ -30,7 +29,7 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id for `path`, or `None` if `path` does not come from `path_of`.
+/// Returns the id of the file at `path`, or `None` if `path_of` cannot have created this path.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
