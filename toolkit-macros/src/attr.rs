@@ -184,8 +184,8 @@ impl ToolAttr {
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: Option<LitStr>,
     pub(crate) krate: CratePath,
-    /// `true` if the block adds tools to another `#[toolset]` block of the type.
-    pub(crate) extends: bool,
+    /// Set if the block adds tools to another `#[toolset]` block of the type.
+    pub(crate) extends: Option<Ident>,
 }
 
 impl ToolsetAttr {
@@ -200,7 +200,7 @@ impl ToolsetAttr {
             match key.to_string().as_str() {
                 "namespace" => attr.namespace = Some(string(input)?),
                 "crate" => attr.krate = path(input)?,
-                "extends" => attr.extends = flag(input)?,
+                "extends" => attr.extends = flag(input)?.then(|| key.clone()),
                 _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
             }
             Ok(())

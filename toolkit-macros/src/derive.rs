@@ -80,12 +80,19 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let is_plain = fields.iter().all(|fields| matches!(fields, Fields::Unit));
     // Helper functions cannot use the type parameters of the mirror.
     let is_concrete = generics.params.is_empty();
-    let owner =
-        Owner { this: &this, docs: &docs, has_default: is_struct && has_default, strict_docs, is_concrete };
+    let owner = Owner {
+        this: &this,
+        docs: &docs,
+        has_default: is_struct && has_default,
+        strict_docs,
+        generics: &generics.clone(),
+        is_concrete,
+    };
     let mut checked = Vec::new();
     for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
         // Inside of the mirror, `Self` would name the mirror.
-        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this));
+        field.ty =
+            Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
         mirror_field(field, &owner, &mut helpers, &mut diag);
         if is_concrete && is_decoded_by_type(&field.attrs) {
             let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));

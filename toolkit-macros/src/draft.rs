@@ -7,9 +7,9 @@ pub(crate) use types::{PassMode, find_token, spelling};
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::item::{FunctionItem, is_helper_attr, only_argument, peel};
+use crate::item::{FunctionItem, ImplBlock, is_helper_attr, only_argument, peel};
 use syn::ext::IdentExt;
-use syn::{Attribute, FnArg, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, Generics, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility};
 use types::parse_type;
 
 /// The message for a function of an `impl` block without `#[toolset]`.
@@ -23,8 +23,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The type of the `impl` block.
-    pub(crate) owner: Option<&'a Type>,
+    /// The `impl` block of a method.
+    pub(crate) owner: Option<&'a ImplBlock<'a>>,
     /// The parameters without the receiver.
     pub(crate) params: Vec<DraftParam<'a>>,
 }
@@ -61,7 +61,7 @@ impl<'a> Draft<'a> {
     pub(crate) fn new(
         attr: ToolAttr,
         function: &'a FunctionItem,
-        owner: Option<&'a Type>,
+        owner: Option<&'a ImplBlock<'a>>,
         diag: &mut Diag,
     ) -> Self {
         let FunctionItem { attrs, vis, sig, .. } = function;
@@ -81,6 +81,11 @@ impl<'a> Draft<'a> {
             Source::State { ty, form } => Some((&**ty, *form)),
             Source::Arguments { .. } | Source::Context => None,
         })
+    }
+
+    /// Returns the generics of the `impl` block, if it has any.
+    pub(crate) fn generics(&self) -> Option<&'a Generics> {
+        self.owner.map(|owner| owner.generics).filter(|generics| !generics.params.is_empty())
     }
 
     /// Returns the parameters decoded from the arguments of the call.

@@ -5,11 +5,12 @@ mod params;
 
 use crate::attr::ToolsetAttr;
 use crate::draft::{Draft, find_token};
+use crate::item::ImplBlock;
 use crate::model::Model;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{ReturnType, Type};
+use syn::{Generics, Ident, ReturnType, Type, WherePredicate, parse_quote};
 
 /// Generates the marker struct of a function, its `tool()` and the registration.
 ///
@@ -66,8 +67,10 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
     let (call, output_schema) = (call::closure(model), output_schema(model));
+    // All instances of a generic function would share a static cell.
+    let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
-        static __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
+        #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
         __toolkit::Function::new(#name, #description, #params, #call, #output_schema)
             #namespace #is_async #timeout #metadata #needs #struct_args
             .tool(&__CELL)
@@ -99,7 +102,7 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
 /// Generates the implementation of `Toolset` with the tools of a type, or the registration of more tools for it.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
-    owner: &Type,
+    owner: &ImplBlock<'_>,
     description: &TokenStream,
     models: &[Model<'_>],
 ) -> TokenStream {
@@ -125,21 +128,19 @@ pub(crate) fn toolset(
             __tools
         }
     };
+    let ty = owner.ty;
+    let generics = shared(owner);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     let item = match extends {
-        true => quote! {
+        Some(_) => quote! {
             __toolkit::inventory::submit! {
-                __toolkit::MoreTools { owner: ::core::any::TypeId::of::<#owner>, tools: #tools }
+                __toolkit::MoreTools { owner: ::core::any::TypeId::of::<#ty>, tools: #tools }
             }
         },
-        false => quote! {
-            impl __toolkit::Toolset for #owner {
-                fn description(&self) -> &'static str {
-                    #description
-                }
-
-                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> {
-                    __toolkit::tools_of(self, #tools)
-                }
+        None => quote! {
+            impl #impl_generics __toolkit::ToolsetWithoutExtends for #ty #where_clause {
+                const DESCRIPTION: &'static str = #description;
+                const TOOLS: __toolkit::BlockTools = #tools;
             }
         },
     };
@@ -152,6 +153,18 @@ pub(crate) fn toolset(
             #item
         };
     }
+}
+
+/// Returns the generics of the block, with bounds for sharing its type between threads.
+fn shared(owner: &ImplBlock<'_>) -> Generics {
+    let (ty, mut generics) = (owner.ty, owner.generics.clone());
+    if !generics.params.is_empty() {
+        let params: Vec<Ident> = generics.type_params().map(|param| param.ident.clone()).collect();
+        let predicates = &mut generics.make_where_clause().predicates;
+        predicates.push(parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
+        predicates.extend(params.iter().map(|param| -> WherePredicate { parse_quote!(#param: 'static) }));
+    }
+    generics
 }
 
 /// Generates a placeholder for a tool with errors.

@@ -5,7 +5,8 @@ use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, FnArg, GenericArgument, Meta, PathArguments, ReturnType, Signature, Type, TypePath, Visibility,
+    Attribute, FnArg, GenericArgument, Generics, Ident, Meta, Path, PathArguments, ReturnType, Signature, Type,
+    TypePath, Visibility,
 };
 
 pub(crate) struct FunctionItem {
@@ -36,9 +37,10 @@ impl FunctionItem {
     }
 
     /// Replaces `Self` in the signature: generated items stand outside of the `impl` block.
-    pub(crate) fn with_self_type(mut self, owner: &Type) -> Self {
+    pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
+        let replace_self = |tokens: TokenStream| replace_self(tokens, block.ty, &|name| block.qualified(name));
         let replace_in = |ty: &mut Type| {
-            let replaced = replace_self(ty.to_token_stream(), owner);
+            let replaced = replace_self(ty.to_token_stream());
             *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
         };
         for input in &mut self.sig.inputs {
@@ -46,7 +48,7 @@ impl FunctionItem {
             replace_in(&mut typed.ty);
             for attr in &mut typed.attrs {
                 if let Meta::List(list) = &mut attr.meta {
-                    list.tokens = replace_self(list.tokens.clone(), owner);
+                    list.tokens = replace_self(list.tokens.clone());
                 }
             }
         }
@@ -54,6 +56,30 @@ impl FunctionItem {
             replace_in(ty);
         }
         self
+    }
+}
+
+/// The `impl` block around a method.
+pub(crate) struct ImplBlock<'a> {
+    pub(crate) ty: &'a Type,
+    /// The trait implemented by the block.
+    pub(crate) of_trait: Option<&'a Path>,
+    /// The names of the associated types defined in the block.
+    pub(crate) types: Vec<Ident>,
+    pub(crate) generics: &'a Generics,
+}
+
+impl ImplBlock<'_> {
+    /// Returns the path of the block's functions: `<Type>` or `<Type as Trait>`.
+    pub(crate) fn path(&self) -> TokenStream {
+        let (ty, of_trait) = (self.ty, self.of_trait.map(|path| quote!(as #path)));
+        quote!(<#ty #of_trait>)
+    }
+
+    /// Returns the path of the type or constant `Self::name`, without the name.
+    fn qualified(&self, name: &Ident) -> TokenStream {
+        let ty = self.ty;
+        if self.types.contains(name) { self.path() } else { quote!(<#ty>) }
     }
 }
 
@@ -75,20 +101,28 @@ pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Replaces `Self` with another type.
-pub(crate) fn replace_self(tokens: TokenStream, owner: &impl ToTokens) -> TokenStream {
-    let mut tokens = tokens.into_iter().peekable();
+/// Replaces `Self` with the type `owner`. At the start of a path, `Self` is replaced by `qualified(name)` with the
+/// next name of the path.
+pub(crate) fn replace_self(
+    tokens: TokenStream,
+    owner: &impl ToTokens,
+    qualified: &impl Fn(&Ident) -> TokenStream,
+) -> TokenStream {
+    let mut tokens = tokens.into_iter();
     let mut replaced = TokenStream::new();
     while let Some(token) = tokens.next() {
         replaced.extend(match token {
             TokenTree::Ident(ident) if ident == "Self" => {
-                let begins_path =
-                    matches!(tokens.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
-                let owner = if begins_path { quote!(<#owner>) } else { owner.to_token_stream() };
+                let mut rest = tokens.clone();
+                let begins_path = matches!(rest.next(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
+                let replacement = match rest.nth(1) {
+                    Some(TokenTree::Ident(name)) if begins_path => qualified(&name),
+                    _ => owner.to_token_stream(),
+                };
                 // Errors are shown at `Self`.
-                at(owner, ident.span())
+                at(replacement, ident.span())
             }
-            TokenTree::Group(group) => regroup(&group, replace_self(group.stream(), owner)),
+            TokenTree::Group(group) => regroup(&group, replace_self(group.stream(), owner, qualified)),
             token => token.into(),
         });
     }

@@ -4,12 +4,12 @@ use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
 use crate::draft::{Draft, spelling};
-use crate::item::{FunctionItem, peel, strip_helper_attrs};
+use crate::item::{FunctionItem, ImplBlock, peel, strip_helper_attrs};
 use crate::settings::Settings;
 use crate::{check, expand};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, LitStr, Meta, Type, TypePath};
+use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, LitStr, Meta, Path, Type, TypePath};
 
 pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
@@ -19,42 +19,54 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         return diag.into_tokens(item);
     };
     let methods = take_methods(&mut block, &mut diag);
-    let owner = &*block.self_ty;
-    check_block(&block, &methods, &mut diag);
-    let namespace = attr.namespace.clone().or_else(|| type_name(owner));
+    let can_be_toolset = check_block(&block, &attr, methods.is_empty(), &mut diag);
+    let types = block.items.iter().filter_map(|item| match item {
+        ImplItem::Type(item) => Some(item.ident.clone()),
+        _ => None,
+    });
+    let owner = ImplBlock {
+        ty: &block.self_ty,
+        of_trait: block.trait_.as_ref().map(|(path, _)| path),
+        types: types.collect(),
+        generics: &block.generics,
+    };
+    let methods: Vec<_> = methods
+        .into_iter()
+        .map(|(arguments, method)| (arguments, method.with_self_type(&owner)))
+        .collect();
+    let namespace = attr.namespace.clone().or_else(|| type_name(owner.ty));
     let mut drafts = Vec::new();
     for (arguments, method) in &methods {
         let mut attr = ToolAttr::parse(arguments.clone(), &mut diag);
         attr.namespace = attr.namespace.or_else(|| namespace.clone());
-        drafts.push(Draft::new(attr, method, Some(owner), &mut diag));
+        drafts.push(Draft::new(attr, method, Some(&owner), &mut diag));
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
     // A toolset with errors has no tools, so that code with the toolset causes no further errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
-    let generated = expand::toolset(&attr, owner, &description, models);
+    let generated = can_be_toolset.then(|| expand::toolset(&attr, &owner, &description, models));
     let tracked = Settings::report_once(&mut diag);
     diag.into_tokens(quote!(#block #generated #tracked))
 }
 
-fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: &mut Diag) {
-    if !block.generics.params.is_empty() {
-        let owner = spelling(&block.self_ty);
-        let message = format!(
-            "`{owner}` is generic, but a tool has one schema; write an `impl` block for each type that you use"
-        );
-        diag.error(&block.generics, message);
+/// Reports mistakes in the header of the block. Returns `false` if the type of the block cannot be a toolset.
+fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut Diag) -> bool {
+    let owner = &*block.self_ty;
+    if is_empty {
+        diag.error(owner, "the `impl` block has no tools; mark methods with `#[tool]`");
     }
-    if let Some((path, _)) = &block.trait_ {
-        let owner = spelling(&block.self_ty);
-        let message = format!(
-            "the methods of a trait cannot be tools; write `impl {owner}` with methods that call those of the trait"
-        );
-        diag.error(path, message);
+    let is_parameter = |path: &Path| block.generics.type_params().any(|param| path.is_ident(&param.ident));
+    if matches!(peel(owner), Type::Path(TypePath { path, .. }) if is_parameter(path)) {
+        let owner = spelling(owner);
+        diag.error(&block.self_ty, format!("`{owner}` is no type; write an `impl` block for each type that you use"));
+    } else if let Some(extends) = attr.extends.as_ref().filter(|_| !block.generics.params.is_empty()) {
+        let owner = spelling(owner);
+        diag.error(extends, format!("`{owner}` is generic, so it has one block; move the tools into that block"));
+    } else {
+        return true;
     }
-    if methods.is_empty() {
-        diag.error(&block.self_ty, "the `impl` block has no tools; mark methods with `#[tool]`");
-    }
+    false
 }
 
 /// Collects the `#[tool]` functions of the block together with the arguments of each `#[tool]`.
@@ -80,7 +92,7 @@ fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, Func
         let ImplItemFn { attrs, vis, sig, block: body, .. } = function.clone();
         let method = FunctionItem { attrs, vis, sig, body: body.into_token_stream() };
         strip_helper_attrs(&mut function.sig);
-        methods.push((arguments, method.with_self_type(&block.self_ty)));
+        methods.push((arguments, method));
     }
     methods
 }

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use regex_lite::Regex;
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, ExprRange, ExprUnary, Lit, LitStr, RangeLimits, UnOp, parenthesized};
+use syn::{Expr, ExprLit, ExprRange, ExprUnary, Generics, Lit, LitStr, RangeLimits, UnOp, parenthesized};
 
 /// The formats validated at run time.
 const FORMATS: &[&str] =
@@ -201,12 +201,25 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions of the constraints for a type.
-    pub(crate) fn assertions(&self, ty: &TokenStream) -> Vec<TokenStream> {
-        let assertion = |name: &Ident| quote_spanned!(name.span()=> const _: fn() = __toolkit::#name::<#ty>;);
+    /// Generates compile-time assertions of the constraints for a type, which may use `generics`.
+    pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
+        let (impl_generics, _, where_clause) = generics.split_for_impl();
+        let assertion = |name: &Ident| {
+            let assertion = quote_spanned!(name.span()=> fn() = __toolkit::#name::<#ty>;);
+            match generics.params.is_empty() {
+                true => quote!(const _: #assertion),
+                // A constant cannot be generic, but a function inside of it can.
+                false => quote! {
+                    const _: () = {
+                        fn __assertion #impl_generics() #where_clause { let _: #assertion }
+                    };
+                },
+            }
+        };
         let mut assertions: Vec<TokenStream> = self.assertions.iter().map(assertion).collect();
         if let Some(items) = &self.items {
-            assertions.extend(items.assertions(&quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item)));
+            let item = quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item);
+            assertions.extend(items.assertions(&item, generics));
         }
         assertions
     }

@@ -10,7 +10,7 @@ use crate::docs::{self, Docs};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Field, parse_quote};
+use syn::{Attribute, Field, Generics, parse_quote};
 
 /// The mirrored type.
 pub(super) struct Owner<'a> {
@@ -20,6 +20,8 @@ pub(super) struct Owner<'a> {
     pub(super) has_default: bool,
     /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
+    /// The parameters of the type, with their bounds.
+    pub(super) generics: &'a Generics,
     /// `true` for a type without type parameters and lifetimes.
     pub(super) is_concrete: bool,
 }
@@ -66,7 +68,7 @@ pub(super) fn mirror_field(
     }
     if !attr.constraints.is_empty() {
         let constrain = constraining(helpers, &attr.constraints.calls);
-        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
+        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream(), owner.generics));
         field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
     }
     let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());

@@ -1,6 +1,6 @@
 //! The generated closure for a call: decodes the arguments and calls the user's function.
 
-use super::params::default_ident;
+use super::params::default_path;
 use crate::draft::{PassMode, Source, StateForm, is_arc};
 use crate::model::{Model, ParamModel};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -48,7 +48,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
 
 /// Generates code to get the receiver of a method. `Toolset::tools` binds the receiver to the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
-    let (owner, receiver) = (model.draft.owner?, model.draft.sig.receiver()?);
+    let (owner, receiver) = (model.draft.owner?.ty, model.draft.sig.receiver()?);
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
     Some(quote! {
         let __toolkit::Some(__receiver) = __call.#method::<#owner>() else {
@@ -118,7 +118,7 @@ fn decode(model: &Model<'_>) -> TokenStream {
         }
     });
     let defaults = params().filter(|(_, param)| param.attr.default.is_some()).map(|(index, param)| {
-        let (value, make) = (value_ident(index, param), default_ident(index));
+        let (value, make) = (value_ident(index, param), default_path(model, index));
         quote!(let #value = #value.unwrap_or_else(#make);)
     });
     let all = Ident::new("__slots", Span::mixed_site());
@@ -148,7 +148,10 @@ fn call(model: &Model<'_>) -> TokenStream {
     });
     let arguments = receiver.into_iter().chain(arguments);
     let function = &model.draft.sig.ident;
-    let owner = model.draft.owner.map(|owner| quote_spanned!(function.span()=> <#owner>::));
+    let owner = model.draft.owner.map(|owner| {
+        let path = owner.path();
+        quote_spanned!(function.span()=> #path::)
+    });
     // The whole call has the span of the name, because a future that is not `Send` is reported there.
     quote_spanned!(function.span()=> #owner #function(#(#arguments),*))
 }
