@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use toolkit::schemars::JsonSchema;
-use toolkit::serde::de::DeserializeOwned;
 use toolkit::serde::Serialize;
-use toolkit::{Tool, ToolContext, ToolParams, ToolRegistry, Toolset, toolset};
+use toolkit::serde::de::DeserializeOwned;
+use toolkit::{Tool, ToolContext, ToolParams, ToolRegistry, Toolset, tool, tools, toolset};
 
 /// Stores rows.
 trait Store: Send + Sync {
@@ -66,7 +66,7 @@ impl<T: Store, const FEW: usize> Desk<T, FEW> {
     ) -> String {
         tokio::task::yield_now().await;
         let rows: Vec<T::Row> = [row, second].into_iter().chain(more.unwrap_or_default().to_vec()).collect();
-        let rows = toolkit::serde_json::to_string(&rows).unwrap();
+        let rows = serde_json::to_string(&rows).unwrap();
         format!("{} {rows} {} {}", context.tool_name(), self.store.rows().len(), other.is_some())
     }
 }
@@ -241,4 +241,80 @@ impl Toolset for ByHand {
 fn the_trait_can_be_implemented_by_hand() {
     let tool = Arc::new(elsewhere::Host).tools().remove(0);
     assert_eq!(registry_of(ByHand(tool)).len(), 1);
+}
+
+/// An attribute with a condition.
+struct Conditional;
+
+#[toolset]
+impl Conditional {
+    #[cfg_attr(all(), tool(name = "on"))]
+    fn switched_on(&self, #[param(default = 1)] value: i64) -> i64 {
+        value
+    }
+
+    #[cfg_attr(any(), tool)]
+    #[allow(dead_code)]
+    fn switched_off(&self) {}
+
+    #[tool]
+    #[cfg(any())]
+    fn left_out(&self) -> Missing {}
+}
+
+#[test]
+fn a_method_may_be_a_tool_under_a_condition() {
+    let registry = registry_of(Conditional);
+    let names: Vec<&str> = registry.iter_definitions().map(|definition| definition.name.as_str()).collect();
+    assert_eq!(names, ["conditional-on"]);
+}
+
+#[tool(namespace = "defaults", register = false)]
+fn optional_texts(
+    #[param(default = "a")] text: Option<&str>,
+    #[param(default = "b")] owned: Option<String>,
+) -> String {
+    format!("{text:?} {owned:?}")
+}
+
+#[tokio::test]
+async fn a_string_is_the_default_of_an_optional_text() {
+    let registry = ToolRegistry::from_tools(tools![optional_texts]).expect("no collisions");
+    let schema = &registry.get("defaults-optional_texts").expect("it is there").definition().parameters;
+    assert_eq!(schema["properties"]["text"]["default"], "a");
+    let output = registry.call("defaults-optional_texts", r#"{"owned": "c"}"#).await.expect("it is called");
+    assert_eq!(output.to_text(), r#"Some("a") Some("c")"#);
+}
+
+#[tool(register = false)]
+fn takes_number(#[param(flatten)] number: i64) -> i64 {
+    number
+}
+
+#[test]
+fn arguments_that_are_no_object_are_a_build_error() {
+    let error = ToolRegistry::from_tools(tools![takes_number]).expect_err("a number has no fields");
+    let expected = "arguments are an object, but this type is \"integer\"; with `flatten`, the type is a struct or a map";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+/// A field of a generic type may have constraints.
+#[derive(ToolParams)]
+struct Batch<T> {
+    #[param(length = 1..=2)]
+    items: Vec<T>,
+}
+
+#[tool(namespace = "generic", register = false)]
+fn take_batch(batch: Batch<i64>) -> usize {
+    batch.items.len()
+}
+
+#[tokio::test]
+async fn fields_of_generic_types_have_constraints() {
+    let registry = ToolRegistry::from_tools(tools![take_batch]).expect("no collisions");
+    let output =
+        registry.call("generic-take_batch", r#"{"batch": {"items": [1]}}"#).await.expect("it is called");
+    assert_eq!(output.to_text(), "1");
+    assert!(registry.call("generic-take_batch", r#"{"batch": {"items": []}}"#).await.is_err());
 }

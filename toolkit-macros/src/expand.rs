@@ -10,18 +10,18 @@ use crate::model::Model;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Generics, Ident, ReturnType, Type, WherePredicate, parse_quote};
+use syn::{Generics, ReturnType, Token, Type, parse_quote_spanned};
 
 /// Generates the marker struct of a function, its `tool()` and the registration.
 ///
 /// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
-    let Draft { attr, vis, sig, .. } = model.draft;
+    let Draft { attr, sig, .. } = model.draft;
     let (ident, krate) = (&sig.ident, &attr.krate);
     let marker = marker(model.draft);
     let (items, tool) = (params::helper_items(model), tool_expr(model));
     let register = (!attr.unregistered)
-        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
+        .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
     let cfgs = model.draft.cfgs();
     let lints = allowed_lints();
     quote! {
@@ -36,7 +36,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 
             impl #ident {
                 #[doc(hidden)]
-                #vis fn tool() -> __toolkit::FunctionTool {
+                pub fn tool() -> __toolkit::FunctionTool {
                     #tool
                 }
             }
@@ -82,7 +82,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
 fn allowed_lints() -> TokenStream {
     quote! {
         #[allow(
-            deprecated, dead_code, unused_imports, unused_mut, unused_parens, unused_qualifications, irrefutable_let_patterns,
+            deprecated, dead_code, irrefutable_let_patterns, unreachable_pub, unused_imports, unused_mut, unused_parens,
+            unused_qualifications,
             clippy::all, clippy::pedantic
         )]
     }
@@ -129,11 +130,11 @@ pub(crate) fn toolset(
         }
     };
     let ty = owner.ty;
-    let generics = shared(owner);
+    let generics = lasting(owner.generics);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let item = match extends {
         Some(_) => quote! {
-            __toolkit::inventory::submit! {
+            #krate::__private::inventory::submit! {
                 __toolkit::MoreTools { owner: ::core::any::TypeId::of::<#ty>, tools: #tools }
             }
         },
@@ -155,33 +156,29 @@ pub(crate) fn toolset(
     }
 }
 
-/// Returns the generics of the block, with bounds for sharing its type between threads.
-fn shared(owner: &ImplBlock<'_>) -> Generics {
-    let (ty, mut generics) = (owner.ty, owner.generics.clone());
-    if !generics.params.is_empty() {
-        let params: Vec<Ident> = generics.type_params().map(|param| param.ident.clone()).collect();
-        let predicates = &mut generics.make_where_clause().predicates;
-        predicates.push(parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
-        predicates.extend(params.iter().map(|param| -> WherePredicate { parse_quote!(#param: 'static) }));
+/// Returns the generics with types that live as long as the program, which a toolset must do.
+fn lasting(generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    for param in generics.type_params_mut() {
+        let span = param.ident.span();
+        param.colon_token = Some(Token![:](span));
+        param.bounds.push(parse_quote_spanned!(span=> 'static));
     }
     generics
 }
 
 /// Generates a placeholder for a tool with errors.
 ///
-/// The placeholder prevents further errors in code with the tool. Inside of an `impl` block no placeholder is possible.
+/// The placeholder prevents further errors in code with the tool.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
-    if draft.sig.receiver().is_some() {
-        return TokenStream::new();
-    }
-    let (krate, vis, ident) = (&draft.attr.krate, draft.vis, &draft.sig.ident);
+    let (krate, ident) = (&draft.attr.krate, &draft.sig.ident);
     let marker = marker(draft);
     quote! {
         #marker
 
-        #[allow(dead_code)]
+        #[allow(dead_code, unreachable_pub)]
         impl #ident {
-            #vis fn tool() -> #krate::__private::FunctionTool {
+            pub fn tool() -> #krate::__private::FunctionTool {
                 loop {}
             }
         }

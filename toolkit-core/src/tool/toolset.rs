@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
-    note = "write `#[toolset]` above an `impl` block of the type, and `#[tool]` above its methods"
+    note = "write `#[toolset]` without `extends` above an `impl` block of the type, and `#[tool]` above its methods"
 )]
 pub trait Toolset: Send + Sync + 'static {
     /// Returns the common description of the tools: the documentation of the `impl` block.

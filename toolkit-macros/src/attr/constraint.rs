@@ -162,11 +162,10 @@ impl Constraints {
             diag.error(key, "`items` is empty; remove it");
         }
         let mut items = Self::default();
-        each_argument(arguments.parse()?, diag, |key, input, diag| match items.parse(key, input, diag)? {
-            true => Ok(()),
-            false => {
-                let known = Self::KNOWN.iter().copied().filter(|known| *known != "deprecated");
-                Err(unknown_argument("items", key, &known.collect::<Vec<_>>()))
+        each_argument(arguments.parse()?, &mut Vec::new(), diag, |key, input, diag| {
+            match items.parse(key, input, diag)? {
+                true => Ok(()),
+                false => Err(unknown_argument("items", key, Self::KNOWN)),
             }
         });
         let calls = &items.calls;

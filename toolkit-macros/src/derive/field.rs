@@ -35,8 +35,19 @@ pub(super) fn mirror_field(
 ) {
     let attr = ParamAttr::parse(&field.attrs, diag);
     refuse_helpers(&field.attrs, &["tool_params"], "a field", diag);
+    attr.check_flatten(diag);
     let docs = Docs::from_attrs(&field.attrs);
     field.attrs.retain(is_serde_or_schemars);
+    let is_skipped = ["skip", "skip_deserializing"]
+        .iter()
+        .any(|skip| serde_arguments(&field.attrs).iter().any(|(name, _)| name.is_ident(skip)));
+    if let Some(key) = attr.given(|key| key != "default").filter(|_| is_skipped) {
+        diag.error(key, format!("`{key}` has no effect because the model never sees this field; remove it"));
+    }
+    let needs_name = |key: &str| matches!(key, "default" | "rename" | "alias" | "flatten");
+    if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
+        diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
+    }
     let ty = &field.ty;
     match &attr.default {
         Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),

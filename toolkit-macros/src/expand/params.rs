@@ -33,8 +33,8 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     }
     let specs = model.params.iter().enumerate().map(|(index, param)| {
         let ParamModel { ty, name, description, .. } = param;
-        let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span());
-        let schema = quote_spanned!(param.span()=> __toolkit::Parameter::<#ty>::#schema);
+        let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span);
+        let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
         let extras = extras(model, index, param);
         quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
     });
