@@ -7,7 +7,7 @@ use crate::attr::ToolsetAttr;
 use crate::draft::{Draft, find_token};
 use crate::item::ImplBlock;
 use crate::model::Model;
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Generics, ReturnType, Token, Type, parse_quote_spanned};
@@ -160,7 +160,8 @@ pub(crate) fn toolset(
 fn lasting(generics: &Generics) -> Generics {
     let mut generics = generics.clone();
     for param in generics.type_params_mut() {
-        let span = param.ident.span();
+        // The compiler suggests further bounds after the last bound that has a span in the source.
+        let span = if param.bounds.is_empty() { param.ident.span() } else { Span::call_site() };
         param.colon_token = Some(Token![:](span));
         param.bounds.push(parse_quote_spanned!(span=> 'static));
     }

@@ -95,7 +95,10 @@ fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut 
     let is_elided = |token: &TokenTree| matches!(token, TokenTree::Ident(lifetime) if lifetime == "_");
     let has_lifetime = block.generics.lifetimes().next().is_some();
     if matches!(peel(ty), Type::Path(TypePath { path, .. }) if is_parameter(path)) {
-        diag.error(ty, format!("`{owner}` is no type; write an `impl` block for each type that you use"));
+        diag.error(
+            ty,
+            format!("`{owner}` stands for any type; write an `impl` block for each type that you use"),
+        );
     } else if has_lifetime || find_token(ty.to_token_stream(), &is_elided).is_some() {
         diag.error(
             ty,
