@@ -54,5 +54,6 @@ mod testing;
 mod tool_context;
 mod tool_macro;
 #[cfg(feature = "tower")]
+mod toolsets;
 mod tower_services;
 mod truncation;

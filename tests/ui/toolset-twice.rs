@@ -1,5 +1,4 @@
-use std::sync::Arc;
-use toolkit::{ToolRegistry, toolset};
+use toolkit::toolset;
 
 struct Counter;
 
@@ -15,8 +14,4 @@ impl Counter {
     fn reset(&self) {}
 }
 
-struct Plain;
-
-fn main() {
-    let _ = ToolRegistry::new().register_all(Arc::new(Plain));
-}
+fn main() {}

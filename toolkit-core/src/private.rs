@@ -15,8 +15,8 @@ pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
 pub use crate::tool::{
-    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, Toolset,
-    UnknownArguments, tools_of,
+    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture,
+    ToolsetWithoutExtends, UnknownArguments,
 };
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};

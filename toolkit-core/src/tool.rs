@@ -36,7 +36,7 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
-pub use toolset::{BlockTools, MoreTools, Toolset, tools_of};
+pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 
 use crate::context::ToolContext;
 use crate::error::ToolError;

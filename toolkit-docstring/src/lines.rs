@@ -52,13 +52,14 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
     rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect()
 }
 
+/// Replaces each tab by spaces up to the next column that is a multiple of [`TAB`].
 fn expand_tabs(row: &str) -> String {
-    let mut column = 0;
-    let mut expanded = String::with_capacity(row.len());
-    for c in row.chars() {
-        let width = if c == '\t' { TAB - column % TAB } else { 1 };
-        expanded.extend(std::iter::repeat_n(if c == '\t' { ' ' } else { c }, width));
-        column += width;
+    let mut parts = row.split('\t');
+    let mut expanded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let width = TAB - expanded.chars().count() % TAB;
+        expanded.extend(std::iter::repeat_n(' ', width));
+        expanded.push_str(part);
     }
     expanded
 }

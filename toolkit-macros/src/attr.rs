@@ -55,10 +55,10 @@ pub(crate) struct ToolAttr {
 }
 
 /// A parser for the value of an argument.
-type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
+pub(crate) type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
 /// The arguments for `ToolMetadata`. Each argument becomes a call of the method `with_<argument>`.
-const METADATA: &[(&[&str], ValueParser)] = &[
+pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
     (&["title", "search_hint"], |input| text(input).map(ToTokens::into_token_stream)),
     (
         &[
@@ -83,7 +83,7 @@ const METADATA: &[(&[&str], ValueParser)] = &[
 ];
 
 impl ToolAttr {
-    const KNOWN: &'static [&'static str] = &[
+    pub(crate) const KNOWN: &'static [&'static str] = &[
         "name",
         "namespace",
         "description",
@@ -104,14 +104,12 @@ impl ToolAttr {
 
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
         let mut attr = Self { strict_docs: Settings::current().strict_docs, ..Self::default() };
-        each_argument(tokens, diag, |key, input, diag| attr.parse_argument(key, input, diag));
+        let mut seen = Vec::new();
+        each_argument(tokens, &mut seen, diag, |key, input, diag| attr.parse_argument(key, input, diag));
         attr
     }
 
     fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
-        if self.given(&key.to_string()).is_some() {
-            diag.error(key, format!("`{key}` is given twice; keep one"));
-        }
         self.seen.push((key.clone(), String::new()));
         match key.to_string().as_str() {
             "name" => self.name = Some(string(input)?),
@@ -128,7 +126,7 @@ impl ToolAttr {
             }
             "unknown" => self.parse_unknown(&string(input)?, diag),
             "meta" => {
-                let pairs = pairs(input)?;
+                let pairs = pairs(input, diag)?;
                 if pairs.is_empty() {
                     diag.error(key, "`meta` is empty; remove it");
                 }
@@ -184,23 +182,18 @@ impl ToolAttr {
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: Option<LitStr>,
     pub(crate) krate: CratePath,
-    /// `true` if the block adds tools to another `#[toolset]` block of the type.
-    pub(crate) extends: bool,
+    /// Set if the block adds tools to another `#[toolset]` block of the type.
+    pub(crate) extends: Option<Ident>,
 }
 
 impl ToolsetAttr {
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
         let mut attr = Self::default();
-        let mut seen: Vec<Ident> = Vec::new();
-        each_argument(tokens, diag, |key, input, diag| {
-            if seen.contains(key) {
-                diag.error(key, format!("`{key}` is given twice; keep one"));
-            }
-            seen.push(key.clone());
+        each_argument(tokens, &mut Vec::new(), diag, |key, input, _| {
             match key.to_string().as_str() {
                 "namespace" => attr.namespace = Some(string(input)?),
                 "crate" => attr.krate = path(input)?,
-                "extends" => attr.extends = flag(input)?,
+                "extends" => attr.extends = flag(input)?.then(|| key.clone()),
                 _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
             }
             Ok(())
@@ -221,15 +214,14 @@ pub(crate) struct ToolParamsAttr {
 pub(crate) fn tool_params(attrs: &[Attribute], diag: &mut Diag) -> ToolParamsAttr {
     let mut parsed =
         ToolParamsAttr { strict_docs: Settings::current().strict_docs, ..ToolParamsAttr::default() };
+    let mut seen = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
-        let Ok(list) = attr.meta.require_list() else {
-            diag.error(
-                attr,
-                "`#[tool_params]` needs parentheses, as in `#[tool_params(crate = my::toolkit)]`",
-            );
+        let list = attr.meta.require_list().ok().filter(|list| !list.tokens.is_empty());
+        let Some(list) = list else {
+            diag.error(attr, "`#[tool_params]` needs arguments, as in `#[tool_params(crate = my::toolkit)]`");
             continue;
         };
-        each_argument(list.tokens.clone(), diag, |key, input, _| {
+        each_argument(list.tokens.clone(), &mut seen, diag, |key, input, _| {
             match key.to_string().as_str() {
                 "crate" => parsed.krate = path(input)?,
                 "strict_docs" => parsed.strict_docs = flag(input)?,

@@ -3,21 +3,16 @@
 use crate::diag::{Diag, hint};
 use crate::docs::{describe, is_described};
 use crate::draft::{Draft, DraftParam, Source, spelling};
-use crate::item::{only_argument, peel};
+use crate::item::{is_primitive, only_argument, peel};
 use crate::model::{Model, ParamModel};
 use proc_macro2::Span;
 use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
-
-/// The refused function names: the marker struct of a function `char` would shadow the primitive type.
-const PRIMITIVES: &[&str] = &[
-    "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
-    "usize", "f32", "f64",
-];
 
 /// Checks a draft and reports every error. Returns `None` if the draft has no legal tool name.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
@@ -67,7 +62,8 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
             diag.error(ty, message);
         }
     }
-    if draft.attr.name.is_none() && PRIMITIVES.iter().any(|primitive| ident == primitive) {
+    // The marker struct of a function `char` would shadow the primitive type.
+    if draft.attr.name.is_none() && is_primitive(ident) {
         let message = format!(
             "`{ident}` is also a primitive type; name the function `{ident}_tool` and write \
              `#[tool(name = \"{ident}\")]`"
@@ -126,12 +122,8 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     let Some(flatten) = draft.params.iter().find_map(|param| param.attr.flatten.as_ref()) else { return };
     if draft.decoded().count() > 1 {
         diag.error(flatten, "`flatten` takes all arguments; move the other parameters into its type");
-    } else if draft.decoded().any(|param| !param.attr.is_only_flatten()) {
-        diag.error(
-            flatten,
-            "`flatten` excludes other `#[param]` arguments; put them on the fields of its type",
-        );
     }
+    draft.decoded().for_each(|param| param.attr.check_flatten(diag));
 }
 
 /// Reports useless arguments of `#[tool]`: they would change nothing.
@@ -176,7 +168,7 @@ fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
 fn check_lane(draft: &Draft<'_>, diag: &mut Diag) {
     let Some(lane) = &draft.attr.lane else { return };
     let name = lane.value();
-    let known: Vec<String> = draft.params.iter().map(|param| schema_name(param).0).collect();
+    let known: Vec<String> = draft.decoded().map(|param| schema_name(param).0).collect();
     let is_flattened = draft.params.iter().any(|param| param.attr.flatten.is_some());
     if !is_flattened && !known.contains(&name) {
         diag.error(lane, format!("`{}` has no parameter `{name}`{}", draft.sig.ident, hint(&name, &known)));
@@ -252,9 +244,9 @@ fn param_model<'a>(
     diag: &mut Diag,
 ) -> Option<ParamModel<'a>> {
     let Source::Arguments { ty, pass } = &param.source else {
-        if !param.attr.is_empty() {
+        if let Some(key) = param.attr.given(|_| true) {
             diag.error(
-                param.ty,
+                key,
                 "`#[param]` has no effect because the model never sees this parameter; remove it",
             );
         }
@@ -273,6 +265,7 @@ fn param_model<'a>(
     Some(ParamModel {
         ident: param.ident,
         ty,
+        span: ty.span(),
         pass: *pass,
         name: renamed.unwrap_or(name),
         description: description.unwrap_or_else(|| "".to_token_stream()),

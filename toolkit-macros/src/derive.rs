@@ -10,6 +10,7 @@ mod field;
 use crate::attr::{ToolParamsAttr, tool_params};
 use crate::diag::Diag;
 use crate::docs::Docs;
+use crate::draft::check_owned;
 use crate::item::{only_argument, replace_self};
 use crate::settings::Settings;
 use attributes::{
@@ -80,12 +81,21 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let is_plain = fields.iter().all(|fields| matches!(fields, Fields::Unit));
     // Helper functions cannot use the type parameters of the mirror.
     let is_concrete = generics.params.is_empty();
-    let owner =
-        Owner { this: &this, docs: &docs, has_default: is_struct && has_default, strict_docs, is_concrete };
+    let owner = Owner {
+        this: &this,
+        docs: &docs,
+        has_default: is_struct && has_default,
+        strict_docs,
+        generics: &generics.clone(),
+        is_concrete,
+    };
     let mut checked = Vec::new();
     for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
+        if is_decoded_by_type(&field.attrs) {
+            check_owned(&field.ty, &mut diag);
+        }
         // Inside of the mirror, `Self` would name the mirror.
-        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this));
+        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
         mirror_field(field, &owner, &mut helpers, &mut diag);
         if is_concrete && is_decoded_by_type(&field.attrs) {
             let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote};
 use std::{env, fs};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, Ident, LitStr, Meta, Token};
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Token};
 use toolkit_docstring::{Docstring, ParamDoc};
 
 /// The documentation of a function, a type, a parameter or a field.
@@ -86,13 +86,19 @@ pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
     })
 }
 
-/// Evaluates a string literal, or `concat!`, `env!` or `include_str!` with such arguments.
+/// Evaluates a literal, or `concat!`, `stringify!`, `env!` or `include_str!` with such arguments.
 fn evaluate(expr: &Expr) -> Option<String> {
     let invocation = match ungrouped(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => return Some(number.base10_digits().to_owned()),
+        Expr::Lit(ExprLit { lit: Lit::Bool(flag), .. }) => return Some(flag.value.to_string()),
         Expr::Lit(_) => return only_string(expr),
         Expr::Macro(invocation) => &invocation.mac,
         _ => return None,
     };
+    if invocation.path.is_ident("stringify") {
+        // The compiler puts its own spaces between several tokens.
+        return invocation.parse_body::<Ident>().ok().map(|word| word.to_string());
+    }
     let arguments = invocation.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
     let arguments = arguments.iter().map(evaluate).collect::<Option<Vec<String>>>()?;
     match invocation.path.segments.last()?.ident.to_string().as_str() {
@@ -100,7 +106,7 @@ fn evaluate(expr: &Expr) -> Option<String> {
         "env" => env::var(arguments.first()?).ok(),
         // The compiler reads the file too, so a change of the file compiles the crate again.
         "include_str" if proc_macro::is_available() => {
-            let source = invocation.span().unwrap().local_file()?;
+            let source = proc_macro::Span::call_site().local_file()?;
             fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
         }
         _ => None,

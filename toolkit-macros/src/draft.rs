@@ -2,19 +2,17 @@
 
 mod types;
 
-pub(crate) use types::{PassMode, find_token, spelling};
+pub(crate) use types::{PassMode, check_owned, find_token, spelling};
 
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::item::{FunctionItem, is_helper_attr, only_argument, peel};
+use crate::item::{FunctionItem, ImplBlock, is_helper_attr, only_argument, peel, wrong_helper};
 use syn::ext::IdentExt;
-use syn::{Attribute, FnArg, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility};
-use types::parse_type;
-
-/// The message for a function of an `impl` block without `#[toolset]`.
-pub(crate) const NEEDS_TOOLSET: &str =
-    "the tools of an `impl` block belong to its type; write `#[toolset]` above the block";
+use syn::{
+    Attribute, FnArg, Generics, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility,
+};
+use types::{is_context, parse_type};
 
 /// A parsed function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
@@ -23,8 +21,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The type of the `impl` block.
-    pub(crate) owner: Option<&'a Type>,
+    /// The `impl` block of a method.
+    pub(crate) owner: Option<&'a ImplBlock<'a>>,
     /// The parameters without the receiver.
     pub(crate) params: Vec<DraftParam<'a>>,
 }
@@ -32,7 +30,6 @@ pub(crate) struct Draft<'a> {
 /// A parsed parameter.
 pub(crate) struct DraftParam<'a> {
     pub(crate) ident: &'a Ident,
-    pub(crate) ty: &'a Type,
     pub(crate) source: Source,
     pub(crate) attr: ParamAttr,
     pub(crate) docs: Docs,
@@ -61,12 +58,11 @@ impl<'a> Draft<'a> {
     pub(crate) fn new(
         attr: ToolAttr,
         function: &'a FunctionItem,
-        owner: Option<&'a Type>,
+        owner: Option<&'a ImplBlock<'a>>,
         diag: &mut Diag,
     ) -> Self {
         let FunctionItem { attrs, vis, sig, .. } = function;
-        let params =
-            sig.inputs.iter().filter_map(|input| parse_param(input, owner.is_some(), diag)).collect();
+        let params = sig.inputs.iter().filter_map(|input| parse_param(input, diag)).collect();
         Self { attr, attrs, vis, sig, docs: Docs::from_attrs(attrs), owner, params }
     }
 
@@ -83,6 +79,11 @@ impl<'a> Draft<'a> {
         })
     }
 
+    /// Returns the generics of the `impl` block, if it has any.
+    pub(crate) fn generics(&self) -> Option<&'a Generics> {
+        self.owner.map(|owner| owner.generics).filter(|generics| !generics.params.is_empty())
+    }
+
     /// Returns the parameters decoded from the arguments of the call.
     pub(crate) fn decoded(&self) -> impl Iterator<Item = &DraftParam<'a>> {
         self.params.iter().filter(|param| matches!(param.source, Source::Arguments { .. }))
@@ -96,11 +97,11 @@ impl DraftParam<'_> {
     }
 }
 
-fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Option<DraftParam<'a>> {
+fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> {
     let PatType { attrs, pat, ty, .. } = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
-            check_receiver(receiver, in_toolset, diag);
+            check_receiver(receiver, diag);
             for attr in
                 receiver.attrs.iter().filter(|attr| is_helper_attr(attr) && !attr.path().is_ident("doc"))
             {
@@ -115,8 +116,15 @@ fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Optio
             "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
         );
     }
+    for (attr, message) in attrs.iter().filter_map(|attr| Some((attr, wrong_helper(attr)?))) {
+        diag.error(attr, message);
+    }
     let ident = match &**pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => &pat.ident,
+        Pat::Wild(pattern) => {
+            diag.error(pattern, "a tool parameter needs a name for the model, as in `_limit`");
+            return None;
+        }
         pattern => {
             diag.error(
                 pattern,
@@ -138,7 +146,7 @@ fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Optio
         None => parse_type(ty, diag)?,
     };
     let helpers: Vec<Attribute> = attrs.iter().filter(|attr| is_helper_attr(attr)).cloned().collect();
-    Some(DraftParam { ident, ty, source, attr, docs: Docs::from_attrs(&helpers) })
+    Some(DraftParam { ident, source, attr, docs: Docs::from_attrs(&helpers) })
 }
 
 /// Returns `true` for `self: Arc<Self>`.
@@ -146,9 +154,8 @@ pub(crate) fn is_arc(receiver: &Receiver) -> bool {
     matches!(&receiver.kind, ReceiverKind::Typed(_, ty) if only_argument(ty, "Arc").is_some())
 }
 
-fn check_receiver(receiver: &Receiver, in_toolset: bool, diag: &mut Diag) {
+fn check_receiver(receiver: &Receiver, diag: &mut Diag) {
     let message = match &receiver.kind {
-        _ if !in_toolset => NEEDS_TOOLSET,
         ReceiverKind::Reference(_, None, None) => return,
         ReceiverKind::Typed(..) if is_arc(receiver) => return,
         ReceiverKind::Reference(_, Some(_), None) => "the receiver of a tool has no lifetime; write `&self`",
@@ -166,6 +173,10 @@ fn parse_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
     let inner = only_argument(ty, "Option");
     let form = |shared| StateForm { shared, optional: inner.is_some() };
     let inner = inner.unwrap_or(ty);
+    if is_context(inner) {
+        diag.error(ty, "the context is no state; remove `#[state]`");
+        return None;
+    }
     match (peel(inner), only_argument(inner, "Arc")) {
         (_, Some(inner)) => Some(Source::State { ty: Box::new(inner.clone()), form: form(true) }),
         (Type::Reference(reference), None)

@@ -5,22 +5,23 @@ mod params;
 
 use crate::attr::ToolsetAttr;
 use crate::draft::{Draft, find_token};
+use crate::item::ImplBlock;
 use crate::model::Model;
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{ReturnType, Type};
+use syn::{Generics, ReturnType, Token, Type, parse_quote_spanned};
 
 /// Generates the marker struct of a function, its `tool()` and the registration.
 ///
 /// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
-    let Draft { attr, vis, sig, .. } = model.draft;
+    let Draft { attr, sig, .. } = model.draft;
     let (ident, krate) = (&sig.ident, &attr.krate);
     let marker = marker(model.draft);
     let (items, tool) = (params::helper_items(model), tool_expr(model));
     let register = (!attr.unregistered)
-        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
+        .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
     let cfgs = model.draft.cfgs();
     let lints = allowed_lints();
     quote! {
@@ -35,7 +36,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 
             impl #ident {
                 #[doc(hidden)]
-                #vis fn tool() -> __toolkit::FunctionTool {
+                pub fn tool() -> __toolkit::FunctionTool {
                     #tool
                 }
             }
@@ -66,8 +67,10 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
     let (call, output_schema) = (call::closure(model), output_schema(model));
+    // All instances of a generic function would share a static cell.
+    let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
-        static __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
+        #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
         __toolkit::Function::new(#name, #description, #params, #call, #output_schema)
             #namespace #is_async #timeout #metadata #needs #struct_args
             .tool(&__CELL)
@@ -79,7 +82,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
 fn allowed_lints() -> TokenStream {
     quote! {
         #[allow(
-            deprecated, dead_code, unused_imports, unused_mut, unused_parens, unused_qualifications, irrefutable_let_patterns,
+            deprecated, dead_code, irrefutable_let_patterns, unreachable_pub, unused_imports, unused_mut, unused_parens,
+            unused_qualifications,
             clippy::all, clippy::pedantic
         )]
     }
@@ -99,7 +103,7 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
 /// Generates the implementation of `Toolset` with the tools of a type, or the registration of more tools for it.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
-    owner: &Type,
+    owner: &ImplBlock<'_>,
     description: &TokenStream,
     models: &[Model<'_>],
 ) -> TokenStream {
@@ -125,21 +129,19 @@ pub(crate) fn toolset(
             __tools
         }
     };
+    let ty = owner.ty;
+    let generics = lasting(owner.generics);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     let item = match extends {
-        true => quote! {
-            __toolkit::inventory::submit! {
-                __toolkit::MoreTools { owner: ::core::any::TypeId::of::<#owner>, tools: #tools }
+        Some(_) => quote! {
+            #krate::__private::inventory::submit! {
+                __toolkit::MoreTools { owner: ::core::any::TypeId::of::<#ty>, tools: #tools }
             }
         },
-        false => quote! {
-            impl __toolkit::Toolset for #owner {
-                fn description(&self) -> &'static str {
-                    #description
-                }
-
-                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> {
-                    __toolkit::tools_of(self, #tools)
-                }
+        None => quote! {
+            impl #impl_generics __toolkit::ToolsetWithoutExtends for #ty #where_clause {
+                const DESCRIPTION: &'static str = #description;
+                const TOOLS: __toolkit::BlockTools = #tools;
             }
         },
     };
@@ -154,21 +156,30 @@ pub(crate) fn toolset(
     }
 }
 
+/// Returns the generics with types that live as long as the program, which a toolset must do.
+fn lasting(generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    for param in generics.type_params_mut() {
+        // The compiler suggests further bounds after the last bound that has a span in the source.
+        let span = if param.bounds.is_empty() { param.ident.span() } else { Span::call_site() };
+        param.colon_token = Some(Token![:](span));
+        param.bounds.push(parse_quote_spanned!(span=> 'static));
+    }
+    generics
+}
+
 /// Generates a placeholder for a tool with errors.
 ///
-/// The placeholder prevents further errors in code with the tool. Inside of an `impl` block no placeholder is possible.
+/// The placeholder prevents further errors in code with the tool.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
-    if draft.sig.receiver().is_some() {
-        return TokenStream::new();
-    }
-    let (krate, vis, ident) = (&draft.attr.krate, draft.vis, &draft.sig.ident);
+    let (krate, ident) = (&draft.attr.krate, &draft.sig.ident);
     let marker = marker(draft);
     quote! {
         #marker
 
-        #[allow(dead_code)]
+        #[allow(dead_code, unreachable_pub)]
         impl #ident {
-            #vis fn tool() -> #krate::__private::FunctionTool {
+            pub fn tool() -> #krate::__private::FunctionTool {
                 loop {}
             }
         }

@@ -2,10 +2,11 @@
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, FnArg, GenericArgument, Meta, PathArguments, ReturnType, Signature, Type, TypePath, Visibility,
+    Attribute, FnArg, GenericArgument, Generics, Ident, Meta, Path, PathArguments, ReturnType, Signature,
+    Type, TypePath, Visibility,
 };
 
 pub(crate) struct FunctionItem {
@@ -36,9 +37,11 @@ impl FunctionItem {
     }
 
     /// Replaces `Self` in the signature: generated items stand outside of the `impl` block.
-    pub(crate) fn with_self_type(mut self, owner: &Type) -> Self {
+    pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
+        let replace_self =
+            |tokens: TokenStream| replace_self(tokens, block.ty, &|name| block.qualified(name));
         let replace_in = |ty: &mut Type| {
-            let replaced = replace_self(ty.to_token_stream(), owner);
+            let replaced = replace_self(ty.to_token_stream());
             *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
         };
         for input in &mut self.sig.inputs {
@@ -46,7 +49,7 @@ impl FunctionItem {
             replace_in(&mut typed.ty);
             for attr in &mut typed.attrs {
                 if let Meta::List(list) = &mut attr.meta {
-                    list.tokens = replace_self(list.tokens.clone(), owner);
+                    list.tokens = replace_self(list.tokens.clone());
                 }
             }
         }
@@ -57,7 +60,43 @@ impl FunctionItem {
     }
 }
 
-/// Removes helper attributes from parameters; returns `true` if there were any.
+/// The `impl` block around a method.
+pub(crate) struct ImplBlock<'a> {
+    pub(crate) ty: &'a Type,
+    /// The trait implemented by the block.
+    pub(crate) of_trait: Option<&'a Path>,
+    /// The names of the associated types defined in the block.
+    pub(crate) types: Vec<Ident>,
+    pub(crate) generics: &'a Generics,
+}
+
+impl ImplBlock<'_> {
+    /// Returns the path of the block's functions: `<Type>` or `<Type as Trait>`.
+    pub(crate) fn path(&self, span: Span) -> TokenStream {
+        let (ty, of_trait) = (self.ty, self.of_trait.map(|path| quote!(as #path)));
+        quote_spanned!(span=> <#ty #of_trait>)
+    }
+
+    /// Returns the path of the type or constant `Self::name`, without the name.
+    fn qualified(&self, name: &Ident) -> TokenStream {
+        let ty = self.ty;
+        if self.types.contains(name) { self.path(name.span()) } else { quote!(<#ty>) }
+    }
+}
+
+/// Reports attributes that cannot be on the function of a tool, and removes them.
+pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
+    let name =
+        |attr: &Attribute| ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name));
+    for attr in attrs.extract_if(.., |attr| name(attr).is_some()) {
+        match name(&attr) {
+            Some("tool") => diag.error(attr, "`#[tool]` is given twice; keep one"),
+            name => diag.error(attr, format!("`#[{}]` belongs before a parameter", name.unwrap_or_default())),
+        }
+    }
+}
+
+/// Removes helper attributes from parameters, also misspelled ones; returns `true` if there were any.
 pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     let mut is_changed = false;
     for input in &mut sig.inputs {
@@ -65,7 +104,8 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
             FnArg::Receiver(receiver) => &mut receiver.attrs,
             FnArg::Typed(typed) => &mut typed.attrs,
         };
-        is_changed |= attrs.extract_if(.., |attr| is_helper_attr(attr)).count() > 0;
+        let is_ours = |attr: &mut Attribute| is_helper_attr(attr) || wrong_helper(attr).is_some();
+        is_changed |= attrs.extract_if(.., is_ours).count() > 0;
     }
     is_changed
 }
@@ -75,20 +115,49 @@ pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Replaces `Self` with another type.
-pub(crate) fn replace_self(tokens: TokenStream, owner: &impl ToTokens) -> TokenStream {
-    let mut tokens = tokens.into_iter().peekable();
+/// Returns the message for an attribute that is probably meant for this macro, such as `#[State]`.
+pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
+    let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
+    if ["serde", "schemars"].contains(&name.as_str()) {
+        return Some(format!("`#[{name}]` has no effect on a parameter; write `#[param(…)]`"));
+    }
+    let is_similar = |helper: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), helper) <= 1;
+    let helper = ["param", "state"].into_iter().find(is_similar)?;
+    Some(format!("there is no attribute `#[{name}]`; did you mean `#[{helper}]`?"))
+}
+
+/// Returns `true` for the name of a primitive type.
+pub(crate) fn is_primitive(name: &Ident) -> bool {
+    const PRIMITIVES: &[&str] = &[
+        "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+        "usize", "f32", "f64",
+    ];
+    PRIMITIVES.iter().any(|primitive| name == primitive)
+}
+
+/// Replaces `Self` with the type `owner`. At the start of a path, `Self` is replaced by `qualified(name)` with the
+/// next name of the path.
+pub(crate) fn replace_self(
+    tokens: TokenStream,
+    owner: &impl ToTokens,
+    qualified: &impl Fn(&Ident) -> TokenStream,
+) -> TokenStream {
+    let mut tokens = tokens.into_iter();
     let mut replaced = TokenStream::new();
     while let Some(token) = tokens.next() {
         replaced.extend(match token {
             TokenTree::Ident(ident) if ident == "Self" => {
+                let mut rest = tokens.clone();
                 let begins_path =
-                    matches!(tokens.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
-                let owner = if begins_path { quote!(<#owner>) } else { owner.to_token_stream() };
+                    matches!(rest.next(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
+                let replacement = match rest.nth(1) {
+                    Some(TokenTree::Ident(name)) if begins_path => qualified(&name),
+                    _ => owner.to_token_stream(),
+                };
                 // Errors are shown at `Self`.
-                at(owner, ident.span())
+                at(replacement, ident.span())
             }
-            TokenTree::Group(group) => regroup(&group, replace_self(group.stream(), owner)),
+            TokenTree::Group(group) => regroup(&group, replace_self(group.stream(), owner, qualified)),
             token => token.into(),
         });
     }
@@ -149,10 +218,13 @@ impl Parse for FunctionItem {
         let start = input.fork();
         let parse = || -> syn::Result<(Visibility, Signature)> { Ok((input.parse()?, input.parse()?)) };
         let (vis, sig) = parse().map_err(|error| {
-            let is_function = start.to_string().split_whitespace().any(|word| word == "fn");
-            match is_function {
-                true => error,
-                false => start.error("`#[tool]` can only be applied to functions"),
+            let has_word = |wanted| start.to_string().split_whitespace().any(|word| word == wanted);
+            match (has_word("fn"), has_word("impl")) {
+                (true, _) => error,
+                (_, true) => {
+                    start.error("`#[tool]` belongs to functions; write `#[toolset]` above an `impl` block")
+                }
+                _ => start.error("`#[tool]` can only be applied to functions"),
             }
         })?;
         Ok(Self { attrs, vis, sig, body: input.parse()? })

@@ -26,36 +26,44 @@ use quote::ToTokens;
 
 #[proc_macro_attribute]
 pub fn tool(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    settings::Settings::refresh();
     expand_tool(attr.into(), item.into()).into()
 }
 
 #[proc_macro_attribute]
 pub fn toolset(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    settings::Settings::refresh();
     toolset::expand_toolset(attr.into(), item.into()).into()
 }
 
 #[proc_macro_derive(ToolParams, attributes(param, tool_params, serde, schemars))]
 pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    settings::Settings::refresh();
     derive::expand_params(item.into()).into()
 }
+
+/// The message for a method without `#[toolset]`.
+const NEEDS_TOOLSET: &str = "a method is a tool of its type; write `#[toolset]` above the `impl` block";
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
     let mut attr = attr::ToolAttr::parse(attr, &mut diag);
     attr.namespace = attr.namespace.or_else(|| settings::Settings::current().namespace());
     let mut function = match item::FunctionItem::from_tokens(item.clone()) {
-        Ok(function) => function.with_body(&mut diag),
+        Ok(function) => function,
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(item);
         }
     };
-    if function.sig.receiver().is_none() && enclosing::is_in_impl() {
+    if function.sig.receiver().is_some() || enclosing::is_in_block() {
         // The block cannot hold the marker struct, so only the function is generated.
-        diag.error(&function.sig.ident, draft::NEEDS_TOOLSET);
+        diag.error(&function.sig.ident, NEEDS_TOOLSET);
         item::strip_helper_attrs(&mut function.sig);
         return diag.into_tokens(function.into_token_stream());
     }
+    item::refuse_attrs(&mut function.attrs, &mut diag);
+    let mut function = function.with_body(&mut diag);
     let draft = draft::Draft::new(attr, &function, None, &mut diag);
     let generated = match check::check(&draft, &mut diag) {
         Some(model) if diag.is_empty() => expand::tool(&model),

@@ -3,7 +3,6 @@
 use crate::attr::ParamAttr;
 use crate::draft::{Draft, PassMode};
 use proc_macro2::{Span, TokenStream};
-use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
 /// A checked function, ready for expansion.
@@ -22,6 +21,8 @@ pub(crate) struct ParamModel<'a> {
     pub(crate) ident: &'a Ident,
     /// The decoded type.
     pub(crate) ty: &'a Type,
+    /// The span of the type, for errors. Computing it is slow.
+    pub(crate) span: Span,
     pub(crate) pass: PassMode,
     pub(crate) name: String,
     /// An expression of type `&'static str`.
@@ -33,12 +34,5 @@ impl Model<'_> {
     /// Returns the flattened parameter: a struct of all arguments.
     pub(crate) fn struct_args(&self) -> Option<&ParamModel<'_>> {
         self.params.iter().find(|param| param.attr.flatten.is_some())
-    }
-}
-
-impl ParamModel<'_> {
-    /// Returns the span for errors about the type.
-    pub(crate) fn span(&self) -> Span {
-        self.ty.span()
     }
 }

@@ -36,17 +36,30 @@ pub(crate) struct Settings {
 static LAST: Mutex<Option<(PathBuf, Option<SystemTime>, Settings)>> = Mutex::new(None);
 
 impl Settings {
+    /// Reads the manifest if it has changed, once for each use of a macro. A language server expands the macros of
+    /// many crates, and of a crate after each edit, in one process.
+    pub(crate) fn refresh() {
+        let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else { return };
+        let path = Path::new(&folder).join("Cargo.toml");
+        let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
+            let settings = Self::read(&path);
+            *last = Some((path, changed, settings));
+        }
+    }
+
     /// Returns the settings of the crate being compiled.
     pub(crate) fn current() -> Self {
-        Self::cached(|settings| settings.clone()).unwrap_or_default()
+        Self::last(|settings| settings.clone())
     }
 
     /// Reports mistakes in the table, and generates code for compiling the crate again after a change of the table.
     ///
     /// Only the first macro of a crate reports and generates; the result is empty for all others.
     pub(crate) fn report_once(diag: &mut Diag) -> TokenStream {
-        let first = Self::cached(|settings| (mem::take(&mut settings.problems), settings.source.take()));
-        let (problems, source) = first.unwrap_or_default();
+        let (problems, source) =
+            Self::last(|settings| (mem::take(&mut settings.problems), settings.source.take()));
         for problem in problems {
             diag.error_at(
                 Span::call_site(),
@@ -65,22 +78,16 @@ impl Settings {
         self.namespace.as_ref().map(|namespace| LitStr::new(namespace, Span::call_site()))
     }
 
-    fn cached<T>(read: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).join("Cargo.toml");
-        let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
+    fn last<T: Default>(read: impl FnOnce(&mut Self) -> T) -> T {
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
-            let settings = Self::read(&path);
-            *last = Some((path, changed, settings));
-        }
-        last.as_mut().map(|(_, _, settings)| read(settings))
+        last.as_mut().map(|(_, _, settings)| read(settings)).unwrap_or_default()
     }
 
     fn read(path: &Path) -> Self {
         let Ok(text) = fs::read_to_string(path) else { return Self::default() };
         let entries = manifest::entries(&text);
         let workspace = || {
-            let roots = path.ancestors().skip(2).map(|folder| folder.join("Cargo.toml"));
+            let roots = path.ancestors().skip(1).map(|folder| folder.join("Cargo.toml"));
             let mut roots = roots.filter_map(|root| Some(manifest::entries(&fs::read_to_string(root).ok()?)));
             roots
                 .find(|entries| entries.iter().any(|entry| entry.is_below(&["workspace"])))
@@ -119,17 +126,25 @@ impl Settings {
 }
 
 /// Returns the name of the dependency on the facade if the manifest renames this dependency.
+///
+/// `workspace` reads the manifest of the workspace, for an inherited dependency.
 fn dependency(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Option<String> {
-    let is_facade = |entry: &&Entry| entry.key() == "package" && entry.value == PACKAGE;
-    let direct = entries.iter().filter(is_facade).find_map(Entry::dependency);
-    let inherited = || {
-        let inherited = entries.iter().filter(|entry| entry.key() == "workspace" && entry.value == "true");
-        let names: Vec<&str> = inherited.filter_map(Entry::dependency).collect();
-        let workspace = if names.is_empty() { Vec::new() } else { workspace() };
-        let mut renamed = workspace.iter().filter(is_facade).filter_map(Entry::dependency);
-        renamed.find(|name| names.contains(name)).map(str::to_owned)
-    };
-    direct.map(str::to_owned).or_else(inherited).map(|name| name.replace('-', "_"))
+    let is_own = |entry: &&Entry| !entry.is_below(&["workspace"]);
+    let is_inherited = |entry: &Entry| entry.key() == "workspace" && entry.value == "true";
+    let root = if entries.iter().filter(is_own).any(is_inherited) { workspace() } else { Vec::new() };
+    // A dependency of tests is no dependency of the library.
+    let name = ["dependencies", "dev-dependencies", "build-dependencies"].iter().find_map(|table| {
+        let names = entries.iter().filter(is_own).filter_map(|entry| {
+            let (_, name) = entry.dependency().filter(|(of, _)| of == table)?;
+            let is_facade = match is_inherited(entry) {
+                true => root.iter().any(|entry| entry.names_facade() == Some(name)),
+                false => entry.names_facade().is_some(),
+            };
+            is_facade.then_some(name)
+        });
+        names.into_iter().next()
+    });
+    name.filter(|name| *name != PACKAGE).map(|name| name.replace('-', "_"))
 }
 
 #[cfg(test)]
@@ -157,6 +172,23 @@ mod tests {
             ("[dev-dependencies]\n\"my-tools\" = {path = \"..\", package = \"toolkit-ai\"}", renamed.clone()),
             ("[package.metadata.toolkit]\ncrate = \"frame::kit\"", Some("::frame::kit".to_owned())),
             ("[package.metadata]\ntoolkit = { crate = \"crate::kit\" }", Some("crate::kit".to_owned())),
+            (
+                "[dependencies]\ntoolkit-ai = \"0.1\"\n[dev-dependencies]\nkit = {package = \"toolkit-ai\"}",
+                None,
+            ),
+            (
+                "[dev-dependencies]\ntoolkit-ai = {path = \".\"}\n[dependencies]\nmy-tools = {package = \"toolkit-ai\"}",
+                renamed.clone(),
+            ),
+            // The dependencies of a workspace are those of its packages that inherit them.
+            (
+                "[workspace.dependencies]\nkit = { package = \"toolkit-ai\" }\n[dependencies]\nmy-tools = { package = \"toolkit-ai\" }",
+                renamed.clone(),
+            ),
+            (
+                "[workspace.dependencies]\nkit = { package = \"toolkit-ai\" }\n[dependencies]\nserde = \"1\"",
+                None,
+            ),
             ("[package]\ndescription = \"\"\"\n[dependencies]\nx = {package = \"toolkit-ai\"}\n\"\"\"", None),
         ] {
             assert_eq!(krate(text), expected, "{text}");

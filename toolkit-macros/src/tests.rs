@@ -209,6 +209,33 @@ fn an_unfinished_body_is_no_error() {
     assert!(!tokens.to_string().contains("compile_error"), "{tokens}");
 }
 
+#[test]
+fn documentation_of_macros_is_read() {
+    let expansion = expand(
+        quote!(),
+        quote! {
+            #[doc = concat!("Adds ", 2, " numbers, ", true, ".\n\n:param a: The ", stringify!(first))]
+            fn add(a: i64) -> i64 { a }
+        },
+    );
+    for text in [r#""Adds 2 numbers, true.""#, r#""The first""#] {
+        assert!(expansion.contains(text), "{expansion}");
+    }
+}
+
+/// Outside of a compiler, no file is found, and the compiler reads the text.
+#[test]
+fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
+    let expansion = expand(
+        quote!(),
+        quote!(
+            #[doc = include_str!("no such file.md")]
+            fn add(a: i64) {}
+        ),
+    );
+    assert!(expansion.contains(r#"concat!(include_str!("no such file.md"))"#), "{expansion}");
+}
+
 /// `quote!` has no block comments, so the test writes the attribute the compiler makes of one.
 #[test]
 fn block_comments_are_parsed_like_line_comments() {

@@ -3,58 +3,126 @@
 use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::{Draft, spelling};
-use crate::item::{FunctionItem, peel, strip_helper_attrs};
+use crate::draft::{Draft, find_token, spelling};
+use crate::enclosing::other_toolset;
+use crate::item::{FunctionItem, ImplBlock, peel, refuse_attrs, strip_helper_attrs};
 use crate::settings::Settings;
 use crate::{check, expand};
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, LitStr, Meta, Type, TypePath};
+use syn::punctuated::Punctuated;
+use syn::{
+    Attribute, ImplItem, ImplItemFn, ItemImpl, ItemTrait, LitStr, Meta, Path, Token, TraitItem, Type,
+    TypePath, parse_quote,
+};
 
 pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
     let attr = ToolsetAttr::parse(attr, &mut diag);
-    let Ok(mut block) = syn::parse2::<ItemImpl>(item.clone()) else {
-        diag.error(&item, "`#[toolset]` can only be applied to `impl` blocks");
-        return diag.into_tokens(item);
+    let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
+        Ok(block) => block,
+        Err(error) => {
+            let item = refuse(item, error, &mut diag);
+            return diag.into_tokens(item);
+        }
     };
     let methods = take_methods(&mut block, &mut diag);
-    let owner = &*block.self_ty;
-    check_block(&block, &methods, &mut diag);
-    let namespace = attr.namespace.clone().or_else(|| type_name(owner));
+    let can_be_toolset = check_block(&block, &attr, methods.is_empty(), &mut diag);
+    let types = block.items.iter().filter_map(|item| match item {
+        ImplItem::Type(item) => Some(item.ident.clone()),
+        _ => None,
+    });
+    let owner = ImplBlock {
+        ty: &block.self_ty,
+        of_trait: block.trait_.as_ref().map(|(path, _)| path),
+        types: types.collect(),
+        generics: &block.generics,
+    };
+    let methods: Vec<_> =
+        methods.into_iter().map(|(arguments, method)| (arguments, method.with_self_type(&owner))).collect();
+    let namespace = attr.namespace.clone().or_else(|| type_name(owner.ty));
     let mut drafts = Vec::new();
     for (arguments, method) in &methods {
-        let mut attr = ToolAttr::parse(arguments.clone(), &mut diag);
-        attr.namespace = attr.namespace.or_else(|| namespace.clone());
-        drafts.push(Draft::new(attr, method, Some(owner), &mut diag));
+        let attr = ToolAttr::parse(arguments.clone(), &mut diag);
+        drafts.push(Draft::new(attr, method, Some(&owner), &mut diag));
+    }
+    if let Some(namespace) = attr.namespace.as_ref().filter(|_| !drafts.is_empty())
+        && drafts.iter().all(|draft| draft.attr.namespace.is_some())
+    {
+        diag.error(namespace, "`namespace` has no effect because each tool has its own; remove it");
+    }
+    for draft in &mut drafts {
+        draft.attr.namespace = draft.attr.namespace.take().or_else(|| namespace.clone());
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
     // A toolset with errors has no tools, so that code with the toolset causes no further errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
-    let generated = expand::toolset(&attr, owner, &description, models);
+    let generated = can_be_toolset.then(|| expand::toolset(&attr, &owner, &description, models));
     let tracked = Settings::report_once(&mut diag);
     diag.into_tokens(quote!(#block #generated #tracked))
 }
 
-fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: &mut Diag) {
-    if !block.generics.params.is_empty() {
-        let owner = spelling(&block.self_ty);
-        let message = format!(
-            "`{owner}` is generic, but a tool has one schema; write an `impl` block for each type that you use"
+/// Reports an item that is no `impl` block. Returns the item without attributes that would cause further errors.
+fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
+    if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
+        diag.push(error);
+        return item;
+    }
+    let Ok(mut item) = syn::parse2::<ItemTrait>(item.clone()) else {
+        diag.error(&item, "`#[toolset]` can only be applied to `impl` blocks");
+        return item;
+    };
+    let message =
+        "`#[toolset]` belongs above an `impl` block of the trait, because tools are methods of a type";
+    diag.error(&item.ident, message);
+    for item in &mut item.items {
+        let TraitItem::Fn(function) = item else { continue };
+        function.attrs.retain(|attr| !is_tool_attr(attr));
+        strip_helper_attrs(&mut function.sig);
+    }
+    item.into_token_stream()
+}
+
+/// Reports mistakes in the header of the block. Returns `false` if the block cannot be a toolset.
+fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut Diag) -> bool {
+    let ty = &*block.self_ty;
+    let owner = spelling(ty);
+    if is_empty {
+        diag.error(ty, "the `impl` block has no tools; mark methods with `#[tool]`");
+    }
+    let is_parameter = |path: &Path| block.generics.type_params().any(|param| path.is_ident(&param.ident));
+    let is_elided = |token: &TokenTree| matches!(token, TokenTree::Ident(lifetime) if lifetime == "_");
+    let has_lifetime = block.generics.lifetimes().next().is_some();
+    if matches!(peel(ty), Type::Path(TypePath { path, .. }) if is_parameter(path)) {
+        diag.error(
+            ty,
+            format!("`{owner}` stands for any type; write an `impl` block for each type that you use"),
         );
-        diag.error(&block.generics, message);
-    }
-    if let Some((path, _)) = &block.trait_ {
-        let owner = spelling(&block.self_ty);
-        let message = format!(
-            "the methods of a trait cannot be tools; write `impl {owner}` with methods that call those of the trait"
+    } else if has_lifetime || find_token(ty.to_token_stream(), &is_elided).is_some() {
+        diag.error(
+            ty,
+            "a toolset lives as long as the program; own the data, or write the lifetime `'static`",
         );
-        diag.error(path, message);
+    } else if let Some(extends) = &attr.extends
+        && !block.generics.params.is_empty()
+    {
+        diag.error(
+            extends,
+            format!("`{owner}` is generic, so it has one block; move the tools into that block"),
+        );
+    } else if attr.extends.is_none()
+        && let Some(line) = other_toolset(&owner)
+    {
+        let advice = match block.generics.params.is_empty() {
+            true => "write `#[toolset(extends)]` above this one",
+            false => "move the tools into that block",
+        };
+        diag.error(ty, format!("`{owner}` has another `#[toolset]` block, on line {line}; {advice}"));
+    } else {
+        return true;
     }
-    if methods.is_empty() {
-        diag.error(&block.self_ty, "the `impl` block has no tools; mark methods with `#[tool]`");
-    }
+    false
 }
 
 /// Collects the `#[tool]` functions of the block together with the arguments of each `#[tool]`.
@@ -72,21 +140,35 @@ fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, Func
             *item = syn::parse_quote!(#function);
         }
         let ImplItem::Fn(function) = item else { continue };
-        let Some(at) = function.attrs.iter().position(is_tool_attr) else { continue };
-        let arguments = match function.attrs.remove(at).meta {
-            Meta::List(list) => list.tokens,
-            Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
-        };
+        let tool = function.attrs.iter().enumerate().find_map(|(at, attr)| Some((at, tool_arguments(attr)?)));
+        let Some((at, (arguments, condition))) = tool else { continue };
+        let _ = function.attrs.remove(at);
+        refuse_attrs(&mut function.attrs, diag);
         let ImplItemFn { attrs, vis, sig, block: body, .. } = function.clone();
-        let method = FunctionItem { attrs, vis, sig, body: body.into_token_stream() };
+        let mut method = FunctionItem { attrs, vis, sig, body: body.into_token_stream() };
+        method.attrs.extend(condition);
         strip_helper_attrs(&mut function.sig);
-        methods.push((arguments, method.with_self_type(&block.self_ty)));
+        methods.push((arguments, method));
     }
     methods
 }
 
 fn is_tool_attr(attr: &Attribute) -> bool {
-    attr.path().segments.last().is_some_and(|last| last.ident == "tool")
+    tool_arguments(attr).is_some()
+}
+
+/// Returns the arguments of `#[tool(…)]`, or of `#[cfg_attr(condition, tool(…))]` together with `#[cfg(condition)]`.
+fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> {
+    let arguments = |meta: &Meta| {
+        let is_tool = meta.path().segments.last().is_some_and(|last| last.ident == "tool");
+        is_tool.then(|| meta.require_list().map(|list| list.tokens.clone()).unwrap_or_default())
+    };
+    if !attr.path().is_ident("cfg_attr") {
+        return Some((arguments(&attr.meta)?, None));
+    }
+    let metas = attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok()?;
+    let (condition, attrs) = (metas.first()?, metas.iter().skip(1));
+    Some((attrs.filter_map(arguments).next()?, Some(parse_quote!(#[cfg(#condition)]))))
 }
 
 /// Returns the name of the type as a string literal. The registry normalizes the name later.

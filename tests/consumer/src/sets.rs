@@ -1,7 +1,8 @@
 //! Toolsets: methods as tools.
 
-use std::sync::Mutex;
-use tk::{ToolContext, toolset};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use tk::{ToolContext, ToolParams, toolset};
 
 /// Counts.
 #[derive(Debug, Default)]
@@ -97,16 +98,81 @@ const TAG: &str = "shared";
 impl Counter {
     #[doc = concat!("Counts", " later.\n\n:param by: How much, ", "from a file")]
     #[tool(description = concat!("Adds ", "later."), tags("set", TAG), retries = RETRIES)]
-    pub async fn add_later(self: std::sync::Arc<Self>, by: i64) -> i64 {
+    pub async fn add_later(self: Arc<Self>, by: i64) -> i64 {
         std::future::ready(()).await;
         self.add(by)
     }
 
     #[doc = include_str!("later.md")]
     #[tool(namespace = "elsewhere")]
-    pub fn count_twice(self: std::sync::Arc<Self>, #[param(description = TAG)] by: i64, times: u8) -> i64 {
+    pub fn count_twice(self: Arc<Self>, #[param(description = TAG)] by: i64, times: u8) -> i64 {
         self.add(by) * i64::from(times)
     }
 }
 
 const RETRIES: u32 = 2;
+
+/// Shows rows of a store.
+#[derive(Debug)]
+pub struct Desk<T, const FEW: usize> {
+    /// The rows.
+    pub rows: Vec<T>,
+}
+
+/// Shows rows of any type.
+#[toolset(namespace = "desk")]
+impl<T: Debug + ToolParams + Clone + Send + Sync, const FEW: usize> Desk<T, FEW> {
+    /// Shows rows.
+    #[tool]
+    pub fn show(
+        &self,
+        #[param(default = FEW, range = 1..=9)] count: usize,
+        #[param(length = ..=3, items(range = 0..))] _skipped: Option<Vec<u8>>,
+    ) -> String {
+        format!("{:?}", self.rows.iter().take(count).collect::<Vec<_>>())
+    }
+
+    /// Compares a row, later.
+    #[tool]
+    pub async fn compare(self: Arc<Self>, row: &T, rows: Vec<T>, #[state] _other: Option<&Self>) -> String {
+        std::future::ready(()).await;
+        format!("{row:?} {rows:?} {:?}", self.rows)
+    }
+}
+
+/// Describes itself.
+pub trait Describe {
+    /// The kind of detail.
+    type Detail;
+
+    /// Describes the value.
+    fn describe(&self, detail: Self::Detail) -> String;
+}
+
+#[toolset(extends)]
+impl Describe for Counter {
+    type Detail = u8;
+
+    #[tool]
+    fn describe(&self, #[param(range = ..=9)] detail: Self::Detail) -> String {
+        format!("{detail} {:?}", self.count)
+    }
+}
+
+/// A value of any type.
+#[derive(Debug)]
+pub struct Named<T>(pub T);
+
+#[toolset]
+impl<T> Describe for Named<T>
+where
+    T: Debug + Send + Sync,
+{
+    type Detail = String;
+
+    /// Describes a value of any type.
+    #[tool]
+    fn describe(&self, detail: Self::Detail) -> String {
+        format!("{detail} {:?}", self.0)
+    }
+}

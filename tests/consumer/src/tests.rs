@@ -27,6 +27,8 @@ fn registry() -> ToolRegistry {
     registry.register_all(Arc::new(sets::inside::local())).expect("no collisions");
     registry.register_all(Arc::new(generated::Generated(5))).expect("no collisions");
     registry.register_all(Arc::new(bare::Set)).expect("no collisions");
+    registry.register_all(Arc::new(sets::Desk::<u16, 2> { rows: vec![7, 8, 9] })).expect("no collisions");
+    registry.register_all(Arc::new(sets::Named("name"))).expect("no collisions");
     registry
 }
 
@@ -47,7 +49,7 @@ fn every_tool_is_discovered() {
     let names: Vec<&str> = discovered.iter_definitions().map(|tool| tool.name.as_str()).collect();
     let returns = names.iter().filter(|name| name.starts_with("returns-")).count();
     assert_eq!((returns, names.len()), (39, 64), "{names:?}");
-    assert_eq!(registry().len() - names.len(), 10);
+    assert_eq!(registry().len() - names.len(), 14);
     let local: Vec<String> =
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
     assert_eq!(local, ["consumer-add", "consumer-deeper"]);
@@ -77,6 +79,11 @@ fn every_tool_can_be_called() {
         ),
         ("generated-plus", json!({}), "15"),
         ("counter-add", json!({"by": 3}), "3"),
+        ("counter-describe", json!({"detail": 4}), "4 Mutex { data: 0, poisoned: false, .. }"),
+        ("desk-show", json!({}), "[7, 8]"),
+        ("desk-show", json!({"count": 1}), "[7]"),
+        ("desk-compare", json!({"row": 1, "rows": [2]}), "1 [2] [7, 8, 9]"),
+        ("named-describe", json!({"detail": "a"}), "a \"name\""),
         ("counter-move", json!({"ref": "r"}), "r Mutex { data: 0, poisoned: false, .. }"),
         ("elsewhere-double", json!({"n": 4}), "8"),
         ("counter-add_later", json!({"by": 2}), "2"),

@@ -49,7 +49,7 @@ impl<'a> Invocation<'a> {
 
     /// Returns the receiver of the tool's method; `None` if there is no receiver of type `T`.
     #[must_use]
-    pub fn receiver<T: Send + Sync + 'static>(&self) -> Option<&'a T> {
+    pub fn receiver<T: 'static>(&self) -> Option<&'a T> {
         self.tool.receiver.as_deref()?.downcast_ref()
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
-    note = "write `#[toolset]` above an `impl` block of the type, and `#[tool]` above its methods"
+    note = "write `#[toolset]` without `extends` above an `impl` block of the type, and `#[tool]` above its methods"
 )]
 pub trait Toolset: Send + Sync + 'static {
     /// Returns the common description of the tools: the documentation of the `impl` block.
@@ -16,6 +16,38 @@ pub trait Toolset: Send + Sync + 'static {
     /// Returns the tools with this value as the receiver of their methods.
     #[must_use]
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
+}
+
+/// The implementation of [`Toolset`] generated for an `impl` block with `#[toolset]`.
+///
+/// A second block without `extends` is a second implementation. The compiler's error shows the name of this trait.
+pub trait ToolsetWithoutExtends: Send + Sync + 'static {
+    /// The documentation of the `impl` block.
+    const DESCRIPTION: &'static str;
+    /// The tools of the `impl` block.
+    const TOOLS: BlockTools;
+}
+
+#[doc(hidden)]
+#[diagnostic::do_not_recommend]
+impl<T: ToolsetWithoutExtends> Toolset for T {
+    fn description(&self) -> &'static str {
+        T::DESCRIPTION
+    }
+
+    /// Returns the methods of the block, then the methods of blocks with `#[toolset(extends)]`.
+    fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>> {
+        let receiver: Receiver = self;
+        let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
+        let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
+        // The linker's order varies.
+        more.sort_by_cached_key(|tool| {
+            let ToolDefinition { name, metadata, .. } = tool.definition();
+            (metadata.defined_at.map(|place| (place.file, place.line)), name.clone())
+        });
+        let tools = (T::TOOLS)(&receiver).into_iter().chain(more);
+        tools.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+    }
 }
 
 /// The receiver of methods.
@@ -34,18 +66,3 @@ pub struct MoreTools {
 }
 
 inventory::collect!(MoreTools);
-
-/// Returns the tools of a type: first the methods of its `#[toolset]` block, then the methods of blocks with
-/// `#[toolset(extends)]`.
-#[must_use]
-pub fn tools_of<T: Send + Sync + 'static>(receiver: Arc<T>, tools: BlockTools) -> Vec<Arc<dyn Tool>> {
-    let receiver: Receiver = receiver;
-    let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
-    let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
-    // The linker's order varies.
-    more.sort_by_cached_key(|tool| {
-        let ToolDefinition { name, metadata, .. } = tool.definition();
-        (metadata.defined_at.map(|place| (place.file, place.line)), name.clone())
-    });
-    tools(&receiver).into_iter().chain(more).map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
-}

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use regex_lite::Regex;
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, ExprRange, ExprUnary, Lit, LitStr, RangeLimits, UnOp, parenthesized};
+use syn::{Expr, ExprLit, ExprRange, ExprUnary, Generics, Lit, LitStr, RangeLimits, UnOp, parenthesized};
 
 /// The formats validated at run time.
 const FORMATS: &[&str] =
@@ -162,11 +162,10 @@ impl Constraints {
             diag.error(key, "`items` is empty; remove it");
         }
         let mut items = Self::default();
-        each_argument(arguments.parse()?, diag, |key, input, diag| match items.parse(key, input, diag)? {
-            true => Ok(()),
-            false => {
-                let known = Self::KNOWN.iter().copied().filter(|known| *known != "deprecated");
-                Err(unknown_argument("items", key, &known.collect::<Vec<_>>()))
+        each_argument(arguments.parse()?, &mut Vec::new(), diag, |key, input, diag| {
+            match items.parse(key, input, diag)? {
+                true => Ok(()),
+                false => Err(unknown_argument("items", key, Self::KNOWN)),
             }
         });
         let calls = &items.calls;
@@ -201,12 +200,25 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions of the constraints for a type.
-    pub(crate) fn assertions(&self, ty: &TokenStream) -> Vec<TokenStream> {
-        let assertion = |name: &Ident| quote_spanned!(name.span()=> const _: fn() = __toolkit::#name::<#ty>;);
+    /// Generates compile-time assertions of the constraints for a type, which may use `generics`.
+    pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
+        let (impl_generics, _, where_clause) = generics.split_for_impl();
+        let assertion = |name: &Ident| {
+            let assertion = quote_spanned!(name.span()=> fn() = __toolkit::#name::<#ty>;);
+            match generics.params.is_empty() {
+                true => quote!(const _: #assertion),
+                // A constant cannot be generic, but a function inside of it can.
+                false => quote! {
+                    const _: () = {
+                        fn __assertion #impl_generics() #where_clause { let _: #assertion }
+                    };
+                },
+            }
+        };
         let mut assertions: Vec<TokenStream> = self.assertions.iter().map(assertion).collect();
         if let Some(items) = &self.items {
-            assertions.extend(items.assertions(&quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item)));
+            let item = quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item);
+            assertions.extend(items.assertions(&item, generics));
         }
         assertions
     }

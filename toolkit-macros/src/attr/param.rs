@@ -1,14 +1,14 @@
 //! The attribute `#[param(…)]`.
 
 use super::constraint::Constraints;
-use super::reader::{each_argument, set, string, text, ungrouped, unknown_argument, value};
+use super::reader::{each_argument, only_string, string, text, unknown_argument, value};
 use crate::diag::Diag;
-use crate::item::only_argument;
+use crate::item::{is_primitive, only_argument, peel};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Token, Type};
+use syn::{Attribute, Expr, LitStr, Token, Type};
 
 /// The arguments of all `#[param(…)]` attributes of a parameter or field.
 #[derive(Default)]
@@ -19,6 +19,8 @@ pub(crate) struct ParamAttr {
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) constraints: Constraints,
+    /// The names of the given arguments.
+    seen: Vec<Ident>,
 }
 
 /// `default` or `default = expr`.
@@ -32,9 +34,16 @@ impl DefaultAttr {
     pub(crate) fn expr(&self, ty: &Type) -> TokenStream {
         match self {
             Self::OfType(key) => quote_spanned!(key.span()=> <#ty as ::core::default::Default>::default()),
-            // The conversion lets `default = "x"` fit a `String`.
-            Self::Value(value) if matches!(ungrouped(value), Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
-                quote_spanned!(value.span()=> ::core::convert::Into::into(#value))
+            // The conversion lets `default = "x"` fit a `String`, and `Some` an `Option<String>`.
+            Self::Value(value) if only_string(value).is_some() => {
+                let inner = only_argument(ty, "Option");
+                let is_number = matches!(peel(inner.unwrap_or(ty)), Type::Path(path) if path.path.get_ident().is_some_and(is_primitive));
+                let converted = quote_spanned!(value.span()=> ::core::convert::Into::into(#value));
+                match inner {
+                    _ if is_number => value.to_token_stream(),
+                    Some(_) => quote_spanned!(value.span()=> ::core::option::Option::Some(#converted)),
+                    None => converted,
+                }
             }
             Self::Value(value) => quote!(#value),
         }
@@ -71,30 +80,37 @@ impl ParamAttr {
 
     pub(crate) fn parse(attrs: &[Attribute], diag: &mut Diag) -> Self {
         let mut parsed = Self::default();
+        let mut seen = Vec::new();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("param")) {
             match attr.meta.require_list() {
-                Ok(list) => each_argument(list.tokens.clone(), diag, |key, input, diag| {
-                    parsed.parse_argument(key, input, diag)
-                }),
-                Err(_) => diag.error(attr, "`#[param]` needs parentheses, as in `#[param(default = 5)]`"),
+                Ok(list) if !list.tokens.is_empty() => {
+                    each_argument(list.tokens.clone(), &mut seen, diag, |key, input, diag| {
+                        parsed.parse_argument(key, input, diag)
+                    });
+                }
+                _ => diag.error(attr, "`#[param]` needs arguments, as in `#[param(default = 5)]`"),
             }
         }
+        parsed.seen = seen;
         if let Some(DefaultAttr::Value(default)) = &parsed.default {
             parsed.constraints.check_default(default, diag);
         }
         parsed
     }
 
-    /// Returns `true` if there is no argument except `flatten`.
-    pub(crate) fn is_only_flatten(&self) -> bool {
-        let Self { default, description, rename, aliases, flatten: _, constraints } = self;
-        let is_named = rename.is_some() || !aliases.is_empty();
-        default.is_none() && description.is_none() && !is_named && constraints.is_empty()
+    /// Returns the first argument whose name is accepted by `is_wanted`.
+    pub(crate) fn given(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&Ident> {
+        self.seen.iter().find(|key| is_wanted(&key.to_string()))
     }
 
-    /// Returns `true` if there is no argument.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.is_only_flatten() && self.flatten.is_none()
+    /// Reports `flatten` beside other arguments.
+    pub(crate) fn check_flatten(&self, diag: &mut Diag) {
+        if let (Some(flatten), Some(_)) = (&self.flatten, self.given(|key| key != "flatten")) {
+            diag.error(
+                flatten,
+                "`flatten` excludes other `#[param]` arguments; put them on the fields of its type",
+            );
+        }
     }
 
     fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
@@ -104,10 +120,10 @@ impl ParamAttr {
                     true => DefaultAttr::Value(Box::new(value(input)?)),
                     false => DefaultAttr::OfType(key.clone()),
                 };
-                set(&mut self.default, key, value, diag);
+                self.default = Some(value);
             }
-            "description" => set(&mut self.description, key, text(input)?, diag),
-            "rename" => set(&mut self.rename, key, name(input, diag)?, diag),
+            "description" => self.description = Some(text(input)?),
+            "rename" => self.rename = Some(name(input, diag)?),
             "alias" => self.aliases.push(name(input, diag)?),
             "flatten" => self.flatten = Some(key.clone()),
             _ => {

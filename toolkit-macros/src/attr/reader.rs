@@ -10,9 +10,10 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
-/// Parses `key …, key …`. An error in one argument does not hide those in the next.
+/// Parses `key …, key …`, and adds each key to `seen`. An error in one argument does not hide those in the next.
 pub(super) fn each_argument(
     tokens: TokenStream,
+    seen: &mut Vec<Ident>,
     diag: &mut Diag,
     mut parse: impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
 ) {
@@ -21,7 +22,13 @@ pub(super) fn each_argument(
             let key = Ident::parse_any(input).map_err(|error| {
                 syn::Error::new(error.span(), "expected a name and a value, as in `name = \"x\"`")
             });
-            let argument = key.and_then(|key| parse(&key, input, diag));
+            let argument = key.and_then(|key| {
+                if seen.contains(&key) && key != "alias" {
+                    diag.error(&key, format!("`{key}` is given twice; keep one"));
+                }
+                seen.push(key.clone());
+                parse(&key, input, diag)
+            });
             let ends = argument.and_then(|()| match input.is_empty() || input.peek(Token![,]) {
                 true => Ok(()),
                 false => Err(input.error("expected `,`")),
@@ -55,13 +62,6 @@ pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> 
     syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
 }
 
-/// Sets an argument and reports a repetition.
-pub(super) fn set<T>(argument: &mut Option<T>, key: &Ident, value: T, diag: &mut Diag) {
-    if argument.replace(value).is_some() {
-        diag.error(key, format!("`{key}` is given twice; keep one"));
-    }
-}
-
 pub(super) fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
     input.parse::<Token![=]>()?;
     input.parse()
@@ -69,7 +69,11 @@ pub(super) fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 
 pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse::<Token![=]>()?;
-    input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a string literal"))
+    let value =
+        input.fork().parse::<Ident>().map(|value| format!("; write `\"{value}\"`")).unwrap_or_default();
+    input.parse().map_err(|error: syn::Error| {
+        syn::Error::new(error.span(), format!("expected a string literal{value}"))
+    })
 }
 
 /// Parses `= expr`: a string literal, a constant or a macro such as `concat!`.
@@ -137,7 +141,11 @@ fn parse_duration(text: &str) -> Option<Duration> {
 
 /// Parses `key`, `key = true` or `key = false`.
 pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
-    if input.peek(Token![=]) { value::<LitBool>(input).map(|flag| flag.value) } else { Ok(true) }
+    if !input.peek(Token![=]) {
+        return Ok(true);
+    }
+    let flag: syn::Result<LitBool> = value(input);
+    flag.map(|flag| flag.value).map_err(|error| syn::Error::new(error.span(), "expected `true` or `false`"))
 }
 
 /// Parses `("a", B)` or `= "a"`.
@@ -159,9 +167,13 @@ pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
 }
 
 /// Parses `(name = expr, name = expr)`.
-pub(super) fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
+pub(super) fn pairs(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<Vec<(Ident, Expr)>> {
     let list;
     parenthesized!(list in input);
-    let pair = |input: ParseStream<'_>| Ok((Ident::parse_any(input)?, value(input)?));
-    Ok(list.parse_terminated(pair, Token![,])?.into_iter().collect())
+    let mut pairs = Vec::new();
+    each_argument(list.parse()?, &mut Vec::new(), diag, |name, input, _| {
+        pairs.push((name.clone(), value(input)?));
+        Ok(())
+    });
+    Ok(pairs)
 }

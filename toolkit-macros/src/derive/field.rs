@@ -10,7 +10,7 @@ use crate::docs::{self, Docs};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Field, parse_quote};
+use syn::{Attribute, Field, Generics, parse_quote};
 
 /// The mirrored type.
 pub(super) struct Owner<'a> {
@@ -20,6 +20,8 @@ pub(super) struct Owner<'a> {
     pub(super) has_default: bool,
     /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
+    /// The parameters of the type, with their bounds.
+    pub(super) generics: &'a Generics,
     /// `true` for a type without type parameters and lifetimes.
     pub(super) is_concrete: bool,
 }
@@ -33,8 +35,19 @@ pub(super) fn mirror_field(
 ) {
     let attr = ParamAttr::parse(&field.attrs, diag);
     refuse_helpers(&field.attrs, &["tool_params"], "a field", diag);
+    attr.check_flatten(diag);
     let docs = Docs::from_attrs(&field.attrs);
     field.attrs.retain(is_serde_or_schemars);
+    let is_skipped = ["skip", "skip_deserializing"]
+        .iter()
+        .any(|skip| serde_arguments(&field.attrs).iter().any(|(name, _)| name.is_ident(skip)));
+    if let Some(key) = attr.given(|key| key != "default").filter(|_| is_skipped) {
+        diag.error(key, format!("`{key}` has no effect because the model never sees this field; remove it"));
+    }
+    let needs_name = |key: &str| matches!(key, "default" | "rename" | "alias" | "flatten");
+    if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
+        diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
+    }
     let ty = &field.ty;
     match &attr.default {
         Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
@@ -66,7 +79,7 @@ pub(super) fn mirror_field(
     }
     if !attr.constraints.is_empty() {
         let constrain = constraining(helpers, &attr.constraints.calls);
-        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
+        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream(), owner.generics));
         field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
     }
     let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());

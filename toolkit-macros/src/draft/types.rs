@@ -6,7 +6,7 @@ use crate::item::{only_argument, peel};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{GenericArgument, Ident, PathArguments, Type, TypePath, TypeReference};
+use syn::{GenericArgument, Ident, Lifetime, PathArguments, Type, TypePath, TypeReference};
 
 /// The conversion of a decoded value into the argument of the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,11 +39,8 @@ impl PassMode {
 /// Parses the type of a parameter; reports types without a decoded form.
 pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     let option = only_argument(ty, "Option").map(peel);
-    let is_context = |ty: &Type| match ty {
-        Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
-        ty => last_segment_is(ty, "ToolContext"),
-    };
-    if last_segment_is(ty, "ToolContext") || option.is_some_and(is_context) {
+    let is_plain_reference = matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_none());
+    if is_context(option.unwrap_or(ty)) && !is_plain_reference {
         diag.error(ty, "`ToolContext` is available in every call; take it as `&ToolContext`");
         return None;
     }
@@ -75,13 +72,25 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     Some(Source::Arguments { ty: Box::new(owned), pass })
 }
 
+/// Returns `true` for `ToolContext` and a reference to it.
+pub(super) fn is_context(ty: &Type) -> bool {
+    match peel(ty) {
+        Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
+        ty => last_segment_is(ty, "ToolContext"),
+    }
+}
+
 fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     if let Some(mutable) = &reference.mutability {
         diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
-    } else if let Some(lifetime) = &reference.lifetime {
-        diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
     }
-    reference.mutability.is_none() && reference.lifetime.is_none()
+    // The lifetime parameters of the function are reported with the function.
+    let is_static = |lifetime: &&Lifetime| lifetime.ident == "static";
+    if let Some(lifetime) = reference.lifetime.as_ref().filter(is_static) {
+        diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
+        return false;
+    }
+    reference.mutability.is_none()
 }
 
 /// Returns the owned form of an unsized type, such as `String` for `str`. Arguments are decoded into the
@@ -120,13 +129,29 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
         );
     } else if let Some(token) = find_token(ty.to_token_stream(), &is_self) {
         diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
-    } else if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::Reference(_))) {
-        let spelling = owned_spelling(full);
-        diag.error(full, format!("a reference inside of a type cannot be decoded; write `{spelling}`"));
+    } else if has_reference(ty) {
+        refuse_reference(full, &owned_spelling(full), diag);
     } else {
         return true;
     }
     false
+}
+
+/// Reports an error if the type of a field contains a reference.
+pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) {
+    if has_reference(ty) {
+        let mut owned = ty.clone();
+        make_owned(&mut owned);
+        refuse_reference(ty, &short_spelling(&owned), diag);
+    }
+}
+
+fn has_reference(ty: &Type) -> bool {
+    any_part(&mut ty.clone(), &|ty| matches!(ty, Type::Reference(_)))
+}
+
+fn refuse_reference(ty: &Type, owned: &str, diag: &mut Diag) {
+    diag.error(ty, format!("a reference inside of a type cannot be decoded; write `{owned}`"));
 }
 
 /// Returns the types directly inside of a type. Array lengths and other expressions are skipped.
@@ -174,10 +199,13 @@ fn owned_spelling(ty: &Type) -> String {
     }
     let mut ty = ty.clone();
     make_owned(&mut ty);
-    // Owned forms have absolute paths.
-    ["vec", "string", "path"]
-        .iter()
-        .fold(spelling(&ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
+    short_spelling(&ty)
+}
+
+/// Returns the spelling of a type, with the absolute paths of owned forms shortened.
+fn short_spelling(ty: &Type) -> String {
+    let modules = ["vec", "string", "path"].iter();
+    modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
 }
 
 fn make_owned(ty: &mut Type) {

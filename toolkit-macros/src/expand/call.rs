@@ -1,6 +1,6 @@
 //! The generated closure for a call: decodes the arguments and calls the user's function.
 
-use super::params::default_ident;
+use super::params::default_path;
 use crate::draft::{PassMode, Source, StateForm, is_arc};
 use crate::model::{Model, ParamModel};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -48,7 +48,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
 
 /// Generates code to get the receiver of a method. `Toolset::tools` binds the receiver to the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
-    let (owner, receiver) = (model.draft.owner?, model.draft.sig.receiver()?);
+    let (owner, receiver) = (model.draft.owner?.ty, model.draft.sig.receiver()?);
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
     Some(quote! {
         let __toolkit::Some(__receiver) = __call.#method::<#owner>() else {
@@ -78,7 +78,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
 /// Returns an identifier invisible to the user's code. Errors about this identifier point at the parameter's
 /// type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
-    Ident::new(name, param.span().resolved_at(Span::mixed_site()))
+    Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }
 
 fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
@@ -92,7 +92,7 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {
         let (value, ty) = (value_ident(0, param), param.ty);
-        let decode = quote_spanned!(param.span()=> __call.decode_struct::<#ty>());
+        let decode = quote_spanned!(param.span=> __call.decode_struct::<#ty>());
         return quote! {
             let #value = match #decode {
                 __toolkit::Ok(__args) => __args,
@@ -103,12 +103,12 @@ fn decode(model: &Model<'_>) -> TokenStream {
     let params = || model.params.iter().enumerate();
     let slots = params().map(|(_, param)| {
         let ty = param.ty;
-        quote_spanned!(param.span()=> __toolkit::None::<#ty>)
+        quote_spanned!(param.span=> __toolkit::None::<#ty>)
     });
     let fill = params().map(|(index, param)| {
         let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
         // With parentheses, the expression has the span of the schema, and the compiler reports one error for both.
-        quote_spanned!(param.span()=> &mut (#slots.#index))
+        quote_spanned!(param.span=> &mut (#slots.#index))
     });
     let values = params().map(|(index, param)| {
         let value = value_ident(index, param);
@@ -118,7 +118,7 @@ fn decode(model: &Model<'_>) -> TokenStream {
         }
     });
     let defaults = params().filter(|(_, param)| param.attr.default.is_some()).map(|(index, param)| {
-        let (value, make) = (value_ident(index, param), default_ident(index));
+        let (value, make) = (value_ident(index, param), default_path(model, index));
         quote!(let #value = #value.unwrap_or_else(#make);)
     });
     let all = Ident::new("__slots", Span::mixed_site());
@@ -148,7 +148,10 @@ fn call(model: &Model<'_>) -> TokenStream {
     });
     let arguments = receiver.into_iter().chain(arguments);
     let function = &model.draft.sig.ident;
-    let owner = model.draft.owner.map(|owner| quote_spanned!(function.span()=> <#owner>::));
+    let owner = model.draft.owner.map(|owner| {
+        let path = owner.path(function.span());
+        quote_spanned!(function.span()=> #path::)
+    });
     // The whole call has the span of the name, because a future that is not `Send` is reported there.
     quote_spanned!(function.span()=> #owner #function(#(#arguments),*))
 }
@@ -160,11 +163,12 @@ fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
         ReturnType::Type(_, ty) => ty.span(),
     };
     // One identifier for the pattern and its use: the type may come from another macro, with other hygiene.
-    let value = Ident::new("__value", span.resolved_at(Span::mixed_site()));
+    let value = Ident::new("__value", span);
     let convert = quote_spanned!(span=> #value.convert());
     let into_error = quote_spanned!(span=> #value.into_error());
+    let output = quote_spanned!(span=> __toolkit::Output(#returned).split());
     quote! {
-        match __toolkit::Output(#returned).split() {
+        match #output {
             __toolkit::Ok(#value) => #convert,
             __toolkit::Err(#value) => __toolkit::Err(#into_error),
         }

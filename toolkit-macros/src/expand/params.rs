@@ -5,20 +5,24 @@ use crate::item::only_argument;
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::Ident;
+use syn::{GenericParam, Ident};
 
 /// Generates the functions of defaults and the assertions about constrained types.
 pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return TokenStream::new();
     }
+    let generics = model.draft.generics().cloned().unwrap_or_default();
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     let defaults = model.params.iter().enumerate().filter_map(|(index, param)| {
         let (ident, ty) = (default_ident(index), param.ty);
         let value = param.attr.default.as_ref()?.expr(ty);
-        Some(quote!(fn #ident() -> #ty { #value }))
+        Some(quote!(fn #ident #impl_generics() -> #ty #where_clause { #value }))
     });
-    let assertions =
-        model.params.iter().flat_map(|param| param.attr.constraints.assertions(&param.ty.to_token_stream()));
+    let assertions = model
+        .params
+        .iter()
+        .flat_map(|param| param.attr.constraints.assertions(&param.ty.to_token_stream(), &generics));
     quote!(#(#defaults)* #(#assertions)*)
 }
 
@@ -29,9 +33,9 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     }
     let specs = model.params.iter().enumerate().map(|(index, param)| {
         let ParamModel { ty, name, description, .. } = param;
-        let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span());
-        let schema = quote_spanned!(param.span()=> __toolkit::Parameter::<#ty>::#schema);
-        let extras = extras(index, param);
+        let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span);
+        let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
+        let extras = extras(model, index, param);
         quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
     });
     quote!(&[#(#specs),*])
@@ -45,19 +49,31 @@ fn is_shared(param: &ParamModel<'_>) -> bool {
 }
 
 /// Returns the name of the function generated for a default.
-pub(super) fn default_ident(index: usize) -> Ident {
+fn default_ident(index: usize) -> Ident {
     format_ident!("__toolkit_default_{index}")
 }
 
+/// Returns the function generated for a default, with the types and constants of a generic `impl` block.
+pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
+    let ident = default_ident(index);
+    let Some(generics) = model.draft.generics() else { return ident.into_token_stream() };
+    let arguments = generics.params.iter().filter_map(|param| match param {
+        GenericParam::Type(ty) => Some(&ty.ident),
+        GenericParam::Const(constant) => Some(&constant.ident),
+        GenericParam::Lifetime(_) => None,
+    });
+    quote!(#ident::<#(#arguments),*>)
+}
+
 /// Generates the optional settings of a parameter: aliases, default and constraints.
-fn extras(index: usize, param: &ParamModel<'_>) -> TokenStream {
+fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStream {
     let attr = param.attr;
     if attr.aliases.is_empty() && attr.default.is_none() && attr.constraints.is_empty() {
         return quote!(__toolkit::None);
     }
     let aliases = attr.aliases.iter().map(syn::LitStr::value);
     let default = attr.default.as_ref().map(|default| {
-        let make = default_ident(index);
+        let make = default_path(model, index);
         let json = default.json(param.ty, &quote!(#make()));
         quote!(|| #json)
     });

@@ -2,6 +2,8 @@
 //!
 //! Reading stops at the first syntax error, which cargo reports.
 
+use super::PACKAGE;
+
 /// A value with its path of keys, such as `dependencies`, `toolkit`, `package`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
@@ -26,12 +28,20 @@ impl Entry {
         self.path.last().map_or("", String::as_str)
     }
 
-    /// Returns the name of the dependency described by the entry.
-    pub(super) fn dependency(&self) -> Option<&str> {
+    /// Returns the table and the name of the dependency described by the entry.
+    pub(super) fn dependency(&self) -> Option<(&str, &str)> {
         match self.path.as_slice() {
-            [.., table, name, _] if table.ends_with("dependencies") => Some(name),
+            [.., table, name, _] | [.., table, name] if table.ends_with("dependencies") => {
+                Some((table, name))
+            }
             _ => None,
         }
+    }
+
+    /// Returns the name of the dependency if the entry shows that it is the package of the facade.
+    pub(super) fn names_facade(&self) -> Option<&str> {
+        let (_, name) = self.dependency()?;
+        (name == PACKAGE || self.key() == "package" && self.value == PACKAGE).then_some(name)
     }
 }
 

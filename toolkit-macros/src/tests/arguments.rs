@@ -1,265 +1,225 @@
 //! Arguments of attributes: each has an effect or is refused.
 
-use crate::attr::{ParamAttr, ToolAttr};
+use crate::attr::{METADATA, ParamAttr, ToolAttr};
 use crate::diag::hint;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-fn expand_method(arguments: &TokenStream, method: &TokenStream) -> String {
-    let block = quote!(impl Counter { #[tool(#arguments)] #method });
-    crate::toolset::expand_toolset(quote!(), block).to_string()
+/// Returns one example for each argument of `#[tool]`.
+fn tool_arguments() -> Vec<TokenStream> {
+    let values = [" = \"x\"", "", " = 1", "(\"x\", T)", " = [x]"];
+    assert_eq!(values.len(), METADATA.len(), "each row of the table has an example");
+    let forwarded = METADATA.iter().zip(values).flat_map(|((names, _), value)| {
+        // `true` is the default of `coerce`.
+        names.iter().map(move |name| format!("{name}{}", if *name == "coerce" { " = false" } else { value }))
+    });
+    let own = ToolAttr::KNOWN.iter().map(|name| {
+        let value = match *name {
+            "timeout" => " = \"1s\"",
+            "crate" => " = x",
+            "lane" => " = \"a\"",
+            "strict_docs" => "",
+            "register" => " = false",
+            "unknown" => " = \"ignore\"",
+            "meta" => "(a = 1)",
+            _ => " = \"x\"",
+        };
+        format!("{name}{value}")
+    });
+    own.chain(forwarded).map(|argument| argument.parse().expect("an argument")).collect()
 }
 
-/// Returns the name at the start of an argument.
-fn key(argument: &str) -> &str {
-    argument.split([' ', '(']).next().unwrap_or_default()
+/// Returns one example for each argument of `#[param]`.
+fn param_arguments() -> Vec<TokenStream> {
+    let examples = ParamAttr::known().into_iter().map(|name| {
+        let value = match name {
+            "default" => " = 1",
+            "flatten" | "deprecated" => "",
+            "range" | "length" => " = 1..",
+            "multiple_of" => " = 2",
+            "format" => " = \"date\"",
+            "one_of" | "examples" => " = [1]",
+            "items" => "(range = 1..)",
+            _ => " = \"x\"",
+        };
+        format!("{name}{value}").parse().expect("an argument")
+    });
+    examples.collect()
+}
+
+/// Checks that a macro with an argument generates something else than without, or a compile error.
+fn assert_effect(place: &str, argument: &TokenStream, expand: impl Fn(Option<&TokenStream>) -> TokenStream) {
+    let (with, without) = (expand(Some(argument)).to_string(), expand(None).to_string());
+    assert!(!without.contains("compile_error"), "{place}: {without}");
+    // A refused argument and the function itself would also differ from the tool.
+    assert_ne!(with, without, "`{argument}` does nothing on {place}");
 }
 
 #[test]
 fn every_argument_of_a_tool_has_an_effect_or_is_refused() {
-    let arguments = [
-        "name = \"x\"",
-        "namespace = \"x\"",
-        "description = \"x\"",
-        "timeout = \"1s\"",
-        "crate = x",
-        "lane = \"a\"",
-        "strict_docs",
-        "register = false",
-        "unknown = \"ignore\"",
-        "meta(a = 1)",
-        "title = T",
-        "search_hint = \"x\"",
-        "blocking",
-        "exclusive",
-        "read_only",
-        "destructive",
-        "idempotent",
-        "open_world",
-        "defer",
-        "strict",
-        "call_reason",
-        "coerce = false",
-        "retries = 1",
-        "max_result_size = 1",
-        "max_concurrency = 1",
-        "tags(\"x\", T)",
-        "input_examples = [x]",
+    let functions = [
+        quote!(
+            fn f(a: i64) {}
+        ),
+        quote!(
+            async fn f(a: i64) {}
+        ),
+        quote!(
+            fn f(a: i64, context: &ToolContext, #[state] state: &S) -> Result<(), String> {}
+        ),
+        quote!(
+            pub async fn f(#[param(flatten)] a: P) -> i64 {}
+        ),
     ];
-    let keys: Vec<&str> = arguments.iter().map(|argument| key(argument)).collect();
-    for known in ToolAttr::known() {
-        assert!(keys.contains(&known), "`{known}` has no example");
-    }
-    for argument in arguments {
-        let argument: TokenStream = argument.parse().expect("an argument");
-        for function in [
-            quote!(
-                fn f(a: i64) {}
-            ),
-            quote!(
-                async fn f(a: i64) {}
-            ),
-        ] {
-            let with = |argument| crate::expand_tool(argument, function.clone()).to_string();
-            assert_ne!(with(argument.clone()), with(quote!()), "{argument}");
+    let methods = [
+        quote!(
+            fn f(&self, a: i64) {}
+        ),
+        quote!(
+            async fn f(&self, a: i64) {}
+        ),
+        quote!(
+            async fn f(self: Arc<Self>, a: i64) {}
+        ),
+        quote!(
+            fn f(a: i64) {}
+        ),
+    ];
+    let blocks = [quote!(impl Counter), quote!(impl<T> Counter<T>), quote!(impl Count for Counter)];
+    for argument in tool_arguments() {
+        for function in &functions {
+            let expand = |argument: Option<&TokenStream>| {
+                crate::expand_tool(argument.cloned().unwrap_or_default(), function.clone())
+            };
+            assert_effect(&function.to_string(), &argument, expand);
         }
-        for method in [
-            quote!(
-                fn f(&self, a: i64) {}
-            ),
-            quote!(
-                async fn f(&self, a: i64) {}
-            ),
-        ] {
-            assert_ne!(expand_method(&argument, &method), expand_method(&quote!(), &method), "{argument}");
+        for method in &methods {
+            for block in &blocks {
+                let expand = |argument: Option<&TokenStream>| {
+                    crate::toolset::expand_toolset(quote!(), quote!(#block { #[tool(#argument)] #method }))
+                };
+                assert_effect(&format!("{block} {method}"), &argument, expand);
+            }
         }
     }
 }
 
 #[test]
-fn every_argument_of_a_parameter_has_an_effect() {
-    let arguments = [
-        "default = 1",
-        "description = T",
-        "rename = \"x\"",
-        "alias = \"x\"",
-        "flatten",
-        "range = 1..",
-        "length = 1..",
-        "pattern = \"a\"",
-        "multiple_of = 2",
-        "format = \"date\"",
-        "one_of = [1]",
-        "items(range = 1..)",
-        "examples = [1]",
-        "deprecated",
-    ];
-    let keys: Vec<&str> = arguments.iter().map(|argument| key(argument)).collect();
-    for known in ParamAttr::known() {
-        assert!(keys.contains(&known), "`{known}` has no example");
+fn every_argument_of_a_parameter_has_an_effect_or_is_refused() {
+    let param = |argument: Option<&TokenStream>| argument.map(|argument| quote!(#[param(#argument)]));
+    for argument in param_arguments() {
+        let expand = |argument: Option<&TokenStream>| {
+            let param = param(argument);
+            crate::expand_tool(quote!(), quote!(fn f(#param a: i64) {}))
+        };
+        assert_effect("a parameter", &argument, expand);
+        for special in [quote!(#[state] a: &A), quote!(a: &ToolContext)] {
+            let expand = |argument: Option<&TokenStream>| {
+                let param = param(argument);
+                crate::expand_tool(quote!(), quote!(fn f(#param #special) {}))
+            };
+            assert_effect(&special.to_string(), &argument, expand);
+            assert!(expand(Some(&argument)).to_string().contains("has no effect"), "{argument} {special}");
+        }
+        let expand = |argument: Option<&TokenStream>| {
+            let param = param(argument);
+            crate::toolset::expand_toolset(quote!(), quote!(impl C { #[tool] fn f(#param &self, a: i64) {} }))
+        };
+        assert_effect("a receiver", &argument, expand);
+        for (place, item) in [
+            ("a field", quote!(struct P { @ a: i64 })),
+            ("a field of a generic struct", quote!(struct P<T> { @ a: Vec<T> })),
+            ("a field of a variant", quote!(enum P { A { @ a: i64 } })),
+            ("the field of a variant without names", quote!(enum P { A(@ i64) })),
+            ("a skipped field", quote!(struct P { #[serde(skip)] @ a: i64 })),
+            ("a variant", quote!(enum P { @ A })),
+            ("a type", quote!(@ struct P { a: i64 })),
+        ] {
+            let expand = |argument: Option<&TokenStream>| {
+                let param = param(argument).unwrap_or_default().to_string();
+                let item = item.to_string().replace('@', &param);
+                crate::derive::expand_params(item.parse().expect("a type"))
+            };
+            assert_effect(place, &argument, expand);
+        }
     }
-    let expand =
-        |attribute: TokenStream| crate::expand_tool(quote!(), quote!(fn f(#attribute a: i64) {})).to_string();
-    let derive = |attribute: TokenStream| {
-        crate::derive::expand_params(quote!(struct P { #attribute a: i64 })).to_string()
-    };
-    for argument in arguments {
-        let argument: TokenStream = argument.parse().expect("an argument");
-        assert_ne!(expand(quote!(#[param(#argument)])), expand(quote!()), "{argument}");
-        assert_ne!(derive(quote!(#[param(#argument)])), derive(quote!()), "{argument}");
+}
+
+#[test]
+fn every_argument_of_a_type_or_a_block_has_an_effect() {
+    for argument in [quote!(crate = x), quote!(strict_docs)] {
+        let expand = |argument: Option<&TokenStream>| {
+            let attr = argument.map(|argument| quote!(#[tool_params(#argument)]));
+            crate::derive::expand_params(quote!(#attr struct P { a: i64 }))
+        };
+        assert_effect("a type", &argument, expand);
+    }
+    for argument in [quote!(crate = x), quote!(namespace = "x"), quote!(extends)] {
+        let expand = |argument: Option<&TokenStream>| {
+            let argument = argument.cloned().unwrap_or_default();
+            crate::toolset::expand_toolset(argument, quote!(impl C { #[tool] fn f(&self) {} }))
+        };
+        assert_effect("a block", &argument, expand);
     }
 }
 
 #[test]
 fn attributes_without_an_effect_are_errors() {
-    let method = |code: TokenStream| crate::toolset::expand_toolset(quote!(), quote!(impl Counter { #code }));
-    let params = |code: TokenStream| crate::derive::expand_params(code);
+    let tool = |arguments: &str, code: &str| {
+        crate::expand_tool(arguments.parse().expect("arguments"), code.parse().expect("a function"))
+    };
+    let set = |arguments: &str, code: &str| {
+        let block = format!("impl Counter {{ {code} }}").parse().expect("a block");
+        crate::toolset::expand_toolset(arguments.parse().expect("arguments"), block)
+    };
+    let params = |code: &str| crate::derive::expand_params(code.parse().expect("a type"));
     for (expansion, message) in [
+        (tool(r#"timeout = "1s""#, "fn f() {}"), "`timeout` has no effect because"),
+        (tool("max_concurrency = 0", "fn f() {}"), "would allow no call"),
+        (tool("exclusive, max_concurrency = 2", "fn f() {}"), "beside `exclusive`"),
+        (tool("read_only, destructive", "fn f() {}"), "beside `read_only`"),
+        (tool("tags()", "fn f() {}"), "`tags` is empty"),
+        (tool("meta()", "fn f() {}"), "`meta` is empty"),
+        (tool("meta(a = 1, a = 2)", "fn f() {}"), "`a` is given twice"),
+        (tool("input_examples = []", "fn f() {}"), "`input_examples` is empty"),
+        (tool(r#"lane = "s""#, "fn f(a: i64, #[state] s: &S) {}"), "`f` has no parameter `s`"),
+        (tool("", "#[tool] fn f() {}"), "`#[tool]` is given twice"),
+        (tool("", "#[param(default)] fn f(a: i64) {}"), "`#[param]` belongs before a parameter"),
+        (tool("", "fn f(#[state(x)] a: &A) {}"), "`#[state]` takes no arguments"),
+        (tool("", "fn f(#[state] a: &ToolContext) {}"), "the context is no state"),
+        (tool("", "fn f(#[State] a: &A) {}"), "did you mean `#[state]`?"),
+        (tool("", "fn f(#[params(default)] a: i64) {}"), "did you mean `#[param]`?"),
+        (tool("", "fn f(#[serde(default)] a: i64) {}"), "`#[serde]` has no effect on a parameter"),
+        (tool("", "fn f(#[param()] a: A) {}"), "`#[param]` needs arguments"),
+        (tool("", "fn f(#[param(items())] a: Vec<A>) {}"), "`items` is empty"),
+        (tool("", "fn f(#[param(examples = [])] a: A) {}"), "`examples` is empty"),
+        (tool("", "fn f(#[param(range = 1.., range = 2..)] a: A) {}"), "`range` is given twice"),
+        (tool("", "fn f(#[param(range = 1..)] #[param(range = 2..)] a: A) {}"), "`range` is given twice"),
+        (tool("", "fn f(#[param(items(length = 1, length = 2))] a: A) {}"), "`length` is given twice"),
+        (tool("", "fn f(#[param(flatten, default)] a: A) {}"), "`flatten` excludes other"),
+        (set("", "#[tool(register = false)] fn f() {}"), "`register` has no effect on a method"),
+        (set("", "#[tool(crate = x)] fn f() {}"), "`crate` has no effect on a method"),
+        (set("", "#[tool] fn f(#[param(default = 1)] &self) {}"), "no effect on `self`"),
+        (set("", "#[tool] #[tool] fn f(&self) {}"), "`#[tool]` is given twice"),
+        (set(r#"namespace = "a", namespace = "b""#, "#[tool] fn f() {}"), "`namespace` is given twice"),
         (
-            crate::expand_tool(
-                quote!(timeout = "1s"),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "`timeout` has no effect because",
+            set(r#"namespace = "a""#, r#"#[tool(namespace = "b")] fn f() {}"#),
+            "`namespace` has no effect because each tool",
         ),
+        (params("#[param(default)] struct P { a: i64 }"), "`#[param]` has no effect on a type"),
+        (params(r#"enum P { #[param(rename = "x")] A }"#), "`#[param]` has no effect on a variant"),
         (
-            crate::expand_tool(
-                quote!(max_concurrency = 0),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "would allow no call",
-        ),
-        (
-            crate::expand_tool(
-                quote!(exclusive, max_concurrency = 2),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "beside `exclusive`",
-        ),
-        (
-            crate::expand_tool(
-                quote!(read_only, destructive),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "beside `read_only`",
-        ),
-        (
-            crate::expand_tool(
-                quote!(tags()),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "`tags` is empty",
-        ),
-        (
-            crate::expand_tool(
-                quote!(meta()),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "`meta` is empty",
-        ),
-        (
-            crate::expand_tool(
-                quote!(input_examples = []),
-                quote!(
-                    fn f() {}
-                ),
-            ),
-            "`input_examples` is empty",
-        ),
-        (
-            crate::expand_tool(
-                quote!(),
-                quote!(
-                    fn f(#[state(x)] a: &A) {}
-                ),
-            ),
-            "`#[state]` takes no arguments",
-        ),
-        (
-            crate::expand_tool(
-                quote!(),
-                quote!(
-                    fn f(#[param(items())] a: Vec<A>) {}
-                ),
-            ),
-            "`items` is empty",
-        ),
-        (
-            crate::expand_tool(
-                quote!(),
-                quote!(
-                    fn f(#[param(examples = [])] a: A) {}
-                ),
-            ),
-            "`examples` is empty",
-        ),
-        (
-            method(quote!(
-                #[tool(register = false)]
-                fn f() {}
-            )),
-            "`register` has no effect on a method",
-        ),
-        (
-            method(quote!(
-                #[tool(crate = x)]
-                fn f() {}
-            )),
-            "`crate` has no effect on a method",
-        ),
-        (
-            method(quote!(
-                #[tool]
-                fn f(#[param(default = 1)] &self) {}
-            )),
-            "no effect on `self`",
-        ),
-        (
-            params(quote!(
-                #[param(default)]
-                struct P {
-                    a: i64,
-                }
-            )),
-            "`#[param]` has no effect on a type",
-        ),
-        (
-            params(quote!(
-                enum P {
-                    #[param(rename = "x")]
-                    A,
-                }
-            )),
-            "`#[param]` has no effect on a variant",
-        ),
-        (
-            params(quote!(
-                struct P {
-                    #[tool_params(crate = x)]
-                    a: i64,
-                }
-            )),
+            params("struct P { #[tool_params(crate = x)] a: i64 }"),
             "`#[tool_params]` has no effect on a field",
         ),
+        (params("#[tool_params()] struct P { a: i64 }"), "`#[tool_params]` needs arguments"),
         (
-            crate::toolset::expand_toolset(
-                quote!(namespace = "a", namespace = "b"),
-                quote!(impl Counter { #[tool] fn f() {} }),
-            ),
-            "`namespace` is given twice",
+            params("#[tool_params(strict_docs, strict_docs)] struct P { a: i64 }"),
+            "`strict_docs` is given twice",
         ),
+        (params("struct P { #[param(flatten, range = 1..)] a: A }"), "`flatten` excludes other"),
+        (params("struct P { #[serde(skip)] #[param(range = 1..)] a: A }"), "the model never sees this field"),
+        (params("enum P { A(#[param(default = 1)] i64) }"), "because the field has no name"),
     ] {
         let expansion = expansion.to_string();
         assert!(expansion.contains("compile_error") && expansion.contains(message), "{message}: {expansion}");

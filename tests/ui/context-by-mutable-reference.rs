@@ -1,0 +1,8 @@
+use toolkit::{ToolContext, tool};
+
+#[tool]
+fn name(context: &mut ToolContext) -> String {
+    context.tool_name().to_string()
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use toolkit::toolset;
+
+struct Store<T>(Vec<T>);
+
+#[toolset]
+impl<T: Send + Sync> Store<T> {
+    #[tool]
+    fn contains(&self, value: T) -> bool {
+        drop(value);
+        self.0.is_empty()
+    }
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn first(a: i64, _: i64) -> i64 {
+    a
+}
+
+fn main() {}

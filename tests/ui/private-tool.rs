@@ -1,0 +1,14 @@
+use toolkit::tools;
+
+mod math {
+    use toolkit::tool;
+
+    #[tool]
+    fn add(a: i64, b: i64) -> i64 {
+        a + b
+    }
+}
+
+fn main() {
+    let _ = tools![math::add];
+}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn add(a: i64, #[serde(default)] b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::{ToolContext, tool};
+
+#[tool]
+fn name(#[state] context: &ToolContext) -> String {
+    context.tool_name().to_string()
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+struct Counter;
+
+#[rustfmt::skip]
+impl Counter { #[tool] fn zero() -> i64 { 0 } }
+
+fn main() {}

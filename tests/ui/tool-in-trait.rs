@@ -1,0 +1,13 @@
+use toolkit::tool;
+
+trait Count {
+    #[tool]
+    fn count(&self) -> i64;
+
+    #[tool]
+    fn zero() -> i64 {
+        0
+    }
+}
+
+fn main() {}

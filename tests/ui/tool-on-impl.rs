@@ -1,0 +1,10 @@
+use toolkit::tool;
+
+struct Counter;
+
+#[tool]
+impl Counter {
+    fn count(&self) {}
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use toolkit::{ToolParams, tool};
+
+#[derive(ToolParams)]
+struct Query<'a> {
+    text: &'a str,
+    words: Vec<&'a str>,
+}
+
+#[tool]
+fn search(query: Query<'static>) {
+    drop(query);
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use toolkit::ToolParams;
+
+#[derive(ToolParams)]
+struct Page {
+    first: i64,
+    #[serde(skip)]
+    #[param(range = 1.., default = 5)]
+    count: i64,
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use toolkit::toolset;
+
+struct Counter;
+
+#[toolset(namespace = "numbers")]
+impl Counter {
+    #[tool(namespace = "counter")]
+    fn count(&self) {}
+}
+
+fn main() {}

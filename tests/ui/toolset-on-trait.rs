@@ -1,0 +1,9 @@
+use toolkit::toolset;
+
+#[toolset]
+trait Count {
+    #[tool]
+    fn count(&self, #[param(default = 1)] by: i64) -> i64;
+}
+
+fn main() {}
