@@ -74,16 +74,34 @@ pub(crate) struct WireCall<'a> {
     /// The tool name. It is empty if the provider sent none; dispatching such a call gives an error result
     /// for the model.
     pub(crate) name: &'a str,
-    /// The text of the arguments, as received.
-    pub(crate) arguments: Cow<'a, str>,
+    /// The arguments, or the input of a custom tool call, as received.
+    pub(crate) input: Option<&'a Value>,
+    pub(crate) is_custom: bool,
+    /// Whether generation stopped early at this call.
+    pub(crate) is_cut: bool,
     pub(crate) index: Option<usize>,
-    /// Extra fields, expected back by the provider together with the call.
-    pub(crate) extras: ProviderExtras,
+    /// Reads the extra fields of `json`, expected back by the provider together with the call. The second
+    /// argument is `is_custom`.
+    pub(crate) extras: fn(&Value, bool) -> ProviderExtras,
 }
 
-impl WireCall<'_> {
+impl<'a> WireCall<'a> {
+    /// Returns the text of the arguments.
+    pub(crate) fn arguments(&self) -> Cow<'a, str> {
+        match self.is_custom {
+            true => input_arguments(self.input),
+            false => arguments(self.input, self.is_cut),
+        }
+    }
+
+    /// Returns whether the call is one of a function without arguments so far.
+    pub(crate) fn is_blank(&self) -> bool {
+        !self.is_custom && is_blank(self.input)
+    }
+
     pub(crate) fn into_call(self, id: CallId) -> ToolCall {
-        let call = ToolCall::new(id, self.name, self.arguments).with_extras(self.extras);
+        let call = ToolCall::new(id, self.name, self.arguments())
+            .with_extras((self.extras)(self.json, self.is_custom));
         match self.index {
             Some(index) => call.with_index(index),
             None => call,
@@ -91,46 +109,69 @@ impl WireCall<'_> {
     }
 
     /// Converts the received call into a call for the next request.
-    pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'_> {
+    pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'a> {
         let name = history::name(rule, names.spell(self.name)).into_owned();
-        OutgoingCall { received: Some(self.json), extras: &self.extras, id, name, arguments: &self.arguments }
+        let origin = Origin::Received { json: self.json, is_custom: self.is_custom };
+        OutgoingCall { origin, id, name, arguments: self.arguments() }
     }
 }
 
-/// A call to be written into the next request. It was received from the model or made by the program.
+/// A call to be written into the next request.
 #[derive(Debug)]
 pub(crate) struct OutgoingCall<'a> {
-    /// The JSON object of the call if it was received; `None` if the program made the call.
-    pub(crate) received: Option<&'a Value>,
-    pub(crate) extras: &'a ProviderExtras,
+    pub(crate) origin: Origin<'a>,
     /// The id, with only characters accepted in requests.
     pub(crate) id: String,
     /// The tool name, in the provider's spelling.
     pub(crate) name: String,
-    pub(crate) arguments: &'a str,
+    pub(crate) arguments: Cow<'a, str>,
+}
+
+/// The origin of a call to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// The model sent the call as this JSON object.
+    Received { json: &'a Value, is_custom: bool },
+    /// The program made the call.
+    Made(&'a ProviderExtras),
 }
 
 impl<'a> OutgoingCall<'a> {
     pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
         let name = history::name(rule, names.spell(&call.name)).into_owned();
-        Self { received: None, extras: &call.extras, id, name, arguments: call.arguments.as_str() }
+        let arguments = Cow::Borrowed(call.arguments.as_str());
+        Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
     /// Returns the fields to start from: all fields of a received call, or the provider extras of a call made
     /// by the program.
     pub(crate) fn fields(&self, format: &str) -> Fields {
-        let extras = || self.extras.of(format);
-        self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
+        let fields = match self.origin {
+            Origin::Received { json, .. } => json.as_object(),
+            Origin::Made(extras) => extras.of(format),
+        };
+        fields.cloned().unwrap_or_default()
     }
+}
 
+impl Origin<'_> {
     /// Returns whether the call is a custom tool call, the field for its arguments or input, and the string
     /// in this field.
     ///
-    /// Custom tool calls have the type `custom` in their provider extras.
-    pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
-        match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
-            true => (true, "input", free_text(self.arguments)),
-            false => (false, "arguments", history::arguments(self.arguments)),
+    /// Custom tool calls of the program have the type `custom` in their provider extras.
+    pub(crate) fn text<'t>(
+        self,
+        arguments: &'t str,
+        format: &str,
+        custom: &str,
+    ) -> (bool, &'static str, Cow<'t, str>) {
+        let is_custom = match self {
+            Self::Received { is_custom, .. } => is_custom,
+            Self::Made(extras) => extras.get(format, "type").is_some_and(|kind| kind == custom),
+        };
+        match is_custom {
+            true => (true, "input", free_text(arguments)),
+            false => (false, "arguments", history::arguments(arguments)),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Facts {
     /// The settings of a definition without a field in the API: the setting, the keyword of the loss, and
     /// the reason.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
+    /// The paths of a call's id and of its arguments.
+    pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input, reasoning.
     pub(crate) usage: [&'static str; 4],
 }
@@ -70,6 +72,7 @@ impl Facts {
         messages: "messages",
         keeps_fields: false,
         unsaid: &[],
+        call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],
     };
 

@@ -13,7 +13,7 @@ impl HistoryCodec for Anthropic {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
-        let input = shared::object(block.get("input"), call.arguments);
+        let input = shared::object(block.get("input"), &call.arguments);
         set(&mut block, "type", "tool_use");
         set(&mut block, "id", call.id);
         set(&mut block, "name", call.name);

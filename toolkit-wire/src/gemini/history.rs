@@ -16,7 +16,7 @@ impl HistoryCodec for Gemini {
             Some(Value::Object(function)) => function,
             _ => Fields::new(),
         };
-        let args = object(get(&function, "args"), call.arguments);
+        let args = object(get(&function, "args"), &call.arguments);
         // The Gemini API refuses the fields of streams.
         function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
         set(&mut function, "name", call.name.as_str());

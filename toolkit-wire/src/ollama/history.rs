@@ -18,7 +18,7 @@ impl HistoryCodec for Ollama {
             Some(Value::Object(function)) => function,
             _ => Fields::new(),
         };
-        let arguments = object(function.get("arguments"), call.arguments);
+        let arguments = object(function.get("arguments"), &call.arguments);
         set(&mut function, "name", call.name);
         set(&mut function, "arguments", arguments);
         set(&mut fields, "function", function);

@@ -20,17 +20,23 @@ pub(super) fn is_call(value: &Value) -> bool {
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let custom = custom(json);
     let part = custom.unwrap_or_else(|| json.get("function").filter(|part| part.is_object()).unwrap_or(json));
-    let index = json.get("index").and_then(Value::as_u64);
     WireCall {
         json,
         id: call::id(json.get("id")),
         name: text(part, "name"),
-        arguments: match custom {
-            Some(custom) => call::input_arguments(custom.get("input")),
-            None => call::arguments(part.get("arguments"), is_cut),
-        },
-        index: index.and_then(|index| usize::try_from(index).ok()),
-        extras: extras(json, custom.is_some()),
+        input: part.get(if custom.is_some() { "input" } else { "arguments" }),
+        is_custom: custom.is_some(),
+        is_cut,
+        index: index(json),
+        extras,
+    }
+}
+
+/// Reads the index of a call. Some servers write it as a string.
+fn index(json: &Value) -> Option<usize> {
+    match json.get("index")? {
+        Value::String(text) => text.parse().ok(),
+        index => index.as_u64().and_then(|index| usize::try_from(index).ok()),
     }
 }
 

@@ -118,7 +118,7 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
 }
 
 fn asks_the_same(one: &WireCall<'_>, other: &WireCall<'_>) -> bool {
-    one.name == other.name && one.arguments == other.arguments
+    one.name == other.name && one.arguments() == other.arguments()
 }
 
 fn is_cut(choice: &Value) -> bool {
