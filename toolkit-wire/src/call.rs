@@ -86,11 +86,10 @@ pub(crate) struct WireCall<'a> {
 }
 
 impl<'a> WireCall<'a> {
-    /// Returns the text of the arguments.
-    pub(crate) fn arguments(&self) -> Cow<'a, str> {
+    pub(crate) fn arguments(&self) -> Arguments<'a> {
         match self.is_custom {
-            true => input_arguments(self.input),
-            false => arguments(self.input, self.is_cut),
+            true => Arguments::Text(input_arguments(self.input, self.is_cut)),
+            false => Arguments::of(self.input, self.is_cut),
         }
     }
 
@@ -100,7 +99,7 @@ impl<'a> WireCall<'a> {
     }
 
     pub(crate) fn into_call(self, id: CallId) -> ToolCall {
-        let call = ToolCall::new(id, self.name, self.arguments())
+        let call = ToolCall::new(id, self.name, self.arguments().into_text())
             .with_extras((self.extras)(self.json, self.is_custom));
         match self.index {
             Some(index) => call.with_index(index),
@@ -124,7 +123,7 @@ pub(crate) struct OutgoingCall<'a> {
     pub(crate) id: String,
     /// The tool name, in the provider's spelling.
     pub(crate) name: String,
-    pub(crate) arguments: Cow<'a, str>,
+    pub(crate) arguments: Arguments<'a>,
 }
 
 /// The origin of a call to be written.
@@ -139,7 +138,7 @@ pub(crate) enum Origin<'a> {
 impl<'a> OutgoingCall<'a> {
     pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
         let name = history::name(rule, names.spell(&call.name)).into_owned();
-        let arguments = Cow::Borrowed(call.arguments.as_str());
+        let arguments = Arguments::Text(Cow::Borrowed(call.arguments.as_str()));
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
@@ -161,7 +160,7 @@ impl Origin<'_> {
     /// Custom tool calls of the program have the type `custom` in their provider extras.
     pub(crate) fn text<'t>(
         self,
-        arguments: &'t str,
+        arguments: &'t Arguments<'_>,
         format: &str,
         custom: &str,
     ) -> (bool, &'static str, Cow<'t, str>) {
@@ -169,9 +168,10 @@ impl Origin<'_> {
             Self::Received { is_custom, .. } => is_custom,
             Self::Made(extras) => extras.get(format, "type").is_some_and(|kind| kind == custom),
         };
-        match is_custom {
-            true => (true, "input", free_text(arguments)),
-            false => (false, "arguments", history::arguments(arguments)),
+        match (arguments, is_custom) {
+            (Arguments::Text(text), true) => (true, "input", free_text(text)),
+            (Arguments::Text(text), false) => (false, "arguments", history::arguments(text)),
+            (Arguments::Object(object), _) => (is_custom, "arguments", Cow::Owned(object.to_string())),
         }
     }
 }
@@ -185,16 +185,45 @@ pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads the arguments of a call as a string. A JSON value in place of a string is serialized.
-///
-/// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON, so
-/// the incomplete call is refused instead of being run without arguments.
-pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
-    match value {
-        value if is_cut && is_blank(value) => Cow::Borrowed("{"),
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(Value::String(text)) => Cow::Borrowed(text),
-        Some(value) => Cow::Owned(value.to_string()),
+/// The arguments of a call.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Arguments<'a> {
+    /// A string, as received. A JSON value other than an object is serialized.
+    Text(Cow<'a, str>),
+    /// A JSON object, as received.
+    Object(&'a Value),
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads the arguments of a call.
+    ///
+    /// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON,
+    /// so the incomplete call is refused instead of being run without arguments.
+    pub(crate) fn of(value: Option<&'a Value>, is_cut: bool) -> Self {
+        match value {
+            value if is_cut && is_blank(value) => Self::Text(Cow::Borrowed("{")),
+            None | Some(Value::Null) => Self::Text(Cow::Borrowed("")),
+            Some(Value::String(text)) => Self::Text(Cow::Borrowed(text)),
+            Some(object @ Value::Object(_)) => Self::Object(object),
+            Some(value) => Self::Text(Cow::Owned(value.to_string())),
+        }
+    }
+
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text,
+            Self::Object(object) => Cow::Owned(object.to_string()),
+        }
+    }
+
+    /// Returns the arguments as an object for a history.
+    pub(crate) fn into_object(self) -> Value {
+        match self {
+            Self::Text(text) => {
+                serde_json::from_str(&history::arguments(&text)).unwrap_or_else(|_| json!({}))
+            }
+            Self::Object(object) => object.clone(),
+        }
     }
 }
 
@@ -210,31 +239,33 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
 
 /// Reads the input of a custom tool call as arguments with the single member `input`, for tools with such a
 /// parameter.
-pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
+///
+/// If generation stopped early at this call (`is_cut`), the end of the JSON is missing. The incomplete call is
+/// then refused like an incomplete call of a function.
+fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     match input {
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(input) => Cow::Owned(json!({"input": input}).to_string()),
+        None | Some(Value::Null) => Cow::Borrowed(if is_cut { "{" } else { "" }),
+        Some(input) => {
+            let mut text = json!({"input": input}).to_string();
+            text.truncate(text.len() - if is_cut { CUT.len() } else { 0 });
+            Cow::Owned(text)
+        }
     }
 }
 
+/// The end of the arguments of a custom tool call, missing if the call was cut off.
+const CUT: &str = "\"}";
+
 /// Returns the input of a custom tool call: the argument `input` if it is the only argument, otherwise the
-/// whole arguments.
-pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<Fields>(arguments) {
+/// whole arguments. The arguments may be cut off.
+fn free_text(arguments: &str) -> Cow<'_, str> {
+    let fields = serde_json::from_str::<Fields>(arguments);
+    match fields.or_else(|_| serde_json::from_str(&format!("{arguments}{CUT}"))) {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
             Some(Value::String(input)) => Cow::Owned(input),
             Some(input) => Cow::Owned(input.to_string()),
             None => Cow::Borrowed(arguments),
         },
         _ => Cow::Borrowed(arguments),
-    }
-}
-
-/// Returns the arguments of a received call as an object. `value` is returned unchanged if it already is an
-/// object.
-pub(crate) fn object(value: Option<&Value>, arguments: &str) -> Value {
-    match value {
-        Some(object @ Value::Object(_)) if arguments != "{" => object.clone(),
-        _ => serde_json::from_str(&history::arguments(arguments)).unwrap_or_else(|_| json!({})),
     }
 }

@@ -195,3 +195,6 @@ impl Form {
         Ok(names.unspell(required(named, &path, "name", "the name of a tool")?).to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

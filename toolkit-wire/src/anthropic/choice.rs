@@ -34,7 +34,7 @@ impl ChoiceCodec for Anthropic {
             set(&mut choice, "disable_parallel_tool_use", !parallel);
         }
         let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice.into())]));
-        let reason = "the API takes no set of tools, so the model may call all that it is told of";
+        let reason = "the API takes no set of tools, so the model may call any published tool";
         match (&wanted.choice, kind) {
             (ToolChoice::Allowed { .. }, "auto" | "any") => {
                 encoded.lose("/choice/allowed/names", "allowed", reason)

@@ -95,8 +95,7 @@ impl StreamCodec for Anthropic {
     /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a string.
     /// Blank pieces become an empty object, unless the start of the block contained the arguments.
     fn seal(&self, block: &mut Part, _is_complete: bool) {
-        let Some(field) = growing(&block.json) else { return };
-        let written = std::mem::take(&mut block.text);
+        let (field, written) = (block.growing, std::mem::take(&mut block.text));
         block.has_pieces = !written.trim().is_empty();
         match field {
             "input" if block.has_pieces => match serde_json::from_str(&written) {
@@ -104,8 +103,8 @@ impl StreamCodec for Anthropic {
                 _ => block.set(field, written),
             },
             "input" if is_blank(block.json.get(field)) => block.set(field, json!({})),
-            "input" => {}
-            _ => block.set(field, written),
+            "text" | "thinking" => block.set(field, written),
+            _ => {}
         }
     }
 }
@@ -145,14 +144,15 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option
     let number = parts.begin(if known.is_some() { parts.next } else { index }, block);
     parts.learn(number, &Key { index: Some(index), call: &id, ..Key::default() });
     let part = &mut parts[number];
-    match (text(&part.json, "type"), growing(&part.json)) {
-        ("tool_use", _) => parts.announce(number),
-        (_, Some(field @ ("text" | "thinking"))) => {
+    part.growing = growing(text(&part.json, "type"));
+    match part.growing {
+        "input" => parts.announce(number),
+        "" => {}
+        field => {
             let begun = text(&part.json, field).to_owned();
             parts.say(field == "thinking", &begun);
             parts[number].text = begun;
         }
-        _ => {}
     }
     Some(number)
 }
@@ -169,13 +169,13 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns the field that grows in pieces. The fields of other blocks arrive complete.
-fn growing(block: &Value) -> Option<&'static str> {
-    match text(block, "type") {
-        "text" => Some("text"),
-        "thinking" => Some("thinking"),
-        kind if kind.ends_with("tool_use") => Some("input"),
-        _ => None,
+/// Returns the field that grows in pieces, by the type of the block. The fields of other blocks arrive complete.
+fn growing(kind: &str) -> &'static str {
+    match kind {
+        "text" => "text",
+        "thinking" => "thinking",
+        kind if kind.ends_with("tool_use") => "input",
+        _ => "",
     }
 }
 
@@ -196,28 +196,28 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         None => begin(parts, index, lost_start().as_ref()),
     };
     let Some(part) = number.map(|number| &mut parts[number]).filter(|part| !part.is_done) else { return };
-    match (growing(&part.json), field) {
-        (Some(growing), field) if growing == field => {
+    match (part.growing, field) {
+        ("", _) => {
+            let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
+            fields.for_each(|(name, value)| part.set(name, value.clone()));
+        }
+        (growing, field) if growing == field => {
             part.text.push_str(piece);
             if field != "input" {
                 parts.say(field == "thinking", piece);
             }
         }
-        (Some("text"), "citations") => {
+        ("text", "citations") => {
             let Some(citation) = delta.get("citation").cloned() else { return };
             match part.json.get_mut(field) {
                 Some(Value::Array(citations)) => citations.push(citation),
                 _ => part.set(field, json!([citation])),
             }
         }
-        (Some("thinking"), "signature") => {
+        ("thinking", "signature") => {
             if let Some(signature) = delta.get(field) {
                 part.set(field, signature.clone());
             }
-        }
-        (None, _) => {
-            let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
-            fields.for_each(|(name, value)| part.set(name, value.clone()));
         }
         _ => {}
     }

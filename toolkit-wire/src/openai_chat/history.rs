@@ -24,6 +24,9 @@ impl HistoryCodec for OpenAiChat {
         };
         set(&mut part, "name", call.name);
         set(&mut part, key, text);
+        if is_custom {
+            fields.shift_remove("status");
+        }
         call::whole(fields, call.id, kind, part)
     }
 

@@ -93,8 +93,8 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     let delta = fields.get("delta").filter(|delta| !delta.is_null());
     // A server without real streaming sends a complete message. After deltas, it only repeats them.
     let is_new = message.fields.is_empty() && message.parts.is_empty();
-    let whole = fields.get("message").filter(|whole| is_new && whole.is_object());
-    if let Some(received) = delta.or(whole) {
+    let whole = || fields.get("message").filter(|whole| is_new && whole.is_object());
+    if let Some(received) = delta.or_else(whole) {
         let path = field(&path, if delta.is_some() { "delta" } else { "message" });
         let received = object(received, &path, "an object")?;
         push_message(message, received, &path, delta.is_none())?;
@@ -143,8 +143,9 @@ fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let parts = &mut message.parts;
     let (last, count) = ([parts.current, parts.last()], parts.len());
     // Some servers send the older `function_call` together with `tool_calls` for the same call.
-    let legacy = message.fields.shift_remove("function_call");
-    if let Some(legacy) = legacy.filter(|legacy| !piece::is_empty(&call::read(legacy, false)))
+    let legacy = call::legacy(&message.fields).cloned();
+    message.fields.shift_remove("function_call");
+    if let Some(legacy) = legacy
         && !parts.iter().any(|known| piece::asks_the_same(known, &call::read(&legacy, false)))
     {
         piece::push(parts, &legacy, true);

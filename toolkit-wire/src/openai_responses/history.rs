@@ -22,6 +22,9 @@ impl HistoryCodec for OpenAiResponses {
         set(&mut item, "call_id", call.id);
         set(&mut item, "name", call.name);
         set(&mut item, key, text);
+        if is_custom {
+            item.shift_remove("status");
+        }
         if let Origin::Made(extras) = call.origin {
             if !is_custom {
                 set(&mut item, "status", "completed");

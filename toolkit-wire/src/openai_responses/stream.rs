@@ -9,7 +9,7 @@ mod find;
 mod item;
 
 use super::OpenAiResponses;
-use super::call::{self, kind};
+use super::call::{self, CUSTOM, kind};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
@@ -111,6 +111,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
         known.clear();
     }
     known.push_str(text);
+    parts[number].has_pieces |= is_whole && kind == CUSTOM;
     if is_new {
         item::say(parts, place.block, text);
     }

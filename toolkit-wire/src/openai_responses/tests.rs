@@ -1,7 +1,6 @@
 //! Calls and results as a whole; definitions and choices are tested beside their code.
 
 mod calls;
-mod choice;
 mod history;
 mod properties;
 mod results;

@@ -2,7 +2,6 @@
 
 use super::paths::PathArguments;
 use super::scan::ObjectScanner;
-use crate::fields::Fields;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
@@ -43,6 +42,9 @@ pub(crate) struct Part {
     pub(crate) json: Value,
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
+    /// The field that grows in pieces, in APIs with different fields for different parts. Empty if all fields
+    /// arrive complete.
+    pub(crate) growing: &'static str,
     /// The arguments or the text received in pieces, until the part is done.
     pub(crate) text: String,
     /// The texts received in pieces, in APIs with several texts in one part.
@@ -52,7 +54,8 @@ pub(crate) struct Part {
     /// The state of `text` as a JSON object.
     pub(crate) scan: ObjectScanner,
     pub(crate) is_custom: bool,
-    /// Whether arguments have arrived in pieces. Empty arguments are then complete.
+    /// Whether the arguments are complete even if they are empty or free text, because they have arrived in
+    /// pieces or their end was announced.
     pub(crate) has_pieces: bool,
     /// Whether the complete part has arrived.
     pub(crate) is_done: bool,
@@ -115,14 +118,6 @@ impl Part {
     pub(crate) fn set(&mut self, field: &str, value: impl Into<Value>) {
         if let Some(fields) = self.json.as_object_mut() {
             crate::fields::set(fields, field, value);
-        }
-    }
-
-    /// Takes out the fields of the part.
-    pub(crate) fn take_fields(&mut self) -> Fields {
-        match self.json.take() {
-            Value::Object(fields) => fields,
-            _ => Fields::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::StreamEvent;
 use super::part::{Key, Part};
+use crate::call::WireCall;
 use crate::codec::Codec;
 use crate::fields::set_at;
 use crate::ids::CallIds;
@@ -30,8 +31,8 @@ pub(crate) struct Parts {
     pub(crate) current: Option<usize>,
     /// The calls with incomplete arguments, in APIs with most calls complete from the start.
     pub(crate) open: Vec<usize>,
-    /// The ended calls without arguments. A model that is cut off ends its call too, so these calls wait until
-    /// another part or the finish reason arrives.
+    /// The ended calls that may be cut off: those without arguments or with free text. A model that is cut off
+    /// ends its call too, so these calls wait until another part or the finish reason arrives.
     held: Vec<usize>,
     /// The events to return.
     pub(crate) events: Vec<StreamEvent>,
@@ -127,7 +128,10 @@ impl Parts {
     pub(crate) fn announce(&mut self, number: usize) {
         let Self { codec, seed, ids, parts, events, .. } = self;
         let part = &mut parts[number];
-        let Some(call) = codec.part_call(&part.json).filter(|_| !part.is_announced) else { return };
+        if part.is_announced {
+            return;
+        }
+        let Some(call) = codec.part_call(&part.json) else { return };
         let given = call.id;
         part.is_announced = true;
         let id = ids.settle(given.as_deref(), || json!([seed, part.name, part.json]));
@@ -137,10 +141,10 @@ impl Parts {
         events.push(StreamEvent::CallStarted { id: id.into(), name: part.name.clone() });
     }
 
-    /// Ends a part. A call without arguments waits unless another part follows it.
+    /// Ends a part. A call that may be cut off waits unless another part follows it.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
-        match self.is_blank_call(number) && !self[number].is_yielded() {
+        match self.may_be_cut(number) && !self[number].is_yielded() {
             true => self.held.push(number),
             false => self.yield_call(number),
         }
@@ -211,17 +215,23 @@ impl Parts {
         is_open
     }
 
-    /// Marks a call without arguments as cut off. The call is then refused instead of being run without
-    /// arguments.
+    /// Marks a call without arguments, or with free text, as cut off. The call is then refused.
     pub(crate) fn cut(&mut self, number: usize) {
-        if self.is_blank_call(number) && !self[number].is_yielded() {
-            self.set_arguments(number, "{");
+        if !self.may_be_cut(number) || self[number].is_yielded() {
+            return;
+        }
+        match self.codec.part_call(&self[number].json).is_some_and(|call| call.is_custom) {
+            true => self[number].set("status", "incomplete"),
+            false => self.set_arguments(number, "{"),
         }
     }
 
-    fn is_blank_call(&self, number: usize) -> bool {
+    /// Returns whether the part is a call that looks the same whether it is complete or cut off: without
+    /// arguments, or with free text.
+    fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
-        !part.has_pieces && self.codec.part_call(&part.json).is_some_and(|call| call.is_blank())
+        let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
+        !part.has_pieces && self.codec.part_call(&part.json).is_some_and(may_be_cut)
     }
 
     fn set_arguments(&mut self, number: usize, text: &str) {

@@ -44,7 +44,7 @@ pub fn request_body(
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
-        // Ollama streams unless it is told not to.
+        // Ollama streams unless `stream` is `false`.
         if stream || format == ApiFormat::Ollama {
             body.insert("stream".to_owned(), stream.into());
         }

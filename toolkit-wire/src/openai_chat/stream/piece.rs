@@ -1,17 +1,18 @@
 //! Assigns the pieces of calls to calls. Servers omit and repeat each of index, id and name.
 
 use crate::call::WireCall;
-use crate::openai_chat::call::{self, is_unknown};
+use crate::openai_chat::call::{self, is_unknown, text_of};
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part};
 use crate::stream::parts::Parts;
+use crate::stream::scan::ObjectScanner;
 use serde_json::{Value, json};
 
 /// Adds a piece of a call, or a complete call (`is_whole`).
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = call::read(json, false);
     let known = find(parts, &piece).filter(|number| !is_whole && !is_left_by(&parts[*number], &piece));
-    if known.is_none() && !is_whole && is_empty(&piece) {
+    if known.is_none() && !is_whole && call::is_empty(&piece) {
         return;
     }
     let number = known.unwrap_or_else(|| begin(parts, &piece));
@@ -35,17 +36,8 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     }
 }
 
-/// Returns whether the piece has neither an id nor a name nor arguments.
-pub(super) fn is_empty(piece: &WireCall<'_>) -> bool {
-    piece.id.is_none() && piece.name.is_empty() && text(piece).trim().is_empty()
-}
-
 pub(super) fn asks_the_same(known: &Part, call: &WireCall<'_>) -> bool {
-    known.name == call.name && known.text == call.arguments()
-}
-
-fn text<'a>(piece: &WireCall<'a>) -> std::borrow::Cow<'a, str> {
-    crate::call::arguments(piece.input, false)
+    known.name == call.name && known.text == text_of(call)
 }
 
 /// Returns the call continued by `piece`.
@@ -62,7 +54,8 @@ fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
         match (piece.name, &piece.id) {
             ("", None) => true,
             ("", Some(_)) => last.is_open(),
-            (name, None) => last.name.is_empty() || (last.is_open() && last.name == name),
+            (_, None) if last.name.is_empty() => true,
+            (name, None) => last.name == name && (last.is_open() || is_said_again(last, piece)),
             (_, Some(_)) => false,
         }
     };
@@ -86,19 +79,34 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
     let given = Some(part.key.call.as_str()).filter(|id| !id.is_empty());
     let has_new_id = given.is_some() && piece.id.as_deref().is_some_and(|id| Some(id) != given);
     match piece.name {
-        "" => has_new_id && part.is_complete() && text(piece).trim_start().starts_with('{'),
+        _ if is_first_text(part, piece) => false,
+        "" => has_new_id && part.is_complete() && text_of(piece).trim_start().starts_with('{'),
         name if has_new_id => !(part.is_open() && part.name == name),
         _ if part.name.is_empty() || part.scan.is_blank() => false,
         name => {
-            let has_more = !text(piece).trim().is_empty() && !is_said_again(part, piece);
+            let has_more = !text_of(piece).trim().is_empty() && !is_said_again(part, piece);
             part.name != name || (part.is_complete() && has_more)
         }
     }
 }
 
-/// Returns whether the piece repeats a call, with the same id and the same arguments.
+/// Returns whether the piece repeats a call, with the same arguments. If the piece has no id, either the call
+/// has one, or both have an index.
 fn is_said_again(part: &Part, piece: &WireCall<'_>) -> bool {
-    piece.id.as_deref() == Some(&part.key.call) && text(piece).trim() == part.text.trim()
+    let is_same_call = match &piece.id {
+        Some(id) => **id == *part.key.call,
+        None => !part.key.call.is_empty() || piece.index.is_some(),
+    };
+    is_same_call && text_of(piece).trim() == part.text.trim()
+}
+
+/// Returns whether the piece begins the arguments after an empty object, sent by some servers first.
+fn is_first_text(part: &Part, piece: &WireCall<'_>) -> bool {
+    let is_same_call = match &piece.id {
+        Some(id) => **id == *part.key.call,
+        None => piece.name.is_empty(),
+    };
+    is_same_call && part.text.trim() == "{}" && text_of(piece).trim_start().starts_with('{')
 }
 
 /// Adds a piece to a call. The name and the arguments of a call that was returned no longer change.
@@ -126,8 +134,12 @@ fn add_text(part: &mut Part, piece: &WireCall<'_>) {
     } else if !is_begun && part.name != piece.name {
         part.name.push_str(piece.name);
     }
-    let is_over = part.is_complete() && is_said_again(part, piece);
-    if !is_over {
-        part.append(&text(piece));
+    if part.is_complete() && is_said_again(part, piece) {
+        return;
     }
+    if is_first_text(part, piece) {
+        part.text.clear();
+        part.scan = ObjectScanner::default();
+    }
+    part.append(&text_of(piece));
 }

@@ -100,8 +100,11 @@ pub(super) fn close(part: &mut Part, status: &str) {
         }
     };
     fill(part, &mut item, false);
-    if matches!(kind(&item), Some(FUNCTION | "message")) {
-        set(&mut item, "status", status);
+    match kind(&item) {
+        Some(FUNCTION | "message") => set(&mut item, "status", status),
+        // Complete custom calls have no status.
+        Some(CUSTOM) if status == "incomplete" && !part.has_pieces => set(&mut item, "status", status),
+        _ => {}
     }
     set_item(part, item.into());
 }
