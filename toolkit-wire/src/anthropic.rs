@@ -38,6 +38,7 @@ pub(crate) const FACTS: Facts = Facts {
             "the API has no tools of free text: the text is the argument `input`, and no grammar holds",
         ),
     ],
+    call_fields: [&["id"], &["input"]],
     usage: [
         "/usage/input_tokens",
         "/usage/output_tokens",

@@ -74,16 +74,33 @@ pub(crate) struct WireCall<'a> {
     /// The tool name. It is empty if the provider sent none; dispatching such a call gives an error result
     /// for the model.
     pub(crate) name: &'a str,
-    /// The text of the arguments, as received.
-    pub(crate) arguments: Cow<'a, str>,
+    /// The arguments, or the input of a custom tool call, as received.
+    pub(crate) input: Option<&'a Value>,
+    pub(crate) is_custom: bool,
+    /// Whether generation stopped early at this call.
+    pub(crate) is_cut: bool,
     pub(crate) index: Option<usize>,
-    /// Extra fields, expected back by the provider together with the call.
-    pub(crate) extras: ProviderExtras,
+    /// Reads the extra fields of `json`, expected back by the provider together with the call. The second
+    /// argument is `is_custom`.
+    pub(crate) extras: fn(&Value, bool) -> ProviderExtras,
 }
 
-impl WireCall<'_> {
+impl<'a> WireCall<'a> {
+    pub(crate) fn arguments(&self) -> Arguments<'a> {
+        match self.is_custom {
+            true => Arguments::Text(input_arguments(self.input, self.is_cut)),
+            false => Arguments::of(self.input, self.is_cut),
+        }
+    }
+
+    /// Returns whether the call is one of a function without arguments so far.
+    pub(crate) fn is_blank(&self) -> bool {
+        !self.is_custom && is_blank(self.input)
+    }
+
     pub(crate) fn into_call(self, id: CallId) -> ToolCall {
-        let call = ToolCall::new(id, self.name, self.arguments).with_extras(self.extras);
+        let call = ToolCall::new(id, self.name, self.arguments().into_text())
+            .with_extras((self.extras)(self.json, self.is_custom));
         match self.index {
             Some(index) => call.with_index(index),
             None => call,
@@ -91,46 +108,70 @@ impl WireCall<'_> {
     }
 
     /// Converts the received call into a call for the next request, with the call id `id`.
-    pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'_> {
+    pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'a> {
         let name = history::name(rule, names.spell(self.name)).into_owned();
-        OutgoingCall { received: Some(self.json), extras: &self.extras, id, name, arguments: &self.arguments }
+        let origin = Origin::Received { json: self.json, is_custom: self.is_custom };
+        OutgoingCall { origin, id, name, arguments: self.arguments() }
     }
 }
 
-/// A call to be written into the next request. It was received from the model or made by the program.
+/// A call to be written into the next request.
 #[derive(Debug)]
 pub(crate) struct OutgoingCall<'a> {
-    /// The JSON object of the call if it was received; `None` if the program made the call.
-    pub(crate) received: Option<&'a Value>,
-    pub(crate) extras: &'a ProviderExtras,
+    pub(crate) origin: Origin<'a>,
     /// The id, with only characters accepted in requests.
     pub(crate) id: String,
     /// The tool name, in the provider's spelling.
     pub(crate) name: String,
-    pub(crate) arguments: &'a str,
+    pub(crate) arguments: Arguments<'a>,
+}
+
+/// The origin of a call to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// The model sent the call as this JSON object.
+    Received { json: &'a Value, is_custom: bool },
+    /// The program made the call.
+    Made(&'a ProviderExtras),
 }
 
 impl<'a> OutgoingCall<'a> {
     pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
         let name = history::name(rule, names.spell(&call.name)).into_owned();
-        Self { received: None, extras: &call.extras, id, name, arguments: call.arguments.as_str() }
+        let arguments = Arguments::Text(Cow::Borrowed(call.arguments.as_str()));
+        Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
     /// Returns the fields to write, before id, name and arguments are set. For a received call, these are all
     /// its fields. For a call made by the program, these are the provider extras.
     pub(crate) fn fields(&self, format: &str) -> Fields {
-        let extras = || self.extras.of(format);
-        self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
+        let fields = match self.origin {
+            Origin::Received { json, .. } => json.as_object(),
+            Origin::Made(extras) => extras.of(format),
+        };
+        fields.cloned().unwrap_or_default()
     }
+}
 
+impl Origin<'_> {
     /// Returns how to write the arguments: whether the call is a custom tool call, the name of the field, and
     /// the string for this field.
     ///
-    /// Custom tool calls have the type `custom` in their provider extras.
-    pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
-        match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
-            true => (true, "input", free_text(self.arguments)),
-            false => (false, "arguments", history::arguments(self.arguments)),
+    /// Custom tool calls of the program have the type `custom` in their provider extras.
+    pub(crate) fn text<'t>(
+        self,
+        arguments: &'t Arguments<'_>,
+        format: &str,
+        custom: &str,
+    ) -> (bool, &'static str, Cow<'t, str>) {
+        let is_custom = match self {
+            Self::Received { is_custom, .. } => is_custom,
+            Self::Made(extras) => extras.get(format, "type").is_some_and(|kind| kind == custom),
+        };
+        match (arguments, is_custom) {
+            (Arguments::Text(text), true) => (true, "input", free_text(text)),
+            (Arguments::Text(text), false) => (false, "arguments", history::arguments(text)),
+            (Arguments::Object(object), _) => (is_custom, "arguments", Cow::Owned(object.to_string())),
         }
     }
 }
@@ -144,16 +185,45 @@ pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads the arguments of a call as a string. A JSON value in place of a string is serialized.
-///
-/// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON, so
-/// the incomplete call is refused instead of being run without arguments.
-pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
-    match value {
-        value if is_cut && is_blank(value) => Cow::Borrowed("{"),
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(Value::String(text)) => Cow::Borrowed(text),
-        Some(value) => Cow::Owned(value.to_string()),
+/// The arguments of a call.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Arguments<'a> {
+    /// A string, as received. A JSON value other than an object is serialized.
+    Text(Cow<'a, str>),
+    /// A JSON object, as received.
+    Object(&'a Value),
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads the arguments of a call.
+    ///
+    /// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON,
+    /// so the incomplete call is refused instead of being run without arguments.
+    pub(crate) fn of(value: Option<&'a Value>, is_cut: bool) -> Self {
+        match value {
+            value if is_cut && is_blank(value) => Self::Text(Cow::Borrowed("{")),
+            None | Some(Value::Null) => Self::Text(Cow::Borrowed("")),
+            Some(Value::String(text)) => Self::Text(Cow::Borrowed(text)),
+            Some(object @ Value::Object(_)) => Self::Object(object),
+            Some(value) => Self::Text(Cow::Owned(value.to_string())),
+        }
+    }
+
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text,
+            Self::Object(object) => Cow::Owned(object.to_string()),
+        }
+    }
+
+    /// Returns the arguments as an object for a history.
+    pub(crate) fn into_object(self) -> Value {
+        match self {
+            Self::Text(text) => {
+                serde_json::from_str(&history::arguments(&text)).unwrap_or_else(|_| json!({}))
+            }
+            Self::Object(object) => object.clone(),
+        }
     }
 }
 
@@ -167,32 +237,35 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     }
 }
 
-/// Reads the input of a custom tool call as arguments: the input `text` becomes `{"input": "text"}`.
-pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
+/// Reads the input of a custom tool call as arguments with the single member `input`, for tools with such a
+/// parameter.
+///
+/// If generation stopped early at this call (`is_cut`), the end of the JSON is missing. The incomplete call is
+/// then refused like an incomplete call of a function.
+fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     match input {
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(input) => Cow::Owned(json!({"input": input}).to_string()),
+        None | Some(Value::Null) => Cow::Borrowed(if is_cut { "{" } else { "" }),
+        Some(input) => {
+            let mut text = json!({"input": input}).to_string();
+            text.truncate(text.len() - if is_cut { CUT.len() } else { 0 });
+            Cow::Owned(text)
+        }
     }
 }
 
-/// Returns the input of a custom tool call from its arguments: `{"input": "text"}` becomes `text`. If there
-/// are other arguments, the arguments are returned as a whole.
-pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<Fields>(arguments) {
+/// The end of the arguments of a custom tool call, missing if the call was cut off.
+const CUT: &str = "\"}";
+
+/// Returns the input of a custom tool call: the argument `input` if it is the only argument, otherwise the
+/// whole arguments. The arguments may be cut off.
+fn free_text(arguments: &str) -> Cow<'_, str> {
+    let fields = serde_json::from_str::<Fields>(arguments);
+    match fields.or_else(|_| serde_json::from_str(&format!("{arguments}{CUT}"))) {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
             Some(Value::String(input)) => Cow::Owned(input),
             Some(input) => Cow::Owned(input.to_string()),
             None => Cow::Borrowed(arguments),
         },
         _ => Cow::Borrowed(arguments),
-    }
-}
-
-/// Returns the arguments of a received call as an object. If `value` is already an object, it is returned
-/// unchanged.
-pub(crate) fn object(value: Option<&Value>, arguments: &str) -> Value {
-    match value {
-        Some(object @ Value::Object(_)) if arguments != "{" => object.clone(),
-        _ => serde_json::from_str(&history::arguments(arguments)).unwrap_or_else(|_| json!({})),
     }
 }

@@ -1,14 +1,14 @@
 //! The traits of a provider's codec, one trait for each part of a request or response.
 
-use crate::call::{Message, OutgoingCall, Reading};
+use crate::call::{Message, OutgoingCall, Reading, WireCall};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools};
 use crate::facts::Facts;
 use crate::fields::Fields;
-use crate::stream::decode::StreamDecoder;
+use crate::stream::assembly::Assembly;
+use crate::stream::part::Part;
 use crate::tool_config::EncodedToolConfig;
 use crate::{Response, WireError};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
@@ -93,11 +93,30 @@ pub(crate) trait ResponseCodec {
 
 /// Reads streamed responses.
 pub(crate) trait StreamCodec {
-    fn stream(&self) -> Box<dyn StreamDecoder>;
+    /// Sorts the pieces of one event into `stream`. Pieces before an error are kept.
+    fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError>;
 
-    /// Merges a payload with several response bodies into one body.
-    fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
-        Ok(Cow::Borrowed(payload))
+    /// Records the end of the stream, announced outside of the format's own events by `[DONE]`.
+    fn done(&self, _stream: &mut Assembly) {}
+
+    /// Returns whether the server announced the end.
+    fn is_complete(&self, stream: &Assembly) -> bool;
+
+    /// Closes the open parts. Returns the response body as in a response without streaming.
+    fn finish(&self, stream: &mut Assembly) -> Value;
+
+    /// Reads a part as a call. Returns `None` for other parts.
+    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
+
+    /// Writes the pieces of a part into its JSON. If `is_complete` is `false`, the part was cut off.
+    fn seal(&self, _part: &mut Part, _is_complete: bool) {}
+
+    /// Changes the JSON of a complete call just before the call is returned.
+    fn settle(&self, _call: &mut Value) {}
+
+    /// Returns whether a value is a piece of a streamed response, in APIs that may send a stream as one list.
+    fn is_chunk(&self, _value: &Value) -> bool {
+        false
     }
 }
 

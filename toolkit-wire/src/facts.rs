@@ -32,6 +32,8 @@ pub(crate) struct Facts {
     /// The settings that the API has no field for: the setting, the keyword of the loss, and the reason in
     /// the loss.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
+    /// The paths of a call's id and of its arguments.
+    pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
 }
@@ -75,6 +77,7 @@ impl Facts {
         messages: "messages",
         keeps_fields: false,
         unsaid: &[],
+        call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],
     };
 

@@ -74,6 +74,20 @@ pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
 }
 
+/// Sets the field at `path`, creating missing objects on the way. Does nothing if `value` is not an object.
+pub(crate) fn set_at(value: &mut Value, path: &[&str], new: &str) {
+    let (Some(fields), Some((name, rest))) = (value.as_object_mut(), path.split_first()) else { return };
+    let field = fields.entry(*name).or_insert(Value::Null);
+    if rest.is_empty() {
+        *field = new.into();
+        return;
+    }
+    if !field.is_object() {
+        *field = Fields::new().into();
+    }
+    set_at(field, rest, new);
+}
+
 /// Returns a copy of the fields accepted by `is_kept`.
 pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
     let kept = fields.iter().filter(|(name, value)| is_kept(name, value));

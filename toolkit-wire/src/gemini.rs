@@ -43,6 +43,7 @@ pub(crate) const FACTS: Facts = Facts {
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
         ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
     ],
+    call_fields: [&["functionCall", "id"], &["functionCall", "args"]],
     usage: [
         "/usageMetadata/promptTokenCount",
         "/usageMetadata/candidatesTokenCount",

@@ -12,9 +12,9 @@ pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
     if given.iter().all(Option::is_some) {
         return given.into_iter().flatten().map(CallId::from).collect();
     }
-    let mut ids = CallIds::new(&json!(calls));
-    ids.taken.extend(given.iter().flatten().map(|id| (*id).to_owned()));
-    given.into_iter().map(|id| id.map_or_else(|| ids.generate(), CallId::from)).collect()
+    let taken = given.iter().flatten().map(|id| (*id).to_owned()).collect();
+    let mut ids = CallIds { taken, ..CallIds::default() };
+    given.into_iter().map(|given| ids.settle(given, || json!(calls))).collect()
 }
 
 /// Returns whether this module generated the id. Such an id is not sent to APIs in which ids are optional.
@@ -28,33 +28,24 @@ pub(super) fn is_generated(id: &str) -> bool {
 
 /// The ids of the calls in one response. Generated ids begin with a digest of a seed, so the ids of two turns
 /// differ.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CallIds {
-    digest: u32,
+    digest: Option<u32>,
     number: usize,
     taken: HashSet<String>,
 }
 
 impl CallIds {
-    pub(super) fn new(seed: &Value) -> Self {
-        Self { digest: fnv1a(&seed.to_string(), 0) as u32, number: 0, taken: HashSet::new() }
-    }
-
-    /// Returns the id for the next call: the provider's id `given`, or a generated id that no earlier call
-    /// has.
-    pub(super) fn settle(&mut self, given: Option<&str>) -> CallId {
-        match given {
-            Some(id) => {
-                self.taken.insert(id.to_owned());
-                CallId::from(id)
-            }
-            None => self.generate(),
+    /// Returns the provider's id `given`. Without it, returns a generated id, different from the ids of all
+    /// earlier calls. `seed` is called for the first generated id only.
+    pub(super) fn settle(&mut self, given: Option<&str>, seed: impl FnOnce() -> Value) -> CallId {
+        if let Some(id) = given {
+            self.taken.insert(id.to_owned());
+            return CallId::from(id);
         }
-    }
-
-    fn generate(&mut self) -> CallId {
+        let digest = *self.digest.get_or_insert_with(|| fnv1a(&seed().to_string(), 0) as u32);
         loop {
-            let id = format!("call_{:08x}_{}", self.digest, self.number);
+            let id = format!("call_{digest:08x}_{}", self.number);
             self.number += 1;
             if self.taken.insert(id.clone()) {
                 return CallId::from(id);

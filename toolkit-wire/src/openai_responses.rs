@@ -25,6 +25,7 @@ pub(crate) const FACTS: Facts = Facts {
     strictness: Strictness::PerFunction,
     messages: "input",
     unsaid: &[("input_examples", "input_examples", "the API has no field for it")],
+    call_fields: [&["call_id"], &["arguments"]],
     usage: [
         "/usage/input_tokens",
         "/usage/output_tokens",

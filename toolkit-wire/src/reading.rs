@@ -4,6 +4,7 @@ use crate::call::{Message, Part, Reading};
 use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::response::Usage;
+use crate::stream::join;
 use crate::{Response, WireError, history, ids};
 use serde_json::Value;
 use toolkit_core::call::{CallId, ToolCall};
@@ -57,33 +58,46 @@ pub(crate) fn request_ids<'a>(
     }
 }
 
-pub(crate) fn parse_calls(codec: &dyn Codec, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-    let payload = codec.join(payload)?;
+pub(crate) fn parse_calls(codec: &'static dyn Codec, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
+    let payload = join(codec, payload)?;
     let reading = codec.read(&payload)?;
     let ids = reading.ids();
     Ok(reading.into_calls(ids))
 }
 
 pub(crate) fn assistant_messages(
-    codec: &dyn Codec,
+    codec: &'static dyn Codec,
     payload: &Value,
     names: &WireNames,
     strict_ids: bool,
 ) -> Result<Vec<Value>, WireError> {
-    let payload = codec.join(payload)?;
+    let payload = join(codec, payload)?;
     let reading = codec.read(&payload)?;
     Ok(reading.write(codec, &reading.ids(), strict_ids, names))
 }
 
-pub(crate) fn parse_response(codec: &dyn Codec, payload: &Value) -> Result<Response, WireError> {
-    let payload = codec.join(payload)?;
-    let reading = codec.read(&payload)?;
-    let ids = reading.ids();
+pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Result<Response, WireError> {
+    response(codec, &*join(codec, payload)?, None)
+}
+
+/// Reads a response body. `calls` are the calls of the body, if they were already read from a stream.
+pub(crate) fn response(
+    codec: &'static dyn Codec,
+    payload: &Value,
+    calls: Option<Vec<ToolCall>>,
+) -> Result<Response, WireError> {
+    let reading = codec.read(payload)?;
+    let count = reading.messages.iter().flat_map(Message::calls).count();
+    let calls = calls.filter(|calls| calls.len() == count);
+    let ids = match &calls {
+        Some(calls) => calls.iter().map(|call| call.id.clone()).collect(),
+        None => reading.ids(),
+    };
     let native = reading.write(codec, &ids, false, &WireNames::default());
-    let usage = Usage::read(&payload, codec.facts().usage);
+    let usage = Usage::read(payload, codec.facts().usage);
     let mut response = Response { native, usage, ..Response::default() };
     codec.describe(&reading, &mut response);
-    response.calls = reading.into_calls(ids);
+    response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
     response.settle();
     Ok(response)
 }

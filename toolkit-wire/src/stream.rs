@@ -1,19 +1,40 @@
 //! Streamed responses, with each call available as soon as it is complete.
 
-pub(super) mod assembler;
-pub(super) mod decode;
+pub(super) mod assembly;
 pub(super) mod merge;
+pub(super) mod part;
+pub(super) mod parts;
+pub(super) mod paths;
 pub(super) mod scan;
-
-pub use decode::StreamEvent;
 
 use crate::codec::Codec;
 use crate::response::FinishReason;
 use crate::sse::{SseDecoder, TooLong};
 use crate::{Response, WireError, reading};
-use decode::StreamDecoder;
+use assembly::Assembly;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
+use toolkit_core::call::ToolCall;
+
+/// An event of a streamed response.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum StreamEvent {
+    /// Further text of the answer.
+    Text(String),
+    /// Further reasoning, if the provider returns it.
+    Reasoning(String),
+    /// The model has started to write a tool call.
+    CallStarted {
+        /// The id of the call.
+        id: String,
+        /// The tool name, as the model wrote it.
+        name: String,
+    },
+    /// A complete call, ready to be dispatched.
+    Call(ToolCall),
+}
 
 /// The end of a streamed response.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,15 +79,13 @@ pub struct StreamEnd {
 /// ```
 pub struct StreamAccumulator {
     codec: &'static dyn Codec,
-    inner: Box<dyn StreamDecoder>,
+    stream: Assembly,
     bytes: SseDecoder,
-    /// The events decoded before an error in the same list.
-    pending: Vec<StreamEvent>,
 }
 
 impl StreamAccumulator {
     pub(super) fn new(codec: &'static dyn Codec) -> Self {
-        Self { codec, inner: codec.stream(), bytes: SseDecoder::default(), pending: Vec::new() }
+        Self { codec, stream: Assembly::new(codec), bytes: SseDecoder::default() }
     }
 
     /// Processes the JSON of one event, or of several events sent as a list.
@@ -77,11 +96,11 @@ impl StreamAccumulator {
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
         match event {
             Value::Array(list) => {
-                list.iter().try_for_each(|event| self.inner.push(event, &mut self.pending))?;
+                list.iter().try_for_each(|event| self.codec.push(&mut self.stream, event))?;
             }
-            event => self.inner.push(event, &mut self.pending)?,
+            event => self.codec.push(&mut self.stream, event)?,
         }
-        Ok(std::mem::take(&mut self.pending))
+        Ok(self.stream.take_events())
     }
 
     /// Processes the next bytes of a response body with server-sent events. The bytes may be split anywhere,
@@ -110,7 +129,7 @@ impl StreamAccumulator {
     fn take_data(&mut self, data: &str) -> Vec<Result<StreamEvent, WireError>> {
         // OpenAI and compatible servers end a stream with `[DONE]`.
         if data == "[DONE]" {
-            self.inner.done();
+            self.codec.done(&mut self.stream);
         }
         if data.is_empty() || data == "[DONE]" {
             return Vec::new();
@@ -131,15 +150,26 @@ impl StreamAccumulator {
         // An incomplete event at the end of a broken response is ignored.
         let last = self.bytes.finish().map(|data| self.take_data(&data));
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
-        events.append(&mut self.pending);
-        let is_complete = self.inner.is_complete();
-        let body = self.inner.finish(&mut events);
-        let mut response = reading::parse_response(self.codec, &body);
+        let is_complete = self.codec.is_complete(&self.stream);
+        let body = self.codec.finish(&mut self.stream);
+        events.append(&mut self.stream.take_events());
+        let mut response = reading::response(self.codec, &body, Some(self.stream.take_calls()));
         if let (Ok(response), false) = (&mut response, is_complete) {
             response.finish = FinishReason::Interrupted;
         }
         StreamEnd { events, response, body, is_complete }
     }
+}
+
+/// Merges a payload with the events of a streamed response into one body. Other payloads are unchanged.
+pub(crate) fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+    let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
+    else {
+        return Ok(Cow::Borrowed(payload));
+    };
+    let mut stream = Assembly::new(codec);
+    events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
+    Ok(Cow::Owned(codec.finish(&mut stream)))
 }
 
 impl fmt::Debug for StreamAccumulator {

@@ -25,13 +25,19 @@ pub(super) fn is_call(block: &Value) -> bool {
 /// Reads a block `{type: "tool_use", id, name, input}`. If generation stopped early at this block, `is_cut`
 /// is `true`. Some servers send a string as `input`; it is kept unchanged.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
-    let others = |fields| only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
     WireCall {
         json,
         id: call::id(json.get("id")),
         name: text(json, "name"),
-        arguments: call::arguments(json.get("input"), is_cut),
+        input: json.get("input"),
+        is_custom: false,
+        is_cut,
         index: None,
-        extras: ProviderExtras::new(FACTS.name, json.as_object().map(others).unwrap_or_default()),
+        extras,
     }
+}
+
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
+    let others = |fields| only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
+    ProviderExtras::new(FACTS.name, json.as_object().map(others).unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 
 use super::media::{self, is_blank};
 use super::{Anthropic, FACTS};
-use crate::call::{self as shared, Message, OutgoingCall};
+use crate::call::{Arguments, Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{set, text};
 use serde_json::{Value, json};
@@ -13,11 +13,10 @@ impl HistoryCodec for Anthropic {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
-        let input = shared::object(block.get("input"), call.arguments);
         set(&mut block, "type", "tool_use");
         set(&mut block, "id", call.id);
         set(&mut block, "name", call.name);
-        set(&mut block, "input", input);
+        set(&mut block, "input", call.arguments.into_object());
         block.into()
     }
 
@@ -34,8 +33,7 @@ impl HistoryCodec for Anthropic {
                 }
             }
             kind if kind.ends_with("tool_use") => {
-                let arguments = shared::arguments(fields.get("input"), false);
-                let input = shared::object(fields.get("input"), &arguments);
+                let input = Arguments::of(fields.get("input"), false).into_object();
                 fields.insert("input".to_owned(), input);
             }
             _ => {}

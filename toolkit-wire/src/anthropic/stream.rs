@@ -1,76 +1,59 @@
-//! Streamed messages.
+//! Streamed messages. Content blocks are found by their index. There may be several open blocks, because
+//! llama.cpp begins all blocks before it ends the first.
 
-mod block;
-
-use self::block::Block;
-use super::Anthropic;
+use super::{Anthropic, call};
 use crate::WireError;
+use crate::call::{WireCall, is_blank};
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{Fields, object};
+use crate::fields::{Fields, object, set, text};
 use crate::response::FinishReason;
-use crate::stream::assembler::{Assembler, StreamPart};
-use crate::stream::decode::{StreamDecoder, StreamEvent};
+use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
+use crate::stream::part::{Key, Part};
+use crate::stream::parts::Parts;
 use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::mem;
-
-/// Decodes a streamed message.
-///
-/// Content blocks are found by their index. There may be several open blocks, because llama.cpp begins all
-/// blocks before it ends the first.
-#[derive(Debug, Default)]
-pub(super) struct MessageStream {
-    /// The fields of the message except its content.
-    message: Fields,
-    blocks: Assembler<Block>,
-    /// The number of the latest block with each index.
-    numbers: HashMap<u64, usize>,
-    /// The position after the last block.
-    next: u64,
-}
 
 impl StreamCodec for Anthropic {
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<MessageStream>::default()
-    }
-}
-
-impl StreamDecoder for MessageStream {
-    fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+    fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
             return Err(failed("error", "an event of the response", Some(&error)));
         }
+        let index = event.get("index").and_then(Value::as_u64);
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 if let Some(Value::Object(message)) = fields.get("message") {
-                    self.start(message, events);
+                    start(stream, message);
                 }
             }
             // A server without streaming sends the complete message.
-            Some("message") => self.start(fields, events),
+            Some("message") => start(stream, fields),
             Some("content_block_start") => {
-                self.start_block(index(event), event.get("content_block"), events);
+                begin(stream.parts(), index, event.get("content_block"));
             }
             Some("content_block_delta") => {
                 if let Some(delta) = event.get("delta") {
-                    self.extend_block(index(event), delta, events);
+                    extend(stream.parts(), index, delta);
                 }
             }
             Some("content_block_stop") => {
-                if let Some(number) = self.number(index(event)) {
-                    self.end_block(number, events);
+                let parts = stream.parts();
+                if let Some(number) = find(parts, index) {
+                    end(parts, number);
                 }
             }
             Some("message_delta") => {
-                self.update(fields);
-                self.stop(events);
+                overlay(&mut stream.body, fields, |name, _| !matches!(name, "type" | "delta"));
+                if let Some(Value::Object(delta)) = event.get("delta") {
+                    overlay(&mut stream.body, delta, |_, _| true);
+                }
+                stop(stream);
             }
             Some("message_stop") => {
-                self.blocks.release(self.is_cut(), events);
-                self.end_blocks(!self.is_cut(), events);
+                let is_cut = is_cut(stream);
+                stream.parts().release(is_cut);
+                stream.parts().close_all(is_cut);
             }
             // These are events of the Responses API. Ignoring them would lose its calls.
             Some(kind) if kind.starts_with("response.") => {
@@ -83,136 +66,182 @@ impl StreamDecoder for MessageStream {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.finish_reason().is_some()
+    fn is_complete(&self, stream: &Assembly) -> bool {
+        finish_reason(stream).is_some()
     }
 
-    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        let is_cut = self.is_cut();
-        self.blocks.release(is_cut, events);
-        self.end_blocks(self.is_complete() && !is_cut, events);
-        let mut response = Fields::from_iter([
+    fn finish(&self, stream: &mut Assembly) -> Value {
+        let is_cut = is_cut(stream);
+        let is_lost = !self.is_complete(stream);
+        let parts = stream.parts();
+        parts.release(is_cut);
+        parts.close_all(is_cut || is_lost);
+        let content = parts.to_json(is_cut);
+        let mut message = Fields::from_iter([
             ("type".to_owned(), json!("message")),
             ("role".to_owned(), json!("assistant")),
         ]);
-        response.extend(mem::take(&mut self.message));
-        let blocks = mem::take(&mut self.blocks).into_parts(is_cut);
-        let content: Vec<Value> = blocks.into_iter().map(Block::into_json).collect();
-        response.insert("content".to_owned(), content.into());
-        response.into()
-    }
-}
-
-impl MessageStream {
-    fn start(&mut self, message: &Fields, events: &mut Vec<StreamEvent>) {
-        overlay(&mut self.message, message, |name, _| name != "content");
-        self.blocks.seed(|| json!(message));
-        for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(number) = self.start_block(None, Some(block), events) {
-                self.end_block(number, events);
-            }
-        }
-        self.stop(events);
+        message.extend(std::mem::take(&mut stream.body));
+        set(&mut message, "content", content);
+        message.into()
     }
 
-    /// Copies the fields of the event `message_delta` to the message: the stop reason and the total usage.
-    fn update(&mut self, event: &Fields) {
-        overlay(&mut self.message, event, |name, _| !matches!(name, "type" | "delta"));
-        if let Some(Value::Object(delta)) = event.get("delta") {
-            overlay(&mut self.message, delta, |_, _| true);
-        }
+    fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
+        call_of(block)
     }
 
-    /// Returns the position in `blocks` of the block with the service's `index`. Without an `index`, returns
-    /// the position of the latest block.
-    fn number(&self, index: Option<u64>) -> Option<usize> {
-        match index {
-            Some(index) => self.numbers.get(&index).copied(),
-            None => self.blocks.len().checked_sub(1),
-        }
-    }
-
-    /// Begins a block. Returns its number, or `None` if the event contains no block.
-    fn start_block(
-        &mut self,
-        index: Option<u64>,
-        block: Option<&Value>,
-        events: &mut Vec<StreamEvent>,
-    ) -> Option<usize> {
-        let json = block?;
-        let block = Block::new(json.as_object()?.clone())?;
-        let known = index.and_then(|index| self.numbers.get(&index).copied());
-        if let Some(number) = known {
-            if self.blocks.get(number).is_some_and(|known| known.is_begun_again_by(&block)) {
-                return Some(number);
-            }
-            self.end_block(number, events);
-        }
-        let index = index.unwrap_or(self.next);
-        let position = if known.is_some() { self.next } else { index };
-        self.next = self.next.max(position.saturating_add(1));
-        events.extend(block.begun());
-        let is_call = block.call().is_some();
-        let number = self.blocks.begin(block.at(position));
-        self.numbers.insert(index, number);
-        self.blocks.release_passed(events);
-        if is_call {
-            self.blocks.seed(|| json.clone());
-            self.blocks.announce(number, events);
-        }
-        Some(number)
-    }
-
-    fn extend_block(&mut self, index: Option<u64>, delta: &Value, events: &mut Vec<StreamEvent>) {
-        let number = match self.number(index) {
-            Some(number) => Some(number),
-            // The event that began the block was lost.
-            None => self.start_block(index, Block::begun_by(delta).as_ref(), events),
-        };
-        if let Some(block) = number.and_then(|number| self.blocks.get_mut(number)) {
-            events.extend(block.extend(delta));
-        }
-    }
-
-    fn end_block(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
-        let block = self.blocks.get_mut(number).filter(|block| block.is_open());
-        match block.map(Block::end) {
-            Some(true) => self.blocks.yield_call(number, events),
-            Some(false) => self.blocks.end(number, events),
-            None => {}
-        }
-    }
-
-    /// Adds the calls held back so far to `events` if the stop reason is known.
-    fn stop(&mut self, events: &mut Vec<StreamEvent>) {
-        if self.finish_reason().is_some() {
-            self.blocks.release(self.is_cut(), events);
-        }
-    }
-
-    /// Ends the open blocks and adds their calls to `events`.
+    /// Writes the pieces into the growing field.
     ///
-    /// If `are_whole` is `false`, calls without arguments are marked as cut off.
-    fn end_blocks(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
-        for number in 0..self.blocks.len() {
-            let Some(block) = self.blocks.get_mut(number).filter(|block| block.is_open()) else { continue };
-            if !block.end() && !are_whole {
-                self.blocks.cut(number);
-            }
-            self.blocks.yield_call(number, events);
+    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a string.
+    /// Blank pieces become an empty object, unless the start of the block contained the arguments.
+    fn seal(&self, block: &mut Part, _is_complete: bool) {
+        let (field, written) = (block.growing, std::mem::take(&mut block.text));
+        block.has_pieces = !written.trim().is_empty();
+        match field {
+            "input" if block.has_pieces => match serde_json::from_str(&written) {
+                Ok(input @ Value::Object(_)) => block.set(field, input),
+                _ => block.set(field, written),
+            },
+            "input" if is_blank(block.json.get(field)) => block.set(field, json!({})),
+            "text" | "thinking" => block.set(field, written),
+            _ => {}
         }
-    }
-
-    /// Returns the finish reason, if it has arrived.
-    fn finish_reason(&self) -> Option<FinishReason> {
-        Some(FinishReason::parse(self.message.get("stop_reason")?.as_str()?))
-    }
-
-    fn is_cut(&self) -> bool {
-        self.finish_reason().is_some_and(|reason| reason.is_cut())
     }
 }
 
-fn index(event: &Value) -> Option<u64> {
-    event.get("index")?.as_u64()
+fn call_of(block: &Value) -> Option<WireCall<'_>> {
+    (text(block, "type") == "tool_use").then(|| call::read(block, false))
+}
+
+fn start(stream: &mut Assembly, message: &Fields) {
+    overlay(&mut stream.body, message, |name, _| name != "content");
+    let parts = stream.parts();
+    for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(number) = begin(parts, None, Some(block)) {
+            end(parts, number);
+        }
+    }
+    stop(stream);
+}
+
+/// Returns the number of the block with this `index`. Without an `index`, returns the latest block.
+fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
+    index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
+}
+
+/// Begins a block. Returns its number, or `None` if the event contains no block.
+fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option<usize> {
+    let block = typed(block?)?;
+    let id = call_of(&block).and_then(|call| call.id).unwrap_or_default().into_owned();
+    let known = index.and_then(|index| parts.by_index.get(&index).copied());
+    if let Some(number) = known {
+        if !parts[number].is_done && !id.is_empty() && parts[number].key.call == id {
+            return Some(number);
+        }
+        end(parts, number);
+    }
+    let index = index.unwrap_or(parts.next);
+    let number = parts.begin(if known.is_some() { parts.next } else { index }, block);
+    parts.learn(number, &Key { index: Some(index), call: &id, ..Key::default() });
+    let part = &mut parts[number];
+    part.growing = growing(text(&part.json, "type"));
+    match part.growing {
+        "input" => parts.announce(number),
+        "" => {}
+        field => {
+            let begun = text(&part.json, field).to_owned();
+            parts.say(field == "thinking", &begun);
+            parts[number].text = begun;
+        }
+    }
+    Some(number)
+}
+
+/// Returns the block with a type. A block without a type must be a call.
+fn typed(block: &Value) -> Option<Value> {
+    let mut fields = block.as_object()?.clone();
+    if !fields.get("type").is_some_and(Value::is_string) {
+        if !["id", "name", "input"].iter().any(|name| fields.contains_key(*name)) {
+            return None;
+        }
+        set(&mut fields, "type", "tool_use");
+    }
+    Some(fields.into())
+}
+
+/// Returns the field that grows in pieces, by the type of the block. The fields of other blocks arrive complete.
+fn growing(kind: &str) -> &'static str {
+    match kind {
+        "text" => "text",
+        "thinking" => "thinking",
+        kind if kind.ends_with("tool_use") => "input",
+        _ => "",
+    }
+}
+
+/// Appends a delta. Deltas for other kinds of blocks and for ended blocks are ignored.
+fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
+    let (block, field, piece) = match text(delta, "type") {
+        "text_delta" => ("text", "text", text(delta, "text")),
+        "thinking_delta" => ("thinking", "thinking", text(delta, "thinking")),
+        "input_json_delta" => ("tool_use", "input", text(delta, "partial_json")),
+        "citations_delta" => ("text", "citations", ""),
+        "signature_delta" => ("thinking", "signature", ""),
+        _ => ("", "", ""),
+    };
+    let lost_start = || (!block.is_empty()).then(|| json!({"type": block}));
+    let number = match find(parts, index) {
+        Some(number) => Some(number),
+        // The event that began the block was lost.
+        None => begin(parts, index, lost_start().as_ref()),
+    };
+    let Some(part) = number.map(|number| &mut parts[number]).filter(|part| !part.is_done) else { return };
+    match (part.growing, field) {
+        ("", _) => {
+            let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
+            fields.for_each(|(name, value)| part.set(name, value.clone()));
+        }
+        (growing, field) if growing == field => {
+            part.text.push_str(piece);
+            if field != "input" {
+                parts.say(field == "thinking", piece);
+            }
+        }
+        ("text", "citations") => {
+            let Some(citation) = delta.get("citation").cloned() else { return };
+            match part.json.get_mut(field) {
+                Some(Value::Array(citations)) => citations.push(citation),
+                _ => part.set(field, json!([citation])),
+            }
+        }
+        ("thinking", "signature") => {
+            if let Some(signature) = delta.get(field) {
+                part.set(field, signature.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn end(parts: &mut Parts, number: usize) {
+    if !parts[number].is_done {
+        parts.end(number);
+    }
+}
+
+/// Returns the calls held back so far if the stop reason is known.
+fn stop(stream: &mut Assembly) {
+    if finish_reason(stream).is_some() {
+        let is_cut = is_cut(stream);
+        stream.parts().release(is_cut);
+    }
+}
+
+/// Returns the finish reason, if it has arrived.
+fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
+    Some(FinishReason::parse(stream.body.get("stop_reason")?.as_str()?))
+}
+
+fn is_cut(stream: &Assembly) -> bool {
+    finish_reason(stream).is_some_and(|reason| reason.is_cut())
 }

@@ -28,9 +28,11 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
         json: part,
         id: call::id(field("id")),
         name: field("name").and_then(Value::as_str).unwrap_or_default(),
-        arguments: call::arguments(args, is_cut || args.is_none() && is_piece),
+        input: args,
+        is_custom: false,
+        is_cut: is_cut || args.is_none() && is_piece,
         index: None,
-        extras: ProviderExtras::new(FACTS.name, beside(part)),
+        extras: |part, _| ProviderExtras::new(FACTS.name, beside(part)),
     })
 }
 

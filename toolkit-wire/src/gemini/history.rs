@@ -1,8 +1,8 @@
 //! Writes messages for the next request.
 
-use super::spelling::{camel, get, key};
+use super::spelling::{camel, key};
 use super::{FACTS, Gemini, call, results};
-use crate::call::{Message, OutgoingCall, object};
+use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set};
 use serde_json::{Value, json};
@@ -16,11 +16,10 @@ impl HistoryCodec for Gemini {
             Some(Value::Object(function)) => function,
             _ => Fields::new(),
         };
-        let args = object(get(&function, "args"), call.arguments);
         // The Gemini API refuses fields that occur only in streams.
         function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
         set(&mut function, "name", call.name.as_str());
-        set(&mut function, "args", args);
+        set(&mut function, "args", call.arguments.into_object());
         if let Some(id) = call::sendable_id(&call.id) {
             set(&mut function, "id", id);
         }

@@ -1,224 +1,221 @@
 //! Decodes streamed responses. Each event is a response with further parts.
+//!
+//! On request, Vertex AI sends a call in pieces: a part with the name, then parts with `partialArgs`, and an
+//! empty part at the end.
 
-mod arguments;
-mod part;
-
-use self::part::StreamedPart;
 use super::Gemini;
-use super::call::{function, read, says_something};
+use super::call::{beside, function, read, says_something};
 use super::response::{failure, is_cut, no_content, reported_error};
-use super::spelling::{get, list};
+use super::spelling::{camel, get, key, list};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::fields::{Fields, element, field, is_true, object};
-use crate::stream::assembler::{Assembler, StreamPart};
-use crate::stream::decode::{StreamDecoder, StreamEvent};
+use crate::fields::{Fields, element, field, is_true, object, set, text};
+use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
+use crate::stream::part::Part;
+use crate::stream::parts::Parts;
 use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 impl StreamCodec for Gemini {
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<Stream>::default()
-    }
-
-    /// Merges the bodies of a streamed response. Without `alt=sse`, the service sends a stream as one list.
-    fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
-        let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
-            return Ok(Cow::Borrowed(payload));
-        };
-        let mut stream = Stream::default();
-        let mut events = Vec::new();
-        for body in bodies {
-            stream.push(body, &mut events)?;
-        }
-        Ok(Cow::Owned(stream.finish(&mut events)))
-    }
-}
-
-fn is_body(value: &Value) -> bool {
-    let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
-    value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
-}
-
-#[derive(Default)]
-pub(super) struct Stream {
-    /// The fields beside the candidates, with their latest values.
-    body: Fields,
-    candidates: BTreeMap<u64, Candidate>,
-}
-
-#[derive(Default)]
-struct Candidate {
-    fields: Fields,
-    content: Fields,
-    parts: Assembler<StreamedPart>,
-    has_calls: bool,
-    /// The numbers of calls with incomplete arguments. On request, Vertex AI sends a part with the name, then
-    /// parts with `partialArgs`, and an empty part at the end.
-    open: Vec<usize>,
-}
-
-impl StreamDecoder for Stream {
-    fn push(&mut self, body: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+    fn push(&self, stream: &mut Assembly, body: &Value) -> Result<(), WireError> {
         let fields = object(body, "", "a response or a list of responses")?;
-        overlay(&mut self.body, fields, says_else("candidates"));
+        overlay(&mut stream.body, fields, says_else("candidates"));
         let mut fault = None;
         for (position, candidate) in list(fields, "candidates").iter().enumerate() {
             let Some(candidate) = candidate.as_object() else { continue };
             let index = get(candidate, "index").and_then(Value::as_u64).unwrap_or(position as u64);
-            let known = self.candidates.entry(index).or_default();
-            known.parts.seed(|| json!([index, body]));
-            if let Err(error) = known.push(candidate, events) {
-                let path = field(&element("candidates", position), "content");
-                fault.get_or_insert_with(|| match error {
-                    Fault::Parts => WireError::new(field(&path, "parts"), "a list of parts"),
-                    Fault::Stopped(reason) => no_content(&path, Some(reason)),
-                });
+            let path = || field(&element("candidates", position), "content");
+            if let Err(error) = push_candidate(stream.message(index), candidate, path) {
+                fault.get_or_insert(error);
             }
         }
         let reported = reported_error(fields).map(|reason| no_content("candidates[0].content", Some(reason)));
         reported.or(fault).map_or(Ok(()), Err)
     }
 
-    fn is_complete(&self) -> bool {
+    fn is_complete(&self, stream: &Assembly) -> bool {
         // A response to a refused prompt has no candidates.
-        self.body.contains_key("promptFeedback") && self.candidates.is_empty()
-            || self.candidates.values().any(|candidate| get(&candidate.fields, "finishReason").is_some())
+        stream.body.contains_key("promptFeedback") && stream.messages.is_empty()
+            || stream.messages.values().any(|message| get(&message.around, "finishReason").is_some())
     }
 
-    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        let mut body = std::mem::take(&mut self.body);
-        let candidates = std::mem::take(&mut self.candidates).into_values();
-        let candidates: Vec<Value> = candidates.map(|candidate| candidate.finish(events)).collect();
+    fn finish(&self, stream: &mut Assembly) -> Value {
+        let mut body = std::mem::take(&mut stream.body);
+        let candidates: Vec<Value> = stream.messages.values_mut().map(finish_candidate).collect();
         if !candidates.is_empty() {
-            body.insert("candidates".to_owned(), candidates.into());
+            set(&mut body, "candidates", candidates);
         }
-        Value::Object(body)
+        body.into()
+    }
+
+    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
+        read(part, false)
+    }
+
+    /// Writes the arguments of a call received in pieces.
+    fn seal(&self, part: &mut Part, is_complete: bool) {
+        let Some(paths) = part.paths.take() else { return };
+        part.has_pieces = true;
+        let id = read(&part.json, false).and_then(|call| call.id.map(|id| id.into_owned()));
+        let mut fields = beside(&part.json);
+        let call = json!({"id": id, "name": part.name, "args": paths.finish(is_complete)});
+        set(&mut fields, "functionCall", call);
+        part.json = fields.into();
+    }
+
+    /// Without `alt=sse`, the service sends a stream as one list.
+    fn is_chunk(&self, value: &Value) -> bool {
+        let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
+        value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
     }
 }
 
-/// A failed candidate in an event.
-enum Fault {
-    Parts,
-    Stopped(String),
+fn push_candidate(
+    message: &mut StreamedMessage,
+    candidate: &Fields,
+    path: impl Fn() -> String,
+) -> Result<(), WireError> {
+    overlay(&mut message.around, candidate, says_else("content"));
+    let parts = &mut message.parts;
+    if let Some(content) = get(candidate, "content").and_then(Value::as_object) {
+        overlay(&mut message.fields, content, says_else("parts"));
+        match content.get("parts") {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(list)) => list.iter().for_each(|part| push_part(parts, part)),
+            Some(_) => return Err(WireError::new(field(&path(), "parts"), "a list of parts")),
+        }
+    }
+    if get(candidate, "finishReason").is_none() {
+        return Ok(());
+    }
+    parts.release(is_cut(candidate));
+    let has_calls = parts.iter().any(|part| function(&part.json).is_some());
+    match failure(candidate, !parts.is_empty(), has_calls) {
+        Some(reason) => Err(no_content(&path(), Some(reason))),
+        None => Ok(()),
+    }
 }
 
-impl Candidate {
-    fn push(&mut self, fields: &Fields, events: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        overlay(&mut self.fields, fields, says_else("content"));
-        if let Some(content) = get(fields, "content").and_then(Value::as_object) {
-            overlay(&mut self.content, content, says_else("parts"));
-            match content.get("parts") {
-                None | Some(Value::Null) => {}
-                Some(Value::Array(parts)) => parts.iter().for_each(|part| self.push_part(part, events)),
-                Some(_) => return Err(Fault::Parts),
-            }
-        }
-        if get(fields, "finishReason").is_none() {
-            return Ok(());
-        }
-        self.parts.release(is_cut(fields), events);
-        match failure(fields, self.parts.len() > 0, self.has_calls) {
-            Some(reason) => Err(Fault::Stopped(reason)),
-            None => Ok(()),
-        }
+fn push_part(parts: &mut Parts, part: &Value) {
+    if let Some(call) = read(part, false) {
+        return push_call(parts, &call);
     }
+    parts.say(is_true(part, "thought"), text(part, "text"));
+    let latest = parts.latest().map(|latest| &mut parts[latest].json);
+    let is_continued = latest.is_some_and(|latest| append(latest, part));
+    if !is_continued && part.as_object().is_some_and(says_something) {
+        parts.begin(parts.next, part.clone());
+    }
+}
 
-    fn push_part(&mut self, part: &Value, events: &mut Vec<StreamEvent>) {
-        if let Some(call) = read(part, false) {
-            return self.push_call(part, &call, events);
-        }
-        if let Some(text) = part.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            let event = if is_true(part, "thought") { StreamEvent::Reasoning } else { StreamEvent::Text };
-            events.push(event(text.to_owned()));
-        }
-        let last = self.parts.len().checked_sub(1).and_then(|last| self.parts.get_mut(last));
-        let is_continued = last.is_some_and(|last| last.append(part));
-        if !is_continued && part.as_object().is_some_and(says_something) {
-            self.begin(part.clone(), events);
-        }
+/// Appends the text of a part to a part of the same kind. Returns whether this was possible. A part with a
+/// signature is never merged with another part.
+fn append(latest: &mut Value, part: &Value) -> bool {
+    let is_same_kind = is_true(part, "thought") == is_true(latest, "thought");
+    if !is_plain(part) || !is_plain(latest) || !is_same_kind {
+        return false;
     }
+    let Some(Value::String(known)) = latest.get_mut("text") else { return false };
+    known.push_str(text(part, "text"));
+    true
+}
 
-    fn begin(&mut self, part: Value, events: &mut Vec<StreamEvent>) -> usize {
-        let number = self.parts.begin(StreamedPart::new(part, self.parts.len() as u64));
-        self.parts.release_passed(events);
-        number
-    }
+/// Returns whether a part contains nothing but text.
+fn is_plain(part: &Value) -> bool {
+    let mut fields = part.as_object().into_iter().flatten();
+    part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())
+}
 
-    fn push_call(&mut self, part: &Value, call: &WireCall<'_>, events: &mut Vec<StreamEvent>) {
-        self.has_calls = true;
-        let fields = function(part).and_then(Value::as_object);
-        let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
-        let args = fields.and_then(|fields| get(fields, "args"));
-        let goes_on =
-            fields.and_then(|fields| get(fields, "willContinue")).is_some_and(|value| value == true);
-        let is_whole = args.is_some() && pieces.is_empty() && !goes_on;
-        let number = match self.open_call(call, is_whole) {
-            Some(number) => number,
-            None => {
-                let number = self.begin(part.clone(), events);
-                self.parts.announce(number, events);
-                if pieces.is_empty() && !goes_on {
-                    return self.parts.end(number, events);
-                }
-                self.open.push(number);
-                number
+fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
+    let fields = function(call.json).and_then(Value::as_object);
+    let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
+    let goes_on = fields.and_then(|fields| get(fields, "willContinue")).is_some_and(|value| value == true);
+    let is_whole = call.input.is_some() && pieces.is_empty() && !goes_on;
+    let number = match open_call(parts, call, is_whole) {
+        Some(number) => number,
+        None => {
+            let number = parts.begin(parts.next, spelled(call.json));
+            parts.announce(number);
+            if pieces.is_empty() && !goes_on {
+                return parts.end(number);
             }
-        };
-        if let Some(open) = self.parts.get_mut(number) {
-            open.extend(part, args, pieces);
-            if !goes_on {
-                open.close(true);
-                self.open.retain(|open| *open != number);
-                self.parts.yield_call(number, events);
-            }
+            parts.open.push(number);
+            number
         }
+    };
+    let part = &mut parts[number];
+    if let Some(fields) = part.json.as_object_mut() {
+        fields.extend(beside(call.json));
     }
+    let known = part.paths.get_or_insert_default();
+    if let Some(args) = call.input {
+        known.merge(args);
+    }
+    for piece in pieces {
+        let piece = piece.as_object();
+        let path = piece.and_then(|piece| get(piece, "jsonPath")).and_then(Value::as_str);
+        let goes_on = piece.and_then(|piece| get(piece, "willContinue")).is_some_and(|value| value == true);
+        known.add(path, piece.and_then(value), goes_on);
+    }
+    if !goes_on {
+        parts.open.retain(|open| *open != number);
+        parts.yield_call(number);
+    }
+}
 
-    /// Returns the open call continued by `call`: the open call with the same id, or with the same name if
-    /// there is no id.
-    ///
-    /// A `call` without a name may also continue the last open call. A complete call with a name but no id
-    /// continues no other call.
-    fn open_call(&self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
-        let open = |is_it: &dyn Fn(&WireCall<'_>) -> bool| {
-            let mut calls =
-                self.open.iter().rev().filter_map(|number| Some((*number, self.parts.get(*number)?)));
-            Some(calls.find(|(_, part)| StreamPart::call(*part).is_some_and(|known| is_it(&known)))?.0)
-        };
-        match (&call.id, call.name) {
-            (None, "") => open(&|_| true),
-            (Some(id), name) => {
-                open(&|known| known.id.as_ref() == Some(id)).or_else(|| open(&|_| name.is_empty()))
-            }
-            // Calls without ids arrive one after another, so this is the open call with the name.
-            (None, name) if !is_whole => open(&|known| known.name == name),
-            (None, _) => None,
-        }
+/// Returns the part with the call in the reference's spelling.
+fn spelled(part: &Value) -> Value {
+    let mut fields = part.as_object().cloned().unwrap_or_default();
+    if let Some(name) = key(&fields, "functionCall").filter(|name| *name != "functionCall") {
+        let name = name.to_owned();
+        let call = fields.shift_remove(&name).unwrap_or_default();
+        set(&mut fields, "functionCall", call);
     }
+    fields.into()
+}
 
-    fn finish(mut self, events: &mut Vec<StreamEvent>) -> Value {
-        self.parts.release(false, events);
-        // A model that stopped by itself has finished its calls, even if the final part of a call is missing.
-        let is_complete = get(&self.fields, "finishReason").is_some_and(|reason| reason == "STOP");
-        for number in 0..self.parts.len() {
-            if let Some(part) = self.parts.get_mut(number) {
-                part.close(is_complete);
-            }
-            self.parts.yield_call(number, events);
-        }
-        let parts = self.parts.into_parts(is_cut(&self.fields));
-        if !parts.is_empty() {
-            let parts: Vec<Value> = parts.into_iter().map(StreamedPart::into_json).collect();
-            self.content.entry("role").or_insert_with(|| "model".into());
-            self.content.insert("parts".to_owned(), parts.into());
-        }
-        self.fields.insert("content".to_owned(), self.content.into());
-        Value::Object(self.fields)
+/// Returns the open call continued by `call`: the open call with the same id, or with the same name if there
+/// is no id.
+///
+/// A `call` without a name may also continue the last open call. A complete call with a name but no id
+/// continues no other call.
+fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
+    let open = |fits: &dyn Fn(&Part) -> bool| {
+        parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
+    };
+    let has_id = |part: &Part| read(&part.json, false).is_some_and(|known| known.id == call.id);
+    match (&call.id, call.name) {
+        (None, "") => open(&|_| true),
+        (Some(_), name) => open(&has_id).or_else(|| open(&|_| name.is_empty())),
+        // Calls without ids arrive one after another, so this is the open call with the name.
+        (None, name) if !is_whole => open(&|known| known.name == name),
+        (None, _) => None,
     }
+}
+
+/// Returns the value of a piece. `null` is a value only in the field `nullValue`.
+fn value(piece: &Fields) -> Option<Value> {
+    piece.iter().find_map(|(name, value)| match &*camel(name) {
+        "nullValue" => Some(Value::Null),
+        name if name.ends_with("Value") && !value.is_null() => Some(value.clone()),
+        _ => None,
+    })
+}
+
+fn finish_candidate(message: &mut StreamedMessage) -> Value {
+    let mut candidate = std::mem::take(&mut message.around);
+    let mut content = std::mem::take(&mut message.fields);
+    message.parts.release(false);
+    // A model that stopped by itself has finished its calls, even if the final part of a call is missing.
+    message.parts.close_all(get(&candidate, "finishReason").is_none_or(|reason| reason != "STOP"));
+    let parts = message.parts.to_json(is_cut(&candidate));
+    if !parts.is_empty() {
+        content.entry("role").or_insert_with(|| "model".into());
+        set(&mut content, "parts", parts);
+    }
+    set(&mut candidate, "content", content);
+    candidate.into()
 }
 
 /// Returns a filter for fields with a value other than `null`. The filter also removes the field `except`.

@@ -154,7 +154,7 @@ impl From<ToolCall> for call::ToolCall {
         let index = call.index;
         let id = match &call.id {
             Some(id) if !id.is_empty() => id.as_str().into(),
-            _ => ids::CallIds::new(&json!(call)).settle(None),
+            _ => ids::CallIds::default().settle(None, || json!(call)),
         };
         let ours = Self::new(id, call.name, call.arguments);
         match index {

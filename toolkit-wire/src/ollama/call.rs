@@ -20,20 +20,22 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
         json,
         id: call::id(json.get("id")),
         name: text(function, "name"),
-        arguments: call::arguments(function.get("arguments"), false),
+        input: function.get("arguments"),
+        is_custom: false,
+        is_cut: false,
         index: index.and_then(|index| usize::try_from(index).ok()),
-        extras: extras(json, function),
+        extras,
     }
 }
 
 /// Returns the unknown fields of a call and of its function, to be sent back to the server.
-fn extras(json: &Value, function: &Value) -> ProviderExtras {
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     const KNOWN: [&str; 6] = ["id", "type", "function", "index", "name", "arguments"];
     let unknown = |fields: &Value| match fields {
         Value::Object(fields) => only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null()),
         _ => Fields::new(),
     };
-    let (mut extras, function) = (unknown(json), unknown(function));
+    let (mut extras, function) = (unknown(json), unknown(json.get("function").unwrap_or(&Value::Null)));
     if !function.is_empty() {
         set(&mut extras, "function", function);
     }

@@ -1,7 +1,7 @@
 //! Writes messages for the next request, and repairs histories so that each result directly follows its call.
 
 use super::{FACTS, Ollama, call};
-use crate::call::{Message, OutgoingCall, id, object};
+use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
 use crate::media::base64;
@@ -18,9 +18,8 @@ impl HistoryCodec for Ollama {
             Some(Value::Object(function)) => function,
             _ => Fields::new(),
         };
-        let arguments = object(function.get("arguments"), call.arguments);
         set(&mut function, "name", call.name);
-        set(&mut function, "arguments", arguments);
+        set(&mut function, "arguments", call.arguments.into_object());
         set(&mut fields, "function", function);
         match call::sendable_id(&call.id) {
             Some(id) => set(&mut fields, "id", id),

@@ -1,9 +1,10 @@
 //! Reads and writes the calls of a message.
 
 use super::FACTS;
-use crate::call::{self, WireCall};
+use crate::call::{self, Arguments, WireCall};
 use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
+use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
 /// Returns whether a value alone, without a message around it, is a call.
@@ -12,25 +13,46 @@ pub(super) fn is_call(value: &Value) -> bool {
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
+/// Returns the older `function_call` of a message. Some servers write an empty one beside their answer.
+pub(super) fn legacy(message: &Fields) -> Option<&Value> {
+    message.get("function_call").filter(|call| call.is_object() && !is_empty(&read(call, false)))
+}
+
+/// Returns whether a call has neither an id nor a name nor arguments.
+pub(super) fn is_empty(call: &WireCall<'_>) -> bool {
+    call.id.is_none() && call.name.is_empty() && text_of(call).trim().is_empty()
+}
+
+/// Returns the text of the arguments or of the input.
+pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
+    Arguments::of(call.input, false).into_text()
+}
+
 /// Reads an element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
 /// input}`.
 ///
 /// The older `function_call` is only `{name, arguments}`. If generation stopped early at this call, `is_cut`
-/// is `true`.
+/// is `true`. Custom calls of a stream that was cut off have the `status` `incomplete`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let custom = custom(json);
     let part = custom.unwrap_or_else(|| json.get("function").filter(|part| part.is_object()).unwrap_or(json));
-    let index = json.get("index").and_then(Value::as_u64);
     WireCall {
         json,
         id: call::id(json.get("id")),
         name: text(part, "name"),
-        arguments: match custom {
-            Some(custom) => call::input_arguments(custom.get("input")),
-            None => call::arguments(part.get("arguments"), is_cut),
-        },
-        index: index.and_then(|index| usize::try_from(index).ok()),
-        extras: extras(json, custom.is_some()),
+        input: part.get(if custom.is_some() { "input" } else { "arguments" }),
+        is_custom: custom.is_some(),
+        is_cut: is_cut || custom.is_some() && text(json, "status") == "incomplete",
+        index: index(json),
+        extras,
+    }
+}
+
+/// Reads the index of a call. Some servers write it as a string.
+fn index(json: &Value) -> Option<usize> {
+    match json.get("index")? {
+        Value::String(text) => text.parse().ok(),
+        index => index.as_u64().and_then(|index| usize::try_from(index).ok()),
     }
 }
 

@@ -11,7 +11,7 @@ use toolkit_core::output::Content;
 impl HistoryCodec for OpenAiChat {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut fields = call.fields(FACTS.name);
-        let (is_custom, key, text) = call.text(FACTS.name, "custom");
+        let (is_custom, key, text) = call.origin.text(&call.arguments, FACTS.name, "custom");
         let kind = if is_custom { "custom" } else { "function" };
         let mut part = match fields.get_mut(kind).map(Value::take) {
             Some(Value::Object(part)) => part,
@@ -24,6 +24,9 @@ impl HistoryCodec for OpenAiChat {
         };
         set(&mut part, "name", call.name);
         set(&mut part, key, text);
+        if is_custom {
+            fields.shift_remove("status");
+        }
         call::whole(fields, call.id, kind, part)
     }
 

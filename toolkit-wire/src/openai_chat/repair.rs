@@ -1,6 +1,7 @@
 //! Repairs histories, so that every call has its result directly after it.
 
 use super::OpenAiChat;
+use super::call::legacy;
 use crate::call;
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
@@ -39,8 +40,7 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
             let calls = list(message, "tool_calls").iter();
             let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
             // If a message has `tool_calls`, the older field `function_call` only repeats one of the calls.
-            let older = message.get("function_call").filter(|_| calls.is_empty());
-            let older = older.filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
+            let older = message.as_object().and_then(legacy).filter(|_| calls.is_empty());
             calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
         }
         _ => Vec::new(),

@@ -105,9 +105,7 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
     let calls = calls.map_or(&[][..], Vec::as_slice);
     // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
     // some write both for the same call.
-    let legacy =
-        fields.get("function_call").filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
-    let legacy = legacy.filter(|legacy| {
+    let legacy = call::legacy(fields).filter(|legacy| {
         let legacy = call::read(legacy, false);
         !calls.iter().any(|json| asks_the_same(&call::read(json, false), &legacy))
     });
@@ -118,7 +116,7 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
 }
 
 fn asks_the_same(one: &WireCall<'_>, other: &WireCall<'_>) -> bool {
-    one.name == other.name && one.arguments == other.arguments
+    one.name == other.name && one.arguments() == other.arguments()
 }
 
 fn is_cut(choice: &Value) -> bool {

@@ -39,22 +39,27 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
         _ => return None,
     };
     let is_cut = is_cut || fields.get("status").is_some_and(|status| status == "incomplete");
-    let mut extras = Fields::new();
-    if is_custom {
-        set(&mut extras, "type", CUSTOM);
-    }
-    copy(fields, &mut extras, &RETURNED);
     Some(WireCall {
         json,
         id: id(fields),
         name: text(json, "name"),
-        arguments: match is_custom {
-            true => call::input_arguments(fields.get("input")),
-            false => call::arguments(fields.get("arguments"), is_cut),
-        },
+        input: fields.get(if is_custom { "input" } else { "arguments" }),
+        is_custom,
+        is_cut,
         index: None,
-        extras: ProviderExtras::new(FACTS.name, extras),
+        extras,
     })
+}
+
+fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
+    let mut extras = Fields::new();
+    if is_custom {
+        set(&mut extras, "type", CUSTOM);
+    }
+    if let Some(fields) = json.as_object() {
+        copy(fields, &mut extras, &RETURNED);
+    }
+    ProviderExtras::new(FACTS.name, extras)
 }
 
 /// Returns the id of a call: `call_id`, or `id` if `call_id` is missing.

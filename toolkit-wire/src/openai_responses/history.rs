@@ -1,7 +1,7 @@
 //! Writes messages for the next request.
 
 use super::{FACTS, OpenAiResponses, call, response, results};
-use crate::call::{Message, OutgoingCall};
+use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set, text};
 use serde_json::{Value, json};
@@ -13,17 +13,23 @@ impl HistoryCodec for OpenAiResponses {
     /// The service does not require the field `status`, but some compatible servers require it (Volcengine)
     /// or do not recognise calls without it (older vLLM). Calls of custom tools have no `status`.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        let mut item = call.received.and_then(Value::as_object).cloned().unwrap_or_default();
-        let (is_custom, key, text) = call.text(FACTS.name, call::CUSTOM);
+        let mut item = match call.origin {
+            Origin::Received { json, .. } => json.as_object().cloned().unwrap_or_default(),
+            Origin::Made(_) => Fields::new(),
+        };
+        let (is_custom, key, text) = call.origin.text(&call.arguments, FACTS.name, call::CUSTOM);
         set(&mut item, "type", if is_custom { call::CUSTOM } else { call::FUNCTION });
         set(&mut item, "call_id", call.id);
         set(&mut item, "name", call.name);
         set(&mut item, key, text);
-        if call.received.is_none() {
+        if is_custom {
+            item.shift_remove("status");
+        }
+        if let Origin::Made(extras) = call.origin {
             if !is_custom {
                 set(&mut item, "status", "completed");
             }
-            call::copy(call.extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &call::RETURNED);
+            call::copy(extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &call::RETURNED);
         }
         response::strip_refused(&mut item);
         Value::Object(item)

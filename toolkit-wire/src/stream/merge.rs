@@ -10,19 +10,32 @@ const DEEPEST: usize = 32;
 /// at a time.
 const OPEN_PARTS: usize = 64;
 
-/// The fields with strings always replaced by the new string. Strings in other fields are appended.
-const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
+/// The fields with strings received in pieces. Strings in other fields are replaced, because servers repeat
+/// them in each delta.
+const GROWING: [&str; 10] = [
+    "content",
+    "text",
+    "refusal",
+    "reasoning",
+    "reasoning_content",
+    "thinking",
+    "summary",
+    "data",
+    "transcript",
+    "arguments",
+];
 
 /// Sets the fields of `piece` accepted by `is_kept`. Objects are merged, and `null` changes nothing.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
-    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |old, value, _| {
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |_, old, value, _| {
         *old = value.clone();
     });
 }
 
 /// Continues `fields` with the fields of `piece` accepted by `is_kept`.
 ///
-/// Strings are appended, lists extended, objects merged, and other values replaced. `null` changes nothing.
+/// Strings are appended if the field is one of [`GROWING`], lists extended, objects merged, and other values
+/// replaced. `null` changes nothing.
 pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
@@ -31,24 +44,24 @@ fn merge<'a>(
     fields: &mut Fields,
     piece: impl Iterator<Item = (&'a String, &'a Value)>,
     depth: usize,
-    add: fn(&mut Value, &Value, usize),
+    add: fn(&str, &mut Value, &Value, usize),
 ) {
     for (name, value) in piece {
         match (fields.get_mut(name), value) {
             (None, _) => drop(fields.insert(name.clone(), value.clone())),
             (_, Value::Null) => {}
-            (Some(old), _) if WHOLE.contains(&name.as_str()) => *old = value.clone(),
             (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
                 merge(old, new.iter(), depth + 1, add);
             }
-            (Some(old), _) => add(old, value, depth),
+            (Some(old), _) => add(name, old, value, depth),
         }
     }
 }
 
-fn join_value(old: &mut Value, new: &Value, depth: usize) {
+fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     match (old, new) {
-        (Value::String(old), Value::String(new)) => old.push_str(new),
+        (Value::String(old), Value::String(new)) if GROWING.contains(&name) => old.push_str(new),
+        (Value::String(_), Value::String(new)) if new.is_empty() => {}
         (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
         // Content may begin as a string and continue as a list of parts, or the other way round.
         (old @ Value::String(_), Value::Array(new)) => {
@@ -119,6 +132,19 @@ mod tests {
             how(&mut fields, piece.as_object().unwrap());
         }
         assert_eq!(Value::Object(fields), *expected);
+    }
+
+    #[test]
+    fn fields_repeated_in_each_piece_are_set() {
+        check(
+            join_all,
+            &[
+                json!({"channel": "analysis", "reasoning": "Hm", "role": "assistant"}),
+                json!({"channel": "analysis", "reasoning": "m", "role": ""}),
+                json!({"channel": "final", "content": "Hi"}),
+            ],
+            &json!({"channel": "final", "reasoning": "Hmm", "role": "assistant", "content": "Hi"}),
+        );
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub fn request_body(
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
-        // Without this field, Ollama streams the answer.
+        // Ollama streams unless `stream` is `false`.
         if stream || format == ApiFormat::Ollama {
             body.insert("stream".to_owned(), stream.into());
         }

@@ -140,6 +140,25 @@ fn arguments_in_pieces_are_put_together() {
 }
 
 #[test]
+fn pieces_have_values_of_every_kind_in_both_spellings() {
+    let pieces = json!([
+        {"jsonPath": "$.open", "willContinue": true},
+        {"json_path": "$.rows[0].n", "number_value": 1.5},
+        {"jsonPath": "$.rows[0]['a.b']", "boolValue": true},
+        {"jsonPath": "$.rows[1]", "nullValue": null},
+        {"jsonPath": "$[\"none\"]", "nullValue": "NULL_VALUE"},
+        {"jsonPath": "$.all", "structValue": {"a": [1]}},
+    ]);
+    let last = json!({"function_call": {"partial_args": pieces}});
+    let arguments = r#"{"rows":[{"n":1.5,"a.b":true},null],"none":null,"all":{"a":[1]}}"#;
+    check(&[chunk(json!([start("f"), last])), stop()], &[("f", arguments)]);
+    for broken in [json!({"stringValue": "x"}), json!(null)] {
+        let last = json!({"functionCall": {"partialArgs": [broken]}});
+        check(&[chunk(json!([start("f"), last])), stop()], &[("f", "{")]);
+    }
+}
+
+#[test]
 fn a_call_in_pieces_is_started_at_its_name_and_yielded_at_its_end() {
     let (events, _) =
         run(&[chunk(json!([start("f")])), chunk(json!([piece("$.a", "x", false)])), chunk(json!([end()]))]);

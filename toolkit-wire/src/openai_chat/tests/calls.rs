@@ -235,3 +235,23 @@ fn an_error_body_gives_the_message_of_the_service() {
     }
     check(&json!({"error": null, "choices": [{"message": {"content": "hi"}}]}), &[]);
 }
+
+#[test]
+fn an_empty_function_call_is_no_call() {
+    for empty in [json!({}), json!({"name": "", "arguments": ""}), Value::Null] {
+        let message = json!({"role": "assistant", "content": "hi", "function_call": empty});
+        assert!(OpenAiChat.parse_calls(&message).unwrap().is_empty(), "{message}");
+        let body = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
+        assert_eq!(OpenAiChat.parse_response(&body).unwrap().finish, crate::FinishReason::Stop);
+    }
+}
+
+#[test]
+fn free_text_that_was_cut_off_is_refused() {
+    let custom = json!({"id": "c", "type": "custom", "custom": {"name": "patch", "input": "*** \"Be"}});
+    let body = |reason: &str| json!({"choices": [{"message": {"role": "assistant", "tool_calls": [custom]}, "finish_reason": reason}]});
+    let arguments = |reason| OpenAiChat.parse_calls(&body(reason)).unwrap()[0].arguments.as_str().to_owned();
+    assert_eq!(arguments("tool_calls"), r#"{"input":"*** \"Be"}"#);
+    assert_eq!(arguments("length"), r#"{"input":"*** \"Be"#);
+    assert_eq!(OpenAiChat.assistant_messages(&body("length")).unwrap()[0]["tool_calls"], json!([custom]));
+}

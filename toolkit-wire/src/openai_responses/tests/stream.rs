@@ -385,3 +385,17 @@ fn a_call_without_arguments_waits_until_it_is_known_whether_it_was_cut_off() {
     check(&[done(0, &one), completed(body(json!([one])))], &[("a", "f", "{}")]);
     check(&[done(0, &one)], &[("a", "f", "{}")]);
 }
+
+/// Free text looks the same whether it is complete or cut off, so the end of its JSON is missing.
+#[test]
+fn free_text_that_was_cut_off_is_not_run() {
+    let custom = |input: &str| json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "p", "input": input});
+    let delta = json!({"type": "response.custom_tool_call_input.delta", "item_id": "ctc_1", "output_index": 0, "delta": "*** Be"});
+    let cut = json!({"type": "response.incomplete", "response": {"status": "incomplete", "output": []}});
+    let expected = [("c", "p", r#"{"input":"*** Be"#)];
+    let response = check(&[added(0, &custom("")), delta.clone()], &expected);
+    check(&[added(0, &custom("")), delta, cut.clone()], &expected);
+    check(&[done(0, &custom("*** Be")), cut], &expected);
+    check(&[done(0, &custom("*** Be")), completed(body(json!([])))], &[("c", "p", r#"{"input":"*** Be"}"#)]);
+    assert_eq!(OpenAiResponses.assistant_messages(&response).unwrap(), [custom("*** Be")]);
+}

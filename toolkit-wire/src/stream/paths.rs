@@ -1,8 +1,6 @@
-//! Assembles arguments received in pieces. Each piece states its location with a path such as
-//! `$.rows[0].name`.
+//! Arguments received as values with paths such as `$.rows[0].name`.
 
 use crate::fields::Fields;
-use crate::gemini::spelling::{camel, get};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,7 +10,7 @@ const DEEPEST: usize = 100;
 
 /// The arguments of one call so far.
 #[derive(Debug, Default)]
-pub(super) struct PartialArgs {
+pub(crate) struct PathArguments {
     args: Value,
     /// The paths of strings continued by later pieces.
     growing: HashSet<String>,
@@ -20,36 +18,31 @@ pub(super) struct PartialArgs {
     broken: bool,
 }
 
-impl PartialArgs {
-    /// Adds an element of `partialArgs`: `{jsonPath, stringValue | numberValue | …, willContinue?}`.
-    pub(super) fn add(&mut self, piece: &Value) {
-        let piece = piece.as_object();
-        let path = piece.and_then(|piece| get(piece, "jsonPath")).and_then(Value::as_str);
-        let (Some(piece), Some(path)) = (piece, path) else {
+impl PathArguments {
+    /// Sets the value at `path`, or appends to the string at `path` if the earlier piece stated that the
+    /// string continues. `goes_on` states whether this piece continues.
+    pub(crate) fn add(&mut self, path: Option<&str>, value: Option<Value>, goes_on: bool) {
+        let Some(path) = path else {
             self.broken = true;
             return;
         };
-        if let Some(value) = value(piece) {
-            let goes_on = self.growing.contains(path);
+        if let Some(value) = value {
+            let is_continued = self.growing.contains(path);
             match (place(&mut self.args, path), value) {
-                (Some(Value::String(text)), Value::String(more)) if goes_on => text.push_str(&more),
+                (Some(Value::String(text)), Value::String(more)) if is_continued => text.push_str(&more),
                 (Some(place), value) => *place = value,
                 (None, _) => self.broken = true,
             }
         }
-        match get(piece, "willContinue") {
-            Some(Value::Bool(true)) if !self.growing.contains(path) => {
-                self.growing.insert(path.to_owned());
-            }
-            Some(Value::Bool(true)) => {}
-            _ => {
-                self.growing.remove(path);
-            }
+        if !goes_on {
+            self.growing.remove(path);
+        } else if !self.growing.contains(path) {
+            self.growing.insert(path.to_owned());
         }
     }
 
     /// Adds complete arguments.
-    pub(super) fn merge(&mut self, args: &Value) {
+    pub(crate) fn merge(&mut self, args: &Value) {
         match (&mut self.args, args) {
             (Value::Object(members), Value::Object(more)) => members.extend(more.clone()),
             (place, args) => *place = args.clone(),
@@ -58,7 +51,7 @@ impl PartialArgs {
 
     /// Returns the arguments. If they are incomplete or a piece had an invalid location, the result is a
     /// string without valid JSON. The call is then refused instead of being run with incomplete arguments.
-    pub(super) fn finish(self, complete: bool) -> Value {
+    pub(crate) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
         if complete && !self.broken {
             return args;
@@ -67,15 +60,6 @@ impl PartialArgs {
         text.pop();
         text.into()
     }
-}
-
-/// Returns the value of a piece. `null` is a value only in the field `nullValue`.
-fn value(piece: &Fields) -> Option<Value> {
-    piece.iter().find_map(|(name, value)| match &*camel(name) {
-        "nullValue" => Some(Value::Null),
-        name if name.ends_with("Value") && !value.is_null() => Some(value.clone()),
-        _ => None,
-    })
 }
 
 /// Returns the value at `path`, creating missing objects and lists. Returns `None` if the path leads through
@@ -176,9 +160,11 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(pieces: &[Value], args: &Value) {
-        let mut partial = PartialArgs::default();
-        pieces.iter().for_each(|piece| partial.add(piece));
+    fn check(pieces: &[(&str, Value, bool)], args: &Value) {
+        let mut partial = PathArguments::default();
+        pieces
+            .iter()
+            .for_each(|(path, value, goes_on)| partial.add(Some(path), Some(value.clone()), *goes_on));
         assert_eq!(partial.finish(true), *args);
     }
 
@@ -186,15 +172,14 @@ mod tests {
     fn pieces_find_their_places() {
         check(
             &[
-                json!({"jsonPath": "$.city", "stringValue": "New ", "willContinue": true}),
-                json!({"jsonPath": "$.city", "stringValue": "Delhi", "willContinue": true}),
-                json!({"jsonPath": "$.city", "stringValue": ""}),
-                json!({"json_path": "$.rows[0].n", "number_value": 1.5}),
-                json!({"jsonPath": "$.rows[0]['a.b']", "boolValue": true}),
-                json!({"jsonPath": "$.rows[1]", "nullValue": null}),
-                json!({"jsonPath": "$[\"none\"]", "nullValue": "NULL_VALUE"}),
-                json!({"jsonPath": "$.all", "structValue": {"a": [1]}}),
-                json!({"jsonPath": "$.open", "willContinue": true}),
+                ("$.city", json!("New "), true),
+                ("$.city", json!("Delhi"), true),
+                ("$.city", json!(""), false),
+                ("$.rows[0].n", json!(1.5), false),
+                ("$.rows[0]['a.b']", json!(true), false),
+                ("$.rows[1]", json!(null), false),
+                ("$[\"none\"]", json!(null), false),
+                ("$.all", json!({"a": [1]}), false),
             ],
             &json!({"city": "New Delhi", "rows": [{"n": 1.5, "a.b": true}, null], "none": null, "all": {"a": [1]}}),
         );
@@ -202,38 +187,46 @@ mod tests {
     }
 
     #[test]
+    fn a_path_without_a_value_only_opens_the_string() {
+        let mut partial = PathArguments::default();
+        partial.add(Some("$.a"), None, true);
+        partial.add(Some("$.a"), Some(json!("x")), true);
+        partial.add(Some("$.a"), Some(json!("y")), false);
+        assert_eq!(partial.finish(true), json!({"a": "xy"}));
+    }
+
+    #[test]
     fn a_text_that_does_not_go_on_is_replaced() {
-        let piece = |text: &str| json!({"jsonPath": "$.a", "stringValue": text});
-        check(&[piece("x"), piece("y")], &json!({"a": "y"}));
+        check(&[("$.a", json!("x"), false), ("$.a", json!("y"), false)], &json!({"a": "y"}));
     }
 
     #[test]
     fn a_piece_without_a_place_breaks_the_call() {
-        for piece in [
-            json!({"stringValue": "x"}),
-            json!({"jsonPath": "a", "stringValue": "x"}),
-            json!({"jsonPath": "$..a", "stringValue": "x"}),
-            json!({"jsonPath": "$[*]", "stringValue": "x"}),
-            json!({"jsonPath": "$.a[99999999999]", "stringValue": "x"}),
-            json!({"jsonPath": "$['a", "stringValue": "x"}),
-            json!({"jsonPath": "$.ok.inside", "stringValue": "x"}),
-            json!({"jsonPath": format!("${}", "[0]".repeat(101)), "stringValue": "x"}),
-            json!(null),
+        let deep = format!("${}", "[0]".repeat(101));
+        for path in [
+            None,
+            Some("a"),
+            Some("$..a"),
+            Some("$[*]"),
+            Some("$.a[99999999999]"),
+            Some("$['a"),
+            Some("$.ok.inside"),
+            Some(&*deep),
         ] {
-            let mut partial = PartialArgs::default();
-            partial.add(&json!({"jsonPath": "$.ok", "numberValue": 1}));
-            partial.add(&piece);
-            let Value::String(text) = partial.finish(true) else { panic!("{piece} has a place") };
+            let mut partial = PathArguments::default();
+            partial.add(Some("$.ok"), Some(json!(1)), false);
+            partial.add(path, Some(json!("x")), false);
+            let Value::String(text) = partial.finish(true) else { panic!("{path:?} has a place") };
             assert!(serde_json::from_str::<Value>(&text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn what_was_cut_off_is_not_json() {
-        let mut partial = PartialArgs::default();
-        partial.add(&json!({"jsonPath": "$.city", "stringValue": "New", "willContinue": true}));
+        let mut partial = PathArguments::default();
+        partial.add(Some("$.city"), Some(json!("New")), true);
         assert_eq!(partial.finish(false), r#"{"city":"New""#);
-        assert_eq!(PartialArgs::default().finish(false), "{");
+        assert_eq!(PathArguments::default().finish(false), "{");
     }
 
     #[test]

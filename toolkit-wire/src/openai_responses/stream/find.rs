@@ -1,0 +1,75 @@
+//! Finds the item of an event.
+
+use crate::fields::text;
+use crate::stream::part::{Key, Part};
+use crate::stream::parts::Parts;
+use serde_json::Value;
+
+pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> Key<&'a str> {
+    let index = output_index.and_then(Value::as_u64);
+    Key { item: text(item, "id"), index, call: text(item, "call_id"), kind: text(item, "type") }
+}
+
+pub(super) fn key_of_event<'a>(event: &'a Value, kind: &'a str) -> Key<&'a str> {
+    let index = event.get("output_index").and_then(Value::as_u64);
+    Key { item: text(event, "item_id"), index, call: text(event, "call_id"), kind }
+}
+
+/// Returns the number of the item with this key, creating it if necessary. `is_begin` states whether the event
+/// begins the item.
+pub(super) fn find_or_begin(parts: &mut Parts, key: &Key<&str>, is_begin: bool) -> usize {
+    let number = find(parts, key, is_begin);
+    known_or_new(parts, number, key)
+}
+
+/// Returns the number of the known item, or of a new item. The item gets the fields of `key`.
+pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&str>) -> usize {
+    let number = known.unwrap_or_else(|| parts.begin(key.index.unwrap_or(parts.len() as u64), Value::Null));
+    parts.learn(number, key);
+    let item = &mut parts[number];
+    if let Some(index) = item.key.index.filter(|_| !item.is_listed) {
+        item.position = index;
+    }
+    number
+}
+
+/// Returns the number of the item with this key. An event without ids belongs to the latest item, if this item
+/// is still open.
+pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usize> {
+    let by_item = parts.by_item.get(key.item).filter(|number| {
+        let known = &parts[**number].key;
+        known.is_same_call(key) || !known.is_elsewhere(key)
+    });
+    let by_index = key.index.and_then(|index| parts.by_index.get(&index));
+    // Two calls may have the same `call_id`. A new item with another item id is another call.
+    let by_call = parts.by_call.get(key.call).filter(|number| {
+        let known = &parts[**number].key;
+        !(known.is_elsewhere(key) || is_begin && known.is_other_item(key))
+    });
+    let fits = |number: &usize| {
+        let item = &parts[*number];
+        !(item.key.contradicts(key) || is_begin && item.is_done)
+    };
+    let latest = || {
+        let is_open = |number: &usize| !parts[*number].is_done && fits(number);
+        parts.latest().filter(|number| !is_begin && key.is_empty() && is_open(number))
+    };
+    [by_item, by_index, by_call].into_iter().flatten().copied().find(fits).or_else(latest)
+}
+
+/// Returns the number of the item at `position` in the final response, creating it if necessary.
+///
+/// The item is found by its ids, or else by `position`. Items already matched with another item of the final
+/// response are skipped.
+pub(super) fn find_listed(parts: &mut Parts, key: &Key<&str>, position: usize) -> usize {
+    let fits = |number: &usize| {
+        let fits = |item: &Part| !item.is_listed && !item.key.contradicts(key);
+        parts.get(*number).is_some_and(fits)
+    };
+    let at_place = [parts.by_index.get(&(position as u64)).copied(), Some(position)];
+    let is_same_call = |number: &usize| parts.get(*number).is_some_and(|item| item.key.is_same_call(key));
+    let same_call = at_place.into_iter().flatten().find(is_same_call);
+    let by_id = [parts.by_item.get(key.item).copied(), parts.by_call.get(key.call).copied()];
+    let found = [same_call].into_iter().chain(by_id).chain(at_place).flatten().find(fits);
+    known_or_new(parts, found, key)
+}

@@ -1,0 +1,60 @@
+//! A streamed response being received, in the same form for every API.
+//!
+//! A codec sorts the pieces of each event into this form: fields of the body, fields of a message, and parts of
+//! a message. The complete body is written from it once, at the end.
+
+use super::StreamEvent;
+use super::parts::Parts;
+use crate::codec::Codec;
+use crate::fields::Fields;
+use serde_json::json;
+use std::collections::BTreeMap;
+use toolkit_core::call::ToolCall;
+
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    codec: &'static dyn Codec,
+    /// The fields of the body except the messages, each with its latest value.
+    pub(crate) body: Fields,
+    /// The messages, by index. There is almost always only one.
+    pub(crate) messages: BTreeMap<u64, StreamedMessage>,
+    /// Whether the provider announced the end, other than by fields of the body.
+    pub(crate) is_over: bool,
+}
+
+/// One message of the model.
+#[derive(Debug)]
+pub(crate) struct StreamedMessage {
+    /// The fields around the message, in APIs with several choices or candidates.
+    pub(crate) around: Fields,
+    /// The fields of the message except its parts.
+    pub(crate) fields: Fields,
+    pub(crate) parts: Parts,
+}
+
+impl Assembly {
+    pub(crate) fn new(codec: &'static dyn Codec) -> Self {
+        Self { codec, body: Fields::new(), messages: BTreeMap::new(), is_over: false }
+    }
+
+    /// Returns the message with this index, creating it if necessary.
+    pub(crate) fn message(&mut self, index: u64) -> &mut StreamedMessage {
+        self.messages.entry(index).or_insert_with(|| StreamedMessage {
+            around: Fields::new(),
+            fields: Fields::new(),
+            parts: Parts::new(self.codec, json!([index, self.body])),
+        })
+    }
+
+    /// Returns the parts of the message, in APIs with a single message.
+    pub(crate) fn parts(&mut self) -> &mut Parts {
+        &mut self.message(0).parts
+    }
+    pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {
+        self.messages.values_mut().flat_map(|message| std::mem::take(&mut message.parts.events)).collect()
+    }
+
+    pub(crate) fn take_calls(&mut self) -> Vec<ToolCall> {
+        self.messages.values_mut().flat_map(|message| message.parts.take_calls()).collect()
+    }
+}

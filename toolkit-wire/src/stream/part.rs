@@ -1,0 +1,128 @@
+//! One part of a streamed message: a call, a text, or any other item.
+
+use super::paths::PathArguments;
+use super::scan::ObjectScanner;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use toolkit_core::call::ToolCall;
+
+/// The fields that identify a part. Empty strings are missing: servers omit and repeat each of the fields.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Key<S> {
+    /// The id of the item.
+    pub(crate) item: S,
+    pub(crate) index: Option<u64>,
+    /// The id of the call.
+    pub(crate) call: S,
+    /// The type of the item.
+    pub(crate) kind: S,
+}
+
+/// The location of a text within a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// The field with the text, or with the list of blocks.
+    pub(crate) field: &'static str,
+    /// The index of the block.
+    pub(crate) index: u64,
+    /// The type of the block. Empty if the field contains the text itself.
+    pub(crate) block: &'static str,
+    /// The field of the block for the text.
+    pub(crate) text: &'static str,
+}
+
+/// A part being received.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) key: Key<String>,
+    /// The position among the parts of the message.
+    pub(crate) position: u64,
+    /// The part in the provider's JSON. It is complete once the part is done. `null` if only fragments of the
+    /// part have arrived.
+    pub(crate) json: Value,
+    /// The name of the tool, if the part is a call.
+    pub(crate) name: String,
+    /// The field that grows in pieces, in APIs with different fields for different parts. Empty if all fields
+    /// arrive complete.
+    pub(crate) growing: &'static str,
+    /// The arguments or the text received in pieces, until the part is done.
+    pub(crate) text: String,
+    /// The texts received in pieces, in APIs with several texts in one part.
+    pub(crate) texts: BTreeMap<Place, String>,
+    /// The arguments received as values with paths, until the part is done.
+    pub(crate) paths: Option<Box<PathArguments>>,
+    /// The state of `text` as a JSON object.
+    pub(crate) scan: ObjectScanner,
+    pub(crate) is_custom: bool,
+    /// Whether the arguments are complete even if they are empty or free text, because they have arrived in
+    /// pieces or their end was announced.
+    pub(crate) has_pieces: bool,
+    /// Whether the complete part has arrived.
+    pub(crate) is_done: bool,
+    /// Whether the final response contains the part.
+    pub(crate) is_listed: bool,
+    pub(crate) is_announced: bool,
+    /// The call, once it was returned. Later pieces no longer change it.
+    pub(super) call: Option<ToolCall>,
+}
+
+impl Key<&str> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.item.is_empty() && self.index.is_none() && self.call.is_empty()
+    }
+}
+
+impl Key<String> {
+    /// Returns whether both keys have the same id of a call.
+    pub(crate) fn is_same_call(&self, other: &Key<&str>) -> bool {
+        !self.call.is_empty() && self.call == other.call
+    }
+
+    /// Returns whether the keys belong to different parts for certain.
+    pub(crate) fn contradicts(&self, other: &Key<&str>) -> bool {
+        differ(&self.call, other.call) || differ(&self.kind, other.kind)
+    }
+
+    /// Returns whether the keys have different indices.
+    pub(crate) fn is_elsewhere(&self, other: &Key<&str>) -> bool {
+        matches!((self.index, other.index), (Some(index), Some(other)) if index != other)
+    }
+
+    /// Returns whether the keys have different ids of items.
+    pub(crate) fn is_other_item(&self, other: &Key<&str>) -> bool {
+        differ(&self.item, other.item)
+    }
+}
+
+impl Part {
+    /// Appends a piece of the arguments or the text.
+    pub(crate) fn append(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.scan.push(piece);
+    }
+
+    /// Returns whether the arguments are an incomplete object.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_custom && self.scan.is_open()
+    }
+
+    /// Returns whether the arguments are a complete object. The end of free text cannot be recognised.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.is_custom && self.scan.is_complete()
+    }
+
+    pub(crate) fn is_yielded(&self) -> bool {
+        self.call.is_some()
+    }
+
+    pub(crate) fn set(&mut self, field: &str, value: impl Into<Value>) {
+        if let Some(fields) = self.json.as_object_mut() {
+            crate::fields::set(fields, field, value);
+        }
+    }
+}
+
+/// Returns whether both values are present and different.
+fn differ(one: &str, other: &str) -> bool {
+    !one.is_empty() && !other.is_empty() && one != other
+}
