@@ -38,7 +38,8 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
         }
         _ => return None,
     };
-    let is_cut = is_cut || fields.get("status").is_some_and(|status| status == "incomplete");
+    let status = text(json, "status");
+    let is_cut = status == "incomplete" || is_cut && !(is_custom && status == "completed");
     Some(WireCall {
         json,
         id: id(fields),

@@ -14,7 +14,7 @@ use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{Fields, object, only, set};
+use crate::fields::{Fields, object, only, set, text};
 use crate::stream::assembly::Assembly;
 use crate::stream::part::Part;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ impl StreamCodec for OpenAiResponses {
     fn is_complete(&self, stream: &Assembly) -> bool {
         // Some servers do not send the event that ends the response.
         let mut items = stream.messages.values().flat_map(|message| message.parts.iter()).peekable();
-        stream.is_over || (items.peek().is_some() && items.all(|item| item.is_done))
+        stream.is_over || (items.peek().is_some() && items.all(|item| item.is_done || item.has_pieces))
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
@@ -162,7 +162,7 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
 /// indices, or the order of arrival if an index is missing.
 fn close_all(stream: &mut Assembly) {
     let status = |status: &str| stream.body.get("status").is_some_and(|known| known == status);
-    let (is_complete, is_cut) = (status("completed"), status("incomplete"));
+    let (is_complete, is_cut, is_over) = (status("completed"), status("incomplete"), stream.is_over);
     let parts = stream.parts();
     let is_ordered = parts.iter().any(|item| item.is_listed);
     let is_indexed = parts.iter().all(|item| item.key.index.is_some());
@@ -178,9 +178,20 @@ fn close_all(stream: &mut Assembly) {
     parts.arrange(|item| !is_ordered || !item.json.is_null());
     let last = parts.latest().filter(|_| is_cut);
     for number in 0..parts.len() {
-        // The status of an open item says that it is incomplete.
-        if Some(number) == last && parts[number].is_done {
-            parts.cut(number);
+        if Some(number) == last {
+            match &mut parts[number] {
+                // The last free text of an incomplete response is read as cut off, unless its status says
+                // otherwise. An item that ended before the connection broke is complete.
+                item if text(&item.json, "type") == CUSTOM
+                    && text(&item.json, "status") != "incomplete"
+                    && (item.is_yielded() || !is_over && item.is_done) =>
+                {
+                    item.set("status", "completed");
+                }
+                item if item.is_done => parts.cut(number),
+                // The status of an open item says that it is incomplete.
+                _ => {}
+            }
         }
         parts.seal(number, is_complete);
         parts.yield_call(number);

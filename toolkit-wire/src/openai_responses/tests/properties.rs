@@ -138,7 +138,8 @@ fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): H
         }));
     }
     events.insert(0, json!({"type": "response.output_item.added", "item": begun}));
-    if ends || field == "input" && item[field].is_null() {
+    // Free text without an end is cut off.
+    if ends || field == "input" {
         events.push(json!({"type": "response.output_item.done", "item": item}));
     }
     for event in &mut events {
