@@ -216,7 +216,7 @@ impl Default for Permissions {
             otherwise: Permission::Deny("no rule allows it".to_owned()),
             handler: None,
             patience: None,
-            unanswered: Approval::Refused("nobody answered the request for permission".to_owned()),
+            unanswered: Approval::Refused("the request for approval was not answered".to_owned()),
             without_run: Grants::default(),
         }
     }

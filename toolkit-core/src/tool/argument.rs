@@ -131,7 +131,7 @@ impl ArgumentTransform {
     /// let own = AdaptedTool::new(orders).with_arguments([
     ///     ArgumentTransform::of("customer").computed(|context| match context.state::<LoggedIn>() {
     ///         Some(LoggedIn(customer)) => Ok((*customer).into()),
-    ///         None => Err("nobody is logged in".into()),
+    ///         None => Err("no user is logged in".into()),
     ///     }),
     /// ])?;
     /// let registry = ToolRegistry::from_tools([own])?.with_state(LoggedIn(7));
