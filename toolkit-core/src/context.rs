@@ -76,14 +76,9 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Adds state with precedence over the state of the program.
-    pub(crate) fn with_own_state(mut self, own: &State) -> Self {
-        let state = match &self.state {
-            Some(state) => own.clone().or(state),
-            None => own.clone(),
-        };
-        self.state = Some(Arc::new(state));
-        self
+    /// Returns the state of the program with all its values.
+    pub(crate) fn all_state(&self) -> Option<&Arc<State>> {
+        self.state.as_ref()
     }
 
     /// Sets the run of the call.
