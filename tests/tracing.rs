@@ -59,9 +59,9 @@ impl Visit for Seen {
     }
 }
 
-/// Writes down every span.
+/// Writes down every span, and the messages of warnings.
 #[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<(u64, Seen)>>>);
+struct Spans(Arc<Mutex<Vec<(u64, Seen)>>>, Arc<Mutex<Vec<String>>>);
 
 impl Spans {
     fn with(&self, id: &Id, change: impl FnOnce(&mut Seen)) {
@@ -90,6 +90,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 
     fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
+        if *event.metadata().level() == tracing::Level::WARN {
+            let mut seen = Seen::default();
+            event.record(&mut seen);
+            let message = seen.fields.remove("message").unwrap_or_default();
+            return self.1.lock().expect("no panic").push(message);
+        }
         if let Some(span) = context.event_span(event) {
             self.with(&span.id(), |seen| seen.events += 1);
         }
@@ -171,6 +177,34 @@ fn every_call_of_a_batch_has_a_span() {
         ]
     );
     assert!(seen.iter().all(|seen| seen.closed));
+}
+
+/// Fails, and is called by one test only.
+#[tool(retries = 2)]
+fn alone() -> Result<(), &'static str> {
+    Err("no luck")
+}
+
+#[test]
+fn retries_without_effect_are_warned_of_once_for_a_dispatcher() {
+    let warnings = || {
+        let all = SPANS.1.lock().expect("no panic").clone();
+        all.into_iter().filter(|message| message.contains("`alone`")).collect::<Vec<_>>()
+    };
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let new = || Dispatcher::new(ToolRegistry::from_tools(tools![alone]).expect("one")).expect("one");
+    let run = |dispatcher: &Dispatcher, count: usize| {
+        let calls = (0..count).map(|_| call("1", "alone", "{}"));
+        assert_eq!(runtime.block_on(dispatcher.dispatch(calls)).len(), count);
+    };
+    run(&new().with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO)), 1);
+    assert_eq!(warnings(), Vec::<String>::new());
+    let dispatcher = new();
+    for count in [1, 2, 1] {
+        run(&dispatcher, count);
+        run(&dispatcher.clone().with_timeout(Duration::from_secs(1)), count);
+        assert_eq!(warnings(), [dispatcher.warnings()[0].to_string()]);
+    }
 }
 
 #[test]

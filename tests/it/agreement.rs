@@ -7,6 +7,7 @@ use toolkit::serde_json::Value;
 use toolkit::{ClosureTool, FunctionTool};
 
 mod beyond;
+mod equal;
 mod random;
 mod values;
 
@@ -18,8 +19,8 @@ const CALLS: u64 = 200;
 #[allow(dead_code, unused_variables, clippy::all)]
 mod made {
     /// A closure with the type as its parameter, if the type is written as an object.
-    fn take<T: toolkit::ToolParams + 'static>() -> Option<toolkit::ClosureTool> {
-        let tool = toolkit::ClosureTool::new("take", "", |_: T| ()).ok()?;
+    fn take<T: toolkit::ToolParams + std::fmt::Debug + 'static>() -> Option<toolkit::ClosureTool> {
+        let tool = toolkit::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
         Some(tool.with_metadata(|metadata| metadata.with_coerce(false)))
     }
 

@@ -4,9 +4,13 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use toolkit::middleware::{Approval, ApprovalRequest, Permission, PermissionRule, Permissions};
+use toolkit::name::Separator;
 use toolkit::prelude::*;
 use toolkit::serde_json::{self, json};
-use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, RunContext, Session, ToolName};
+use toolkit::{
+    AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, RegistryView, RunContext, Session,
+    ToolDefinition, ToolFuture, ToolName, ToolProvider,
+};
 
 /// Counts runs.
 #[derive(Clone, Default)]
@@ -32,27 +36,117 @@ struct Payment {
     account: Option<String>,
 }
 
-const TOOLS: [&str; 7] = ["pay", "pay_later", "closure", "dynamic", "renamed", "hidden", "nested-pay"];
+/// Moves money as a struct says.
+#[tool(register = false)]
+fn pay_whole(#[state] runs: &Runs, #[param(flatten)] payment: Payment) -> u32 {
+    runs.0.fetch_add(1, Ordering::Relaxed);
+    payment.amount + u32::from(payment.account.is_some())
+}
 
-/// One tool of each kind.
-fn registry(runs: &Runs) -> ToolRegistry {
+struct Bank(Runs);
+
+#[toolset]
+impl Bank {
+    /// Moves money from a bank.
+    #[tool]
+    fn bank_pay(&self, amount: u32, account: Option<String>) -> u32 {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+        amount + u32::from(account.is_some())
+    }
+}
+
+/// A tool by hand with a check of its own.
+struct ByHand(ToolDefinition, Runs);
+
+impl ByHand {
+    fn amount(arguments: &str) -> Result<u32, ToolError> {
+        let payment: Payment = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
+        Ok(payment.amount + u32::from(payment.account.is_some()))
+    }
+}
+
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        let amount = Self::amount(arguments);
+        self.1.0.fetch_add(usize::from(amount.is_ok()), Ordering::Relaxed);
+        ToolFuture::ready(amount.map(|amount| ToolOutput::text(amount.to_string())))
+    }
+
+    fn validate(&self, arguments: &str, _: &ToolContext) -> Result<(), ToolError> {
+        Self::amount(arguments).map(drop)
+    }
+}
+
+/// A provider with a check of its own.
+struct Remote(Runs);
+
+impl ToolProvider for Remote {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        vec![definition("remote")]
+    }
+
+    fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
+        let amount = ByHand::amount(call.arguments.as_str());
+        self.0.0.fetch_add(usize::from(amount.is_ok()), Ordering::Relaxed);
+        ToolFuture::ready(amount.map(|amount| ToolOutput::text(amount.to_string())))
+    }
+
+    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+        ByHand::amount(call.arguments.as_str()).map(drop)
+    }
+}
+
+fn definition(name: &str) -> ToolDefinition {
+    ToolDefinition::new(ToolName::new(name).unwrap(), "Pays.", json!({"type": "object"}))
+}
+
+fn named(tool: impl Tool + 'static, name: &str) -> AdaptedTool {
+    AdaptedTool::new(tool).with_name(ToolName::new(name).unwrap())
+}
+
+/// A tool of each kind, under its name.
+fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
     let counted = runs.clone();
     let closure = ClosureTool::new("closure", "Pays.", move |payment: Payment| {
         counted.0.fetch_add(1, Ordering::Relaxed);
         payment.amount + u32::from(payment.account.is_some())
     });
-    let named = |name: &str| AdaptedTool::new(pay::tool()).with_name(ToolName::new(name).unwrap());
-    let renamed =
-        named("renamed").with_arguments([ArgumentTransform::of("amount").with_name("sum")]).unwrap();
-    let hidden = named("hidden").with_arguments([ArgumentTransform::of("account").fixed("1")]).unwrap();
-    let mut registry = ToolRegistry::from_tools(tools![pay, pay_later]).unwrap();
-    registry.register(closure.unwrap()).unwrap();
-    registry.register(renamed).unwrap();
-    registry.register(hidden).unwrap();
-    let nested = ToolRegistry::from_tools(tools![pay]).unwrap().with_state(runs.clone());
-    let nested =
-        nested.viewed(&toolkit::RegistryView::new().in_namespace("nested", toolkit::name::Separator::Dash));
-    registry.register_provider(Dispatcher::new(nested.unwrap()).unwrap()).unwrap();
+    let counted = runs.clone();
+    let later = ClosureTool::with_context("later", "Pays.", move |payment: Payment, _: ToolContext| {
+        let counted = counted.clone();
+        async move {
+            counted.0.fetch_add(1, Ordering::Relaxed);
+            payment.amount
+        }
+    });
+    let sum = || [ArgumentTransform::of("amount").with_name("sum")];
+    let renamed = named(pay::tool(), "renamed").with_arguments(sum()).unwrap();
+    let hidden = named(pay::tool(), "hidden").with_arguments([ArgumentTransform::of("account").fixed("1")]);
+    let computed = ArgumentTransform::of("account").computed(|context| match context.state::<Runs>() {
+        Some(_) => Ok("1".into()),
+        None => Err("no state".into()),
+    });
+    let computed = named(pay_whole::tool(), "computed").with_arguments([computed]).unwrap();
+    let twice =
+        named(named(renamed.clone(), "between"), "twice").map_metadata(|it| it.with_destructive(true));
+    let shared: Arc<dyn Tool> = Arc::new(pay::tool());
+    let mut kinds: Vec<Arc<dyn Tool>> = vec![
+        Arc::new(pay::tool()),
+        Arc::new(pay_later::tool()),
+        Arc::new(pay_whole::tool()),
+        Arc::new(closure.unwrap()),
+        Arc::new(later.unwrap()),
+        Arc::new(renamed),
+        Arc::new(hidden.unwrap()),
+        Arc::new(computed),
+        Arc::new(twice),
+        Arc::new(named(Arc::new(shared), "shared")),
+        Arc::new(ByHand(definition("by_hand"), runs.clone())),
+    ];
     #[cfg(feature = "jsonschema")]
     {
         let also_counted = runs.clone();
@@ -64,9 +158,38 @@ fn registry(runs: &Runs) -> ToolRegistry {
             also_counted.0.fetch_add(1, Ordering::Relaxed);
             args.to_string()
         });
-        registry.register(dynamic.unwrap()).unwrap();
+        kinds.push(Arc::new(dynamic.unwrap()));
     }
-    registry.with_state(runs.clone())
+    kinds
+}
+
+/// A registry with a tool of each kind, each also within every kind of wrapper and container.
+fn registry(runs: &Runs) -> ToolRegistry {
+    let mut registry = ToolRegistry::from_tools(kinds(runs)).unwrap();
+    registry.register_all(Arc::new(Bank(runs.clone()))).unwrap();
+    registry.register_provider(Arc::new(Remote(runs.clone()))).unwrap();
+    let all = registry.with_state(runs.clone());
+    let within = |namespace: &str, registry: &ToolRegistry| {
+        registry.viewed(&RegistryView::new().in_namespace(namespace, Separator::Dash)).unwrap()
+    };
+    // Other state of the same type, so that the tools of a merged registry bring their own along.
+    let mut registry = ToolRegistry::new().with_state(Runs::default()).with_tool_search();
+    registry.merge(all.clone()).unwrap();
+    registry.merge(within("viewed", &all)).unwrap();
+    registry.merge(within("remerged", &registry.filtered(&only("viewed-*")))).unwrap();
+    registry.register_provider(Dispatcher::new(within("nested", &all)).unwrap()).unwrap();
+    registry
+        .register_provider(
+            Dispatcher::new(within("nested_bound", &registry.filtered(&only("viewed-*")))).unwrap(),
+        )
+        .unwrap();
+    let deferred = RegistryView::new().map_metadata(|_, metadata| metadata.with_defer(true));
+    registry.merge(within("deferred", &all).viewed(&deferred).unwrap()).unwrap();
+    registry
+}
+
+fn only(pattern: &str) -> toolkit::ToolFilter {
+    toolkit::ToolFilter::new().include([pattern]).unwrap()
 }
 
 fn asking(runs: &Runs, approval: Approval) -> (Dispatcher, Runs) {
@@ -158,30 +281,92 @@ fn arguments() -> impl Strategy<Value = String> {
     let amount = prop::sample::select(vec!["1", "-1", "1.5", r#""7""#, "null", "[]", "4294967296", r#""x""#]);
     let name = prop::sample::select(vec!["amount", "sum", "account", "to", "other", "Amount"]);
     let member = (name, amount).prop_map(|(name, value)| format!("\"{name}\": {value}"));
+    let of_search = prop::sample::select(vec![
+        r#""query": "pay""#,
+        r#""query": "  ""#,
+        r#""top_k": 3"#,
+        r#""top_k": 0"#,
+        r#""_target_tool": "deferred-pay""#,
+        r#""_target_tool": "deferred-renamed""#,
+        r#""_target_tool": "nope""#,
+        r#""arguments": {"amount": 1}"#,
+    ]);
+    let member = prop_oneof![4 => member, 1 => of_search.prop_map(str::to_owned)];
     let object =
         prop::collection::vec(member, 0..3).prop_map(|members| format!("{{{}}}", members.join(", ")));
     let broken = prop::sample::select(vec!["", "null", "[]", "{", "7", r#""{\"amount\": 1}""#]);
-    prop_oneof![4 => object, 1 => broken.prop_map(str::to_owned)]
+    prop_oneof![6 => object, 1 => broken.prop_map(str::to_owned)]
+}
+
+/// The names of the callable tools and of the search tools.
+fn names(registry: &ToolRegistry) -> Vec<String> {
+    registry
+        .names()
+        .map(str::to_owned)
+        .chain(["discover_tools", "call_deferred"].map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn every_kind_of_tool_is_among_the_tools() {
+    let registry = registry(&Runs::default());
+    let names = names(&registry);
+    for prefix in ["", "viewed-", "remerged-", "nested-", "nested_bound-", "deferred-"] {
+        for kind in ["pay", "pay_later", "pay_whole", "closure", "twice", "shared", "by_hand", "remote"] {
+            assert!(names.contains(&format!("{prefix}{kind}")), "{prefix}{kind} among {names:?}");
+        }
+    }
+}
+
+/// The search tools themselves: a registry calls the target of `call_deferred` without them.
+#[test]
+fn a_search_tool_refuses_in_its_check_what_it_refuses_in_a_call() {
+    let registry = registry(&Runs::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for name in ["discover_tools", "call_deferred"] {
+        let tool = registry.get(name).unwrap();
+        let context = ToolContext::new(tool.definition().name.clone());
+        for text in [
+            "{}",
+            "[",
+            r#"{"query": "pay"}"#,
+            r#"{"query": " "}"#,
+            r#"{"query": "pay", "top_k": 0}"#,
+            r#"{"query": "pay", "other": 0}"#,
+            r#"{"_target_tool": 5}"#,
+            r#"{"_target_tool": "nope"}"#,
+            r#"{"_target_tool": "pay"}"#,
+            r#"{"_target_tool": "deferred-by_hand"}"#,
+            r#"{"_target_tool": "deferred-by_hand", "amount": 7}"#,
+        ] {
+            let called = runtime.block_on(tool.call(text, &context)).map(drop);
+            assert_eq!(tool.validate(text, &context), called, "{name} {text}");
+        }
+    }
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
-    fn a_check_returns_the_error_that_the_call_would_have(tool in prop::sample::select(TOOLS.to_vec()), text in arguments()) {
+    fn a_check_returns_the_error_that_the_call_would_have(texts in prop::collection::vec(arguments(), 6)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let runs = Runs::default();
         let registry = registry(&runs);
-        let checked = registry.validate(tool, &text);
-        prop_assert_eq!(count(&runs), 0, "a check runs nothing");
-        let called = runtime.block_on(registry.call(tool, &text));
-        match (&checked, &called) {
-            (Ok(()), Ok(_)) => {}
-            (Ok(()), Err(error)) => prop_assert!(!is_invalid(error), "{error}"),
-            (Err(expected), called) => prop_assert_eq!(called.as_ref().err(), Some(expected)),
-        }
         let (dispatcher, asked) = asking(&runs, Approval::Refused("no".to_owned()));
-        let is_object = serde_json::from_str::<serde_json::Value>(&text)
-            .is_ok_and(|value| value.is_object() || value.is_string());
-        runtime.block_on(dispatcher.dispatch([ToolCall::new("1", tool, text.as_str())]));
-        prop_assert_eq!(count(&asked), usize::from(checked.is_ok() && is_object), "{}", text);
+        for (tool, text) in names(&registry).iter().flat_map(|tool| texts.iter().map(move |text| (tool, text))) {
+            let before = count(&runs);
+            let checked = registry.validate(tool, text);
+            prop_assert_eq!(count(&runs), before, "a check runs nothing");
+            let called = runtime.block_on(registry.call(tool, text));
+            match (&checked, &called) {
+                (Ok(()), Ok(_)) => {}
+                (Ok(()), Err(error)) => prop_assert!(!is_invalid(error), "{tool} {text}: {error}"),
+                (Err(expected), called) => prop_assert_eq!(called.as_ref().err(), Some(expected)),
+            }
+            let before = count(&asked);
+            runtime.block_on(dispatcher.dispatch([ToolCall::new("1", tool.as_str(), text.as_str())]));
+            prop_assert_eq!(count(&asked) - before, usize::from(checked.is_ok()), "{} {}", tool, text);
+        }
     }
 }

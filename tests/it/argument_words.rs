@@ -114,6 +114,124 @@ fn dynamic_tools_with_recursive_unions_answer_in_time() {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Open {
+    #[schemars(range(max = 5))]
+    bounded: Option<i64>,
+    number: i64,
+}
+
+/// Takes any member beside its own.
+#[tool(namespace = "promises")]
+fn open(it: Open, #[param(length = ..=3)] text: Option<String>) -> &'static str {
+    let _ = (it, text);
+    "taken"
+}
+
+/// Takes its own members only.
+#[tool(namespace = "promises")]
+fn closed(#[param(flatten)] it: Open) -> &'static str {
+    let _ = it;
+    "taken"
+}
+
+/// An object of the members `first`, and of many others with names and values made from their number.
+fn wide(first: &str, count: usize, member: impl Fn(usize) -> String) -> String {
+    let members: Vec<String> = (0..count).map(member).collect();
+    format!("{{{first},{}}}", members.join(","))
+}
+
+#[tokio::test]
+async fn objects_of_many_members_are_read_in_linear_time() {
+    let numbered = |number: usize| format!("\"x{number}\": {number}");
+    let in_open = |object: String| format!(r#"{{"it": {object}}}"#);
+    let mut calls = vec![
+        ("promises-closed", wide(r#""number": 1"#, 40_000, numbered), false),
+        ("promises-closed", wide(r#""number": "1""#, 40_000, |_| r#""bounded": null"#.to_owned()), false),
+        ("promises-open", in_open(wide(r#""number": 1"#, 40_000, numbered)), true),
+        ("promises-open", in_open(wide(r#""number": "x""#, 40_000, numbered)), false),
+        ("promises-open", in_open(wide(r#""number": 1, "bounded": 6"#, 10_000, numbered)), false),
+        ("promises-open", in_open(wide(r#""number": "1""#, 10_000, numbered)), true),
+        ("promises-open", wide(r#""it": {"number": 1}"#, 40_000, |_| r#""text": null"#.to_owned()), false),
+    ];
+    let mut registry = ToolRegistry::from_tools(tools![open, closed]).expect("two tools");
+    #[cfg(feature = "jsonschema")]
+    {
+        let schema = serde_json::json!({"type": "object", "properties": {
+            "number": {"type": "integer"}, "text": {"type": "string"},
+        }});
+        let dynamic = |name: &str| {
+            toolkit::DynamicTool::new(name, "", schema.clone(), |_: serde_json::Value| "taken")
+                .expect("a schema")
+        };
+        registry.register(dynamic("plain")).expect("another name");
+        registry.register(dynamic("coercing").with_coerce(true)).expect("another name");
+        for tool in ["plain", "coercing"] {
+            calls.extend([
+                (tool, wide(r#""number": 1"#, 40_000, numbered), true),
+                (tool, wide(r#""number": "1""#, 40_000, numbered), tool == "coercing"),
+                (tool, wide(r#""number": 1, "number": 1"#, 40_000, numbered), false),
+                (tool, wide(r#""number": 1"#, 40_000, |_| r#""text": null"#.to_owned()), false),
+            ]);
+        }
+    }
+    let dispatcher = Dispatcher::new(registry).expect("complete");
+    let dispatcher =
+        dispatcher.with_middleware(toolkit::middleware::Deduplicate::new()).with_listener(|_| ());
+    for (index, (tool, arguments, fits)) in calls.into_iter().enumerate() {
+        let started = Instant::now();
+        let results = dispatcher.dispatch([ToolCall::new("1", tool, arguments)]).await;
+        assert_eq!(!results[0].is_error(), fits, "{index} {tool}: {:?}", results[0].error());
+        assert!(started.elapsed() < LINEAR, "{index} {tool}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn a_part_that_is_too_deep_to_be_read_hides_no_violation() {
+    for (bounded, fits) in [("5", true), ("6", false)] {
+        for (depth, is_deep) in [(100, false), (200, true), (100_000, true)] {
+            let deep = nested("[", "", "]", depth);
+            let arguments = format!(r#"{{"it": {{"number": 1, "bounded": {bounded}, "other": {deep}}}}}"#);
+            let outcome = call(&open::tool(), &arguments);
+            assert_eq!(outcome.is_ok(), fits && !is_deep, "{bounded} {depth}: {outcome:?}");
+        }
+    }
+}
+
+#[cfg(feature = "jsonschema")]
+#[test]
+fn a_member_given_twice_is_refused_at_every_depth() {
+    let tool = toolkit::DynamicTool::new(
+        "any",
+        "",
+        serde_json::json!({"type": ["object", "array"]}),
+        |value: serde_json::Value| value.to_string(),
+    );
+    let tool = tool.expect("a schema");
+    for (arguments, path) in [
+        (r#"{"a": 1, "a": 2}"#, "a"),
+        (r#"{"a": {"b": 1, "c": 2, "b": 1}}"#, "a.b"),
+        (r#"[1, {"a": [{"b": 1, "\u0062": 2}]}]"#, "[1].a[0].b"),
+        ("```json\n{\"a\": {\"b\": 1, \"b\": 1, \"b\": 2}}\n```", "a.b"),
+    ] {
+        for coerce in [false, true] {
+            let tool = tool.clone().with_coerce(coerce);
+            let refused = call(&tool, arguments).expect_err(arguments);
+            if !arguments.starts_with('`') || coerce {
+                assert_eq!(
+                    refused,
+                    format!("Error validating JSON arguments: `{path}`: given twice; give it once")
+                );
+            }
+        }
+    }
+    assert_eq!(
+        call(&tool, r#"{"a": {"b": 1}, "b": {"b": 1}}"#).as_deref(),
+        Ok(r#"{"a":{"b":1},"b":{"b":1}}"#)
+    );
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Mode {
     FastMode,

@@ -90,7 +90,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// Collects the strings of a hidden value: no message, event or log may contain them.
+/// Collects the texts of a value, which must not appear in any message.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| texts(item, found)),

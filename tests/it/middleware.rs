@@ -332,6 +332,133 @@ fn identical_calls_of_a_batch_run_once() {
     }
 }
 
+/// Takes an integer as it is.
+#[tool(register = false, coerce = false)]
+fn exact(n: i64) -> i64 {
+    n
+}
+
+#[tokio::test]
+async fn a_refused_call_does_not_answer_a_duplicate_that_is_written_well() {
+    let registry = ToolRegistry::from_tools(tools![exact]).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(Deduplicate::new());
+    for [first, second] in [["5.0", "5"], ["5", "5.0"]] {
+        let results = [first, second].map(|n| ToolCall::new(n, "exact", format!("{{\"n\": {n}}}")));
+        let results = dispatcher.dispatch(results).await;
+        let right = results.iter().find(|result| result.call_id == "5").unwrap();
+        assert_eq!(right.to_text().lines().next(), Some("5"), "after {first}");
+    }
+}
+
+#[tokio::test]
+async fn null_is_another_call_than_absence_if_the_schema_takes_null() {
+    let schema = json!({"type": "object", "properties": {
+        "note": {"type": ["string", "null"]}, "any": {}, "count": {"type": "integer"},
+    }});
+    let patch = toolkit::DynamicTool::new("patch", "Patches.", schema, |changes: Value| changes.to_string());
+    let optional = toolkit::ClosureTool::new("optional", "Takes or not.", |it: Optional| format!("{it:?}"));
+    let mut registry = ToolRegistry::from_tools([patch.unwrap()]).unwrap();
+    registry.register(optional.unwrap()).unwrap();
+    registry.register(optional_any::tool()).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(Deduplicate::new());
+    for (tool, arguments, runs) in [
+        ("patch", ["{}", r#"{"note": null}"#], 2),
+        ("patch", ["{}", r#"{"any": null}"#], 2),
+        // It is refused, so it must not answer the other one.
+        ("patch", [r#"{"count": null}"#, "{}"], 2),
+        ("patch", [r#"{"note": null}"#, r#"{ "note":null }"#], 1),
+        ("optional", ["{}", r#"{"a": null}"#], 1),
+        ("optional_any", ["{}", r#"{"a": null}"#], 1),
+    ] {
+        let calls = arguments.map(|arguments| ToolCall::new(arguments, tool, arguments));
+        let results = dispatcher.dispatch(calls).await;
+        let warned = results.iter().filter(|result| match &result.outcome {
+            Ok(output) => output.message() == Deduplicate::WARNING,
+            Err(error) => error.message().ends_with(Deduplicate::WARNING),
+        });
+        assert_eq!(2 - warned.count(), runs, "{tool} {arguments:?}: {:?}", texts(&results));
+    }
+}
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[allow(dead_code)]
+struct Optional {
+    a: Option<i64>,
+}
+
+/// Takes anything or nothing.
+#[tool(register = false)]
+fn optional_any(a: Option<Value>) -> String {
+    format!("{a:?}")
+}
+
+#[derive(toolkit::ToolParams)]
+struct Place {
+    #[param(alias = "file")]
+    path: String,
+}
+
+/// Opens a file.
+#[tool(register = false)]
+fn open(at: Place) -> String {
+    at.path
+}
+
+#[tokio::test]
+async fn conditions_see_nested_arguments_under_their_own_names() {
+    let rule =
+        PermissionRule::deny("it is a secret").when(|_, arguments| arguments["at"]["path"] == "secret");
+    let permissions = Permissions::new().rule(rule).rule(PermissionRule::allow());
+    let registry = ToolRegistry::from_tools(tools![open]).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(permissions);
+    for name in ["path", "file"] {
+        for (path, text) in [("secret", "Tool `open` was denied: it is a secret"), ("a", "a")] {
+            let arguments = json!({"at": {name: path}});
+            assert_eq!(
+                only(&dispatcher, ToolCall::new("1", "open", arguments.to_string())).await,
+                text,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn retries_without_middleware_that_retries_are_warned_of() {
+    struct Custom;
+
+    impl Middleware for Custom {
+        async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
+            next.run(request).await
+        }
+
+        fn retries(&self) -> bool {
+            true
+        }
+    }
+
+    let (_, dispatcher) = setup();
+    let warnings = |dispatcher: &Dispatcher| -> Vec<String> {
+        dispatcher.warnings().iter().map(|warning| warning.to_string()).collect()
+    };
+    let found = warnings(&dispatcher);
+    let (text, flaky) = (found[0].as_str(), "`retries` of tool `mw-flaky` (defined at ");
+    assert!(text.starts_with(flaky), "{text}");
+    let end = "has no effect: the dispatcher does not retry calls; add the middleware `Retry`";
+    assert!(text.ends_with(end), "{text}");
+    assert_eq!(found.len(), 2, "{found:?}");
+    let other = dispatcher.clone().with_middleware(Deduplicate::new());
+    assert_eq!(warnings(&other), found);
+    for with_retries in [
+        dispatcher.clone().with_middleware(Retry::new()),
+        dispatcher.clone().with_middleware(Retry::new().boxed().boxed()).with_middleware(Deduplicate::new()),
+        dispatcher.clone().with_middleware(Custom),
+        dispatcher.with_registry(ToolRegistry::from_tools(tools![exact]).unwrap()).unwrap(),
+    ] {
+        assert_eq!(warnings(&with_retries), Vec::<String>::new());
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_does_not_answer_its_duplicate() {
     let (script, dispatcher) = setup();

@@ -78,15 +78,9 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Adds `own`, the state that came with the tool. If both have a value of the same type, `own` takes
-    /// precedence over the program's state.
-    pub(crate) fn with_own_state(mut self, own: &State) -> Self {
-        let state = match &self.state {
-            Some(state) => own.clone().or(state),
-            None => own.clone(),
-        };
-        self.state = Some(Arc::new(state));
-        self
+    /// Returns the state of the program with all its values.
+    pub(crate) fn all_state(&self) -> Option<&Arc<State>> {
+        self.state.as_ref()
     }
 
     /// Sets the agent run of the call, with the session, the agent name and the extensions of the run.

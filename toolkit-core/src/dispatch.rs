@@ -21,7 +21,7 @@ pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
 use crate::context::RunContext;
-use crate::error::{BuildError, ToolError};
+use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::guard::guarded;
 use crate::middleware::Middleware;
 use crate::registry::{RegistrySource, ToolRegistry};
@@ -133,6 +133,48 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
+    /// Returns a problem for each setting of a tool without effect in this dispatcher.
+    ///
+    /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are none.
+    /// At present, the only such setting is [`retries`](crate::ToolMetadata::retries) without a
+    /// [middleware that retries](Middleware::retries). With the feature `tracing`, the first call of the
+    /// dispatcher or a clone logs the problems as warnings.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher, ToolRegistry};
+    /// use toolkit::middleware::Retry;
+    ///
+    /// let flaky = ClosureTool::without_arguments("flaky", "Fails at times.", || "done")?;
+    /// let flaky = flaky.with_metadata(|metadata| metadata.with_retries(3).with_idempotent(true));
+    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([flaky])?)?;
+    /// assert!(dispatcher.warnings()[0].to_string().contains("add the middleware `Retry`"));
+    /// assert!(dispatcher.with_middleware(Retry::new()).warnings().is_empty());
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> Vec<BuildProblem> {
+        self.warnings_about(&self.registry())
+    }
+
+    fn warnings_about(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        if self.settings.middleware.iter().any(Middleware::retries) {
+            return Vec::new();
+        }
+        let message = "the dispatcher does not retry calls; add the middleware `Retry`";
+        let retried = registry.iter_definitions().filter(|definition| definition.metadata.retries > 0);
+        retried
+            .map(|definition| definition.problem(ToolFault::NoEffect { setting: "retries", message }))
+            .collect()
+    }
+
+    /// Returns the tools for calls that start now. The first time, logs the [warnings](Self::warnings).
+    fn snapshot(&self) -> Arc<ToolRegistry> {
+        let registry = self.registry();
+        // The definition of a tool is code of the program and may panic.
+        self.settings.warned.once(|| guarded(|| self.warnings_about(&registry)).unwrap_or_default());
+        registry
+    }
+
     /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
     ///
     /// # Errors
@@ -202,7 +244,7 @@ impl Dispatcher {
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Batch {
-        let mut batch = Batch::new(&self.settings, self.registry(), cancellation);
+        let mut batch = Batch::new(&self.settings, self.snapshot(), cancellation);
         batch.extend(calls);
         batch
     }
@@ -234,7 +276,7 @@ impl Dispatcher {
         calls: impl Iterator<Item = ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
-        let (settings, registry, numbering) = (&self.settings, self.registry(), &mut Numbering::default());
+        let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
         let run = settings.run.as_ref();
         let prepare = |call| {
             Preparation { settings, registry: &registry, run, numbering: &mut *numbering, turns: None }
@@ -259,7 +301,7 @@ impl Dispatcher {
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
     ) -> ToolResult {
-        let (settings, registry, numbering) = (&self.settings, self.registry(), &mut Numbering::default());
+        let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
         let preparation = Preparation { settings, registry: &registry, run, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
         let ended = call.run(settings, &registry, run).await;

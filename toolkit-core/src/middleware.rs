@@ -81,6 +81,13 @@ pub trait Middleware: Send + Sync + 'static {
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
+    /// Returns whether the middleware retries failed calls, up to the tool's number of
+    /// [`retries`](crate::ToolMetadata::retries). [`Dispatcher::warnings`](crate::Dispatcher::warnings) uses
+    /// this. The default is `false`.
+    fn retries(&self) -> bool {
+        false
+    }
+
     /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
@@ -120,6 +127,10 @@ impl Middleware for BoxMiddleware {
         self.0.handle_boxed(request, next)
     }
 
+    fn retries(&self) -> bool {
+        self.0.retries_calls()
+    }
+
     fn boxed(self) -> BoxMiddleware {
         self
     }
@@ -127,11 +138,17 @@ impl Middleware for BoxMiddleware {
 
 trait DynMiddleware: Send + Sync {
     fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_>;
+
+    fn retries_calls(&self) -> bool;
 }
 
 impl<M: Middleware> DynMiddleware for M {
     fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_> {
         Box::pin(self.handle(request, next))
+    }
+
+    fn retries_calls(&self) -> bool {
+        self.retries()
     }
 }
 
@@ -164,25 +181,47 @@ impl Next {
 }
 
 /// The outcome shared by identical calls, set once the first of them has run.
-type SharedOutcome = Arc<OnceCell<(Outcome, Instant)>>;
+type SharedOutcome = Arc<OnceCell<Shared>>;
+
+/// The outcome of a call for identical calls.
+struct Shared {
+    outcome: Outcome,
+    at: Instant,
+    arguments: Arc<CallArguments>,
+}
+
+impl Shared {
+    /// Returns whether the outcome is a refusal of arguments, and the call writes its arguments in another,
+    /// valid way. For instance, a tool without coercion refuses 5.0 and takes 5.
+    fn wrongs(&self, request: &ToolRequest) -> bool {
+        let kind = self.outcome.as_ref().err().map(ToolError::kind);
+        matches!(kind, Some(ErrorKind::InvalidArguments | ErrorKind::InvalidJson))
+            && self.arguments.as_str() != request.arguments()
+            && request.validate().is_ok()
+    }
+}
 
 /// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool`
 /// is whether this call ran. If the running call is cancelled, one of the waiting calls runs instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
-    let mut has_run = false;
+    let name = request.context().known_name().to_owned();
+    let mut waiting = Some((request, next));
     let run = async {
-        has_run = true;
+        let (request, next) = waiting.take().ok_or_else(|| ToolError::cancelled(&name))?;
+        let arguments = request.call_arguments().clone();
         match next.run(request).await {
             Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-            outcome => Ok((outcome, Instant::now())),
+            outcome => Ok(Shared { outcome, at: Instant::now(), arguments }),
         }
     };
-    let outcome = match shared.get_or_try_init(|| run).await {
-        Ok((outcome, _)) => outcome.clone(),
-        Err(cancelled) => Err(cancelled),
-    };
-    (outcome, has_run)
+    let shared = shared.get_or_try_init(|| run).await;
+    match (shared, waiting) {
+        (Ok(shared), Some((request, next))) if shared.wrongs(&request) => (next.run(request).await, true),
+        (Ok(shared), waiting) => (shared.outcome.clone(), waiting.is_none()),
+        (Err(cancelled), waiting) => (Err(cancelled), waiting.is_none()),
+    }
 }
 
+impl_debug!(Shared, |this| outcome: this.outcome);
 impl_debug!(BoxMiddleware);
 impl_debug!(Next, |this| left: this.stack.len().saturating_sub(this.at));

@@ -1,5 +1,7 @@
 //! Tools: the [`Tool`] trait, tool definitions, the kinds of tools, and the execution of one call.
 
+#![warn(clippy::missing_trait_methods, reason = "a wrapper forwards every method of `Tool`")]
+
 mod adapted;
 mod argument;
 mod arguments;
@@ -131,7 +133,8 @@ pub trait Tool: Send + Sync {
     ///
     /// Tools of this library decode the arguments and return the same error as a call with these arguments.
     /// The default implementation accepts every JSON object, because a tool may accept more than its schema
-    /// describes.
+    /// describes. A wrapper around another tool must pass this method on, too; otherwise approvals are requested
+    /// for calls that the wrapped tool refuses.
     ///
     /// # Errors
     /// The error that the call would have.

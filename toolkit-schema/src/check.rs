@@ -32,7 +32,7 @@ const STEPS_PER_BYTE: usize = 64;
 const SEVERAL: &str = "several";
 
 /// The message for a value too complex to be checked completely.
-pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
+pub const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
 
 /// Checks `value` against `schema`. Returns up to 64 violations, in the order of their positions in `value`.
 ///
@@ -165,7 +165,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             self.add(ViolationKind::Constraint, "nothing may stand here".to_owned());
         }
         let is_open = || self.open.iter().any(|(open, at)| ptr::eq(*open, schema) && ptr::eq(*at, value));
-        if !schema.is_object() || self.left == 0 || self.found.len() >= MOST || is_open() {
+        if !schema.is_object() || self.left == 0 || self.is_full() || is_open() {
             return;
         }
         self.left -= 1;
@@ -335,9 +335,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.add_named(self.path.len(), kind, message);
     }
 
+    fn is_full(&self) -> bool {
+        self.found.len() >= MOST
+    }
+
     fn add_named(&mut self, parent: usize, kind: ViolationKind, message: String) {
         let violation = Violation::new(self.path.as_str(), kind, message);
-        if self.found.len() < MOST && !self.found.iter().any(|(_, known)| *known == violation) {
+        if !self.is_full() && !self.found.iter().any(|(_, known)| *known == violation) {
             self.found.push((parent, violation));
         }
     }

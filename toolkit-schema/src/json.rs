@@ -131,13 +131,11 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Writes the value in canonical form: compact, with sorted members and plain numbers.
-    ///
-    /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
-    pub fn write_canonical(&self, written: &mut String) {
+    /// Writes the value from its `kind`: compact and, if `canonical`, with sorted members and plain numbers.
+    fn write(&self, written: &mut String, canonical: bool) {
         match &self.kind {
             Kind::Null | Kind::Bool(_) => written.push_str(self.text),
-            Kind::Number => match self.number() {
+            Kind::Number => match self.number().filter(|_| canonical) {
                 Some(number) => written.push_str(&number.to_string()),
                 None => written.push_str(self.text),
             },
@@ -146,30 +144,44 @@ impl<'a> Json<'a> {
                 written.push('[');
                 for (index, item) in items.iter().enumerate() {
                     written.push_str(if index > 0 { "," } else { "" });
-                    item.write_canonical(written);
+                    item.write(written, canonical);
                 }
                 written.push(']');
             }
             Kind::Object(members) => {
                 let mut members: Vec<(&str, &Self)> =
                     members.iter().map(|(name, value)| (&**name, value)).collect();
-                // The sort is stable: the order of members with the same name can matter.
-                members.sort_by_key(|(name, _)| *name);
+                if canonical {
+                    // The sort is stable: the order of members with the same name can matter.
+                    members.sort_by_key(|(name, _)| *name);
+                }
                 written.push('{');
                 for (index, (name, value)) in members.into_iter().enumerate() {
                     written.extend([if index > 0 { "," } else { "" }, &quoted(name), ":"]);
-                    value.write_canonical(written);
+                    value.write(written, canonical);
                 }
                 written.push('}');
             }
         }
     }
 
-    /// Returns the value in [canonical form](Self::write_canonical).
+    /// Returns the value in canonical form: compact, with sorted members and plain numbers.
+    ///
+    /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
     #[must_use]
     pub fn canonical(&self) -> String {
+        self.written(true)
+    }
+
+    /// Returns the compact text of the value, written from `kind`. Numbers keep their original text.
+    #[must_use]
+    pub fn compact(&self) -> String {
+        self.written(false)
+    }
+
+    fn written(&self, canonical: bool) -> String {
         let mut written = String::with_capacity(self.text.len());
-        self.write_canonical(&mut written);
+        self.write(&mut written, canonical);
         written
     }
 }

@@ -17,6 +17,7 @@ mod generate;
 mod hash;
 mod json;
 pub mod keyword;
+mod meaning;
 mod nearest;
 mod number;
 mod properties;
@@ -49,10 +50,11 @@ pub use violation::{Violation, ViolationKind};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::{has_constraints, unknown_pattern};
-    pub use crate::check::{Scope, check, check_decoded, missing};
+    pub use crate::check::{Scope, TOO_COMPLEX, check, check_decoded, missing};
     pub use crate::coerce::coerced;
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
+    pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::number::Decimal;
     pub use crate::properties::{aliases, strip_aliases};
     pub use crate::tidy::with_notes;

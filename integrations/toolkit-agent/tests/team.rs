@@ -2,6 +2,7 @@
 
 use crate::support::{Nothing, agent, assert_sendable, cancelled_after, kind, says, tools, transcript};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
@@ -9,6 +10,7 @@ use toolkit_agent::{
     RunOptions, ScriptedModel, Sessions,
 };
 use toolkit_core::error::BuildProblem;
+use toolkit_core::middleware::{Approval, Permission, Permissions};
 use toolkit_core::{
     ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall, ToolContext, ToolName,
     ToolRegistry,
@@ -274,6 +276,26 @@ async fn transfers_to_unknown_agents_are_errors() {
     let model = ScriptedModel::new().call("back", "{}");
     let lost = Agent::builder(model).name("lost").tools(back()).run("go").await;
     assert_eq!(lost, Err(AgentError::UnknownAgent("root".to_owned())));
+}
+
+#[tokio::test]
+async fn no_approval_is_requested_for_a_transfer_to_an_unknown_agent() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let permissions =
+        Permissions::new().otherwise(Permission::Ask("a transfer".to_owned())).with_handler(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(Approval::Granted)
+        });
+    let model = ScriptedModel::new()
+        .call("transfer_to_agent", r#"{"agent_name": "zz"}"#)
+        .call("transfer_to_agent", "{}")
+        .call("transfer_to_agent", "[")
+        .call("transfer_to_agent", r#"{"agent_name": "spec"}"#);
+    let team =
+        Agent::builder(model).middleware(permissions).sub_agent(says("spec", "Hello.")).build().unwrap();
+    assert_eq!(team.run("go").await.unwrap().text, "Hello.");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

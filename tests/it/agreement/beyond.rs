@@ -114,7 +114,7 @@ fn of_array(root: &Value, schema: &Value, items: &[Value]) -> Value {
     plain.into()
 }
 
-fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
+pub(super) fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     let mut schema = schema.clone();
     if let (Value::Object(schema), Some(definitions)) = (&mut schema, root.get("$defs")) {
         schema.insert("$defs".to_owned(), definitions.clone());

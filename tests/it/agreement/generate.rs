@@ -266,12 +266,13 @@ impl Writer {
             let unknown = if self.random.once_in(4) { ", unknown = \"ignore\"" } else { "" };
             let params = params.join(",\n");
             tools.push(format!("slots_{index}::tool()"));
-            self.write_tool(&format!("slots_{index}"), &params, unknown);
+            let names: Vec<String> = (0..count).map(|index| format!("&p{index},")).collect();
+            self.write_tool(&format!("slots_{index}"), &params, unknown, &names.concat());
         }
         for named in self.named.clone().into_iter().filter(|named| named.open_struct) {
             let tool = format!("whole_{}", named.name.to_lowercase());
             tools.push(format!("{tool}::tool()"));
-            self.write_tool(&tool, &format!("#[param(flatten)] p0: {}", named.name), "");
+            self.write_tool(&tool, &format!("#[param(flatten)] p0: {}", named.name), "", "&p0,");
         }
         let names: Vec<String> = self.named.iter().map(|named| format!("take::<{}>()", named.name)).collect();
         writeln!(
@@ -284,10 +285,11 @@ impl Writer {
         .expect("a string takes all");
     }
 
-    fn write_tool(&mut self, name: &str, params: &str, options: &str) {
+    /// The output of the tool is what its parameters were decoded to.
+    fn write_tool(&mut self, name: &str, params: &str, options: &str, names: &str) {
         writeln!(
             self.out,
-            "#[toolkit::tool(register = false, coerce = false{options})]\nfn {name}({params}) {{}}",
+            "#[toolkit::tool(register = false, coerce = false{options})]\nfn {name}({params}) -> String {{ format!(\"{{:?}}\", ({names})) }}",
         )
         .expect("a string takes all");
     }

@@ -1,13 +1,15 @@
 //! Decoding of arguments for tools with a schema supplied at run time.
 
-use super::explain;
-use super::members::{mend, not_an_object, not_json, with_members};
+use super::explain::{self, Report};
+use super::members::{mend, not_an_object, not_json, with_object};
 use super::options::DecodeOptions;
 use super::struct_args::{relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
+use crate::schema::__private::{Json, Kind};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// A compiled schema to parse and validate the arguments of one tool.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ impl DynamicArgs {
     /// `null` itself.
     ///
     /// # Errors
-    /// The text is not JSON, a member is repeated, or the value violates the schema. The error lists all
+    /// The text is not JSON, a member of any object is repeated, or the value violates the schema. The error lists all
     /// violations.
     pub(crate) fn read(
         &self,
@@ -52,10 +54,7 @@ impl DynamicArgs {
             Err(error) if self.takes_object => return Err(not_json(&error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
-        let repeated = repeated_members(text, &value);
-        if !repeated.is_empty() {
-            return Err(ToolError::invalid_arguments(repeated));
-        }
+        repeated_members(text, &value).finish()?;
         if self.schema.is_valid(&value) {
             return Ok(value);
         }
@@ -78,8 +77,9 @@ impl DynamicArgs {
     ) -> Option<Value> {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
-            let (object, repeated) = relax(text, &options, |_| false).ok()?;
-            return if repeated.is_empty() { serde_json::from_str(&object).ok() } else { None };
+            let (object, repeated) = relax(text, &options, |_| false, |_| true).ok()?;
+            repeated.finish().ok()?;
+            return serde_json::from_str(&object).ok();
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
         self.schema.is_valid(&inner).then_some(inner)
@@ -107,19 +107,51 @@ impl DynamicArgs {
     }
 }
 
-/// Returns a violation for each member name given more than once in `text`.
+/// Reports each member name given more than once in an object of `text`, at every depth.
 ///
 /// `value` is the parsed `text`: parsing kept only the last of several members with the same name.
-fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
-    let Some(members) = value.as_object() else { return Vec::new() };
-    let repeated = with_members(text, |all| {
-        let is_repeated = |name: &&String| all.iter().filter(|(own, _)| own == *name).nth(1).is_some();
-        match all.len() == members.len() {
-            true => Vec::new(),
-            false => members.keys().filter(is_repeated).map(|name| explain::given_twice(name)).collect(),
+fn repeated_members(text: &str, value: &Value) -> Report {
+    let mut report = Report::default();
+    if matches!(value, Value::Object(_) | Value::Array(_)) {
+        let mut add = |object: &str| {
+            if let Ok(json) = Json::parse(object) {
+                add_repeated(&json, &mut String::new(), &mut report);
+            }
+        };
+        match value {
+            Value::Array(_) => add(text),
+            _ => drop(with_object(text, |object, _| add(object))),
         }
-    });
-    repeated.unwrap_or_default()
+    }
+    report
+}
+
+/// Adds the repeated names of the members in `value`, a value at `path`.
+fn add_repeated(value: &Json<'_>, path: &mut String, report: &mut Report) {
+    let length = path.len();
+    match &value.kind {
+        Kind::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push_str(&format!("[{index}]"));
+                add_repeated(item, path, report);
+                path.truncate(length);
+            }
+        }
+        Kind::Object(members) => {
+            let mut given: HashMap<&str, usize> = HashMap::with_capacity(members.len());
+            for (name, member) in members {
+                path.extend([if length == 0 { "" } else { "." }, name]);
+                let times = given.entry(name).or_default();
+                *times += 1;
+                if *times == 2 {
+                    report.add(|| explain::given_twice(path));
+                }
+                add_repeated(member, path, report);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::__private::{self, Json, Scope, check, check_decoded, missing, value_in_words};
+use crate::schema::__private::{
+    self, Json, Scope, TOO_COMPLEX, check, check_decoded, missing, value_in_words,
+};
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -220,8 +222,11 @@ pub(super) fn broken(
     options: &DecodeOptions<'_>,
     accepts: Option<&mut dyn FnMut(&str) -> bool>,
 ) -> Vec<Violation> {
-    let Ok(value) = Json::parse(value) else { return Vec::new() };
     let schema = SchemaRef::new(options.schema, schema);
+    let Ok(value) = Json::parse(value) else {
+        // The type ignores a part that is nested too deep to be read.
+        return vec![Violation::new(place, ViolationKind::Constraint, TOO_COMPLEX)];
+    };
     match accepts {
         Some(accepts) => check_decoded(schema, &value, place, accepts),
         None => check(schema, &value, place, Scope::Constraints),

@@ -94,6 +94,11 @@ pub(crate) struct Param<'a> {
 }
 
 impl<'a> Param<'a> {
+    /// Returns whether the parameter is `None` if the argument is absent, as it is for `null`.
+    pub(crate) fn absent_is_none(&self) -> bool {
+        self.absent_is_none
+    }
+
     /// Returns the aliases: further names accepted from the model.
     pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases

@@ -9,10 +9,10 @@ use super::members::with_members;
 use super::options::DecodeOptions;
 use super::param::ToolParams;
 use crate::context::ToolContext;
-use crate::error::{ToolError, Violation, ViolationKind};
+use crate::error::ToolError;
 use crate::schema::__private::{argument_schema_of, members_of, quoted};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// Facts about an arguments type, needed for decoding in addition to the schema.
 #[derive(Debug, Clone, Copy)]
@@ -109,16 +109,10 @@ pub(crate) fn decode_struct<T: ToolParams>(
     {
         return Ok(value);
     }
-    let (object, names) = relax(text, options, |name| info.is_unknown(name, options))?;
-    let mut report = Report::default();
     // Repeated names count only for properties of the schema. For all other names, the type decides.
     let properties = options.schema.get("properties");
     let is_property = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
-    report.extend(
-        names
-            .into_iter()
-            .filter(|violation| violation.kind != ViolationKind::Duplicate || is_property(&violation.path)),
-    );
+    let (object, mut report) = relax(text, options, |name| info.is_unknown(name, options), is_property)?;
     match serde_json::from_str(&object) {
         Ok(value) => {
             let mut accepts = |text: &str| serde_json::from_str::<T>(text).is_ok();
@@ -140,7 +134,8 @@ pub(crate) fn decode_struct<T: ToolParams>(
 
 /// Removes unknown members from the arguments and coerces near misses.
 ///
-/// Returns the resulting object as JSON text, and the violations for unknown and repeated names.
+/// Returns the resulting object as JSON text, and the violations for unknown names and for those repeated names
+/// that must be `unique`.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -149,33 +144,34 @@ pub(crate) fn relax(
     text: &str,
     options: &DecodeOptions<'_>,
     is_unknown: impl Fn(&str) -> bool,
-) -> Result<(String, Vec<Violation>), ToolError> {
+    is_unique: impl Fn(&str) -> bool,
+) -> Result<(String, Report), ToolError> {
     explain::check_json(text, options)?;
     with_members(text, |members| {
-        let mut found = Vec::new();
+        let mut found = Report::default();
         let mut known = Vec::with_capacity(members.len());
-        for (index, (name, value)) in members.iter().enumerate() {
+        let mut given = HashSet::new();
+        for (name, value) in members {
             if is_unknown(name) {
                 let properties = options.schema.get("properties").and_then(Value::as_object);
                 let names = properties.into_iter().flat_map(Map::keys).map(String::as_str);
-                found.push(explain::unknown(name, names));
+                found.add(|| explain::unknown(name, names));
                 continue;
             }
             known.push(format!("{}:{}", quoted(name), value.get()));
-            if members.iter().take(index).any(|(other, _)| other == name) {
-                found.push(explain::given_twice(name));
+            if !given.insert(&**name) && is_unique(name) {
+                found.add(|| explain::given_twice(name));
             }
         }
         let object = format!("{{{}}}", known.join(","));
         let coerced =
             if options.coerce { explain::coerced(options.schema, options.schema, &object) } else { None };
         if let (Some(coerced), Some(emitter)) = (&coerced, options.context.and_then(ToolContext::emitter)) {
-            let is_given = |name: &str, value: &RawValue| {
-                members.iter().any(|(own, given)| own == name && given.get() == value.get())
-            };
+            let given: HashSet<(&str, &str)> =
+                members.iter().map(|(name, value)| (&**name, value.get())).collect();
             let changed = members_of(coerced).unwrap_or_default().into_iter();
             changed
-                .filter(|(name, value)| !is_given(name, value))
+                .filter(|(name, value)| !given.contains(&(&**name, value.get())))
                 .for_each(|(name, _)| emitter.coerced(&name));
         }
         (coerced.unwrap_or(object), found)

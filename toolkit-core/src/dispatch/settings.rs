@@ -1,6 +1,7 @@
 //! The settings of a dispatcher: limits, policies, and the treatment of outcomes.
 
 use super::gates::Gates;
+use super::span::Warned;
 use crate::context::{RunContext, ToolContext};
 use crate::error::ToolError;
 use crate::event::EventBus;
@@ -30,6 +31,8 @@ pub(super) struct Settings {
     pub(super) stored_details: bool,
     /// The permits, shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
+    /// Whether the warnings are logged, shared by all clones of the dispatcher.
+    pub(super) warned: Warned,
 }
 
 impl Settings {

@@ -1,8 +1,11 @@
-//! The span of a call, with OpenTelemetry's names; empty without the feature `tracing`.
+//! The span of a call, with OpenTelemetry's names, and logged warnings; empty without the feature `tracing`.
 
 use crate::call::CallId;
+use crate::error::BuildProblem;
 use crate::output::Outcome;
 use crate::tool::ToolDefinition;
+#[cfg(feature = "tracing")]
+use std::sync::{Arc, OnceLock};
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty, info_span, instrument::Instrument};
 
@@ -62,6 +65,20 @@ impl CallSpan {
         #[cfg(feature = "tracing")]
         let run = run.instrument(self.0);
         run
+    }
+}
+
+/// Whether warnings are logged already. Clones share this.
+#[derive(Clone, Default)]
+pub(super) struct Warned(#[cfg(feature = "tracing")] Arc<OnceLock<()>>);
+
+#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
+impl Warned {
+    /// Logs the problems returned by `warnings`, the first time only.
+    #[inline]
+    pub(super) fn once(&self, warnings: impl FnOnce() -> Vec<BuildProblem>) {
+        #[cfg(feature = "tracing")]
+        self.0.get_or_init(|| warnings().iter().for_each(|problem| tracing::warn!("{problem}")));
     }
 }
 

@@ -92,8 +92,8 @@ impl Cache {
     fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
-            let is_good = entry.answer.get().is_none_or(|(outcome, at)| {
-                outcome.is_ok() && self.time_to_live.is_none_or(|limit| at.elapsed() < limit)
+            let is_good = entry.answer.get().is_none_or(|shared| {
+                shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
             });
             if is_good && std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool)) {
                 return entry.answer.clone();

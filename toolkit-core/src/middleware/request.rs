@@ -113,7 +113,8 @@ impl ToolRequest {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments as an object under the names of the parameters, aliases resolved and near misses coerced.
+    /// Returns the arguments as an object under the own names of parameters and nested properties, with near
+    /// misses coerced.
     ///
     /// The arguments are parsed on the first use, once for all middleware.
     ///
@@ -123,12 +124,12 @@ impl ToolRequest {
         self.arguments.value(self.definition()).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near
-    /// misses coerced, and defaults left out.
+    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near misses
+    /// coerced, defaults left out. Returns `None` if the arguments are not a JSON object.
     ///
-    /// Arguments with the same meaning have the same canonical form. For a parameter of type `f64`, for
-    /// instance, 5, 5.0 and `"5"` are equal. Numbers are not rounded. Returns `None` if the arguments are not
-    /// a JSON object.
+    /// Arguments with the same meaning have equal forms however they are written: 5, 5.0 and, for a number, `"5"`.
+    /// No number is rounded. `null` counts as a missing argument only if the tool treats it so: for an `Option`
+    /// parameter of a function, or if coercion removes the `null`.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         self.arguments.canonical(self.definition())

@@ -61,6 +61,10 @@ impl Retry {
 }
 
 impl Middleware for Retry {
+    fn retries(&self) -> bool {
+        true
+    }
+
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
         let most = request.definition().metadata.retries;
         let mut earlier = Vec::new();

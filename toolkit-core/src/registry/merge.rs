@@ -71,7 +71,10 @@ impl ToolRegistry {
             let name = tool.definition().name.clone();
             match (collision, self.tools.contains_key(name.as_str())) {
                 (Collision::Keep, true) => {}
-                (Collision::Replace, true) => drop(self.insert(tool)),
+                (Collision::Replace, true) => {
+                    let entry = self.insert(tool);
+                    entry.original = original.or(entry.original.take());
+                }
                 _ => match self.try_insert(tool) {
                     Ok(entry) => entry.original = original,
                     Err(problem) => self.problems.push(problem),
@@ -162,5 +165,78 @@ impl<T: Tool + 'static> Add<T> for ToolRegistry {
     fn add(mut self, tool: T) -> Self {
         self += tool;
         self
+    }
+}
+
+#[cfg(all(test, not(feature = "jsonschema")))]
+mod tests {
+    use super::*;
+    use crate::name::ToolName;
+    use crate::tool::{AdaptedTool, ClosureTool};
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use std::collections::BTreeMap;
+
+    /// Declares types for the arguments, each with a pattern in another keyword or position.
+    macro_rules! with_pattern {
+        ($pattern:literal) => {{
+            #[derive(Deserialize, JsonSchema)]
+            #[allow(dead_code)]
+            struct Plain {
+                #[schemars(regex(pattern = $pattern))]
+                name: String,
+            }
+
+            #[derive(Deserialize, JsonSchema)]
+            struct Nested {
+                #[allow(dead_code)]
+                list: Vec<Option<Plain>>,
+            }
+
+            #[derive(Deserialize, JsonSchema)]
+            #[allow(dead_code)]
+            struct Recursive {
+                inner: Option<Box<Recursive>>,
+                plain: Plain,
+            }
+
+            #[derive(Deserialize, JsonSchema)]
+            #[schemars(extend("patternProperties" = {$pattern: {"type": "integer"}}))]
+            #[allow(dead_code)]
+            struct Names(BTreeMap<String, i64>);
+
+            [
+                ClosureTool::new("plain", "", |_: Plain| ()),
+                ClosureTool::new("nested", "", |_: Nested| ()),
+                ClosureTool::new("recursive", "", |_: Recursive| ()),
+                ClosureTool::new("names", "", |_: Names| ()),
+            ]
+            .map(|tool| tool.expect("an object"))
+        }};
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_checked_is_a_build_error_that_names_the_feature() {
+        for (pattern, tools) in [
+            (r"^(?!root)\w+$", with_pattern!(r"^(?!root)\w+$")),
+            (r"^\p{Lu}", with_pattern!(r"^\p{Lu}")),
+            (r"^(a)\1$", with_pattern!(r"^(a)\1$")),
+        ] {
+            for tool in tools {
+                let name = tool.definition().name.to_string();
+                let adapted =
+                    AdaptedTool::new(tool.clone()).with_name(ToolName::new("other").expect("a name"));
+                let errors = [ToolRegistry::from_tools([tool]), ToolRegistry::from_tools([adapted])];
+                for (name, error) in [name.as_str(), "other"].into_iter().zip(errors) {
+                    let error = error.expect_err(pattern).to_string();
+                    for part in [name, pattern, "feature `jsonschema`"] {
+                        assert!(error.contains(part), "`{part}` is in: {error}");
+                    }
+                }
+            }
+        }
+        for tool in with_pattern!(r"^[a-z]+\d*$") {
+            ToolRegistry::from_tools([tool]).expect("the pattern can be checked");
+        }
     }
 }

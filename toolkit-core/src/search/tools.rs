@@ -23,6 +23,7 @@ struct SearchTool {
     definition: ToolDefinition,
     catalog: Arc<Catalog>,
     run: for<'a> fn(&'a Catalog, &'a str, &'a ToolContext) -> ToolFuture<'a>,
+    check: fn(&Catalog, &str, &ToolContext) -> Result<(), ToolError>,
 }
 
 impl Tool for SearchTool {
@@ -32,6 +33,10 @@ impl Tool for SearchTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (self.run)(&self.catalog, arguments, context)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        (self.check)(&self.catalog, arguments, context)
     }
 }
 
@@ -82,11 +87,20 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
     let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true).with_open_world(false);
     let discover = definition(DISCOVER_TOOLS, about, parameters);
     [
-        Arc::new(SearchTool { definition: call, catalog: catalog.clone(), run: call_deferred }),
+        Arc::new(SearchTool {
+            definition: call,
+            catalog: catalog.clone(),
+            run: call_deferred,
+            check: |catalog, arguments, context| {
+                let (tool, arguments) = target(catalog, arguments)?;
+                tool.validate(&arguments, context)
+            },
+        }),
         Arc::new(SearchTool {
             definition: discover.with_metadata(metadata),
             catalog: catalog.clone(),
             run: |catalog, arguments, _| ToolFuture::ready(discover_tools(catalog, arguments)),
+            check: |_, arguments, _| read_query(arguments).map(drop),
         }),
     ]
 }
@@ -159,14 +173,20 @@ fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, Tool
     ToolOutput::json(&found).map_err(ToolError::invalid_output)
 }
 
+/// Returns the target of a `call_deferred` call and the arguments for the target.
+fn target<'a>(catalog: &'a Catalog, arguments: &str) -> Result<(&'a Arc<dyn Tool>, String), ToolError> {
+    let call = DeferredCall::read(arguments)?;
+    let tool = catalog.deferred(&call.target)?;
+    // The call reason has already been removed from the arguments.
+    let arguments = call.arguments_for(&**tool, false);
+    Ok((tool, arguments))
+}
+
 /// Runs `call_deferred`: calls a deferred tool. The registry and the dispatcher do not need this function,
 /// because they find the deferred tool themselves and call it directly.
 fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
     let run = async move {
-        let call = DeferredCall::read(arguments)?;
-        let tool = catalog.deferred(&call.target)?;
-        // The call reason has already been removed from the arguments.
-        let arguments = call.arguments_for(&**tool, false);
+        let (tool, arguments) = target(catalog, arguments)?;
         tool.call(&arguments, context).await
     };
     ToolFuture::running(run, |outcome| outcome)

@@ -56,12 +56,10 @@ impl AdaptedTool {
     /// Renames or hides arguments, or changes their descriptions and defaults. See [`ArgumentTransform`] for
     /// the possible changes.
     ///
-    /// The published schema shows the transformed arguments. When the model calls the tool, the arguments are
-    /// renamed back to the names of the wrapped tool, and the values supplied by the program are added.
-    /// Everything else stays as the model wrote it.
-    ///
-    /// Error messages use the names known to the model and do not show supplied values. The model cannot set
-    /// a hidden argument.
+    /// The published schema shows the transformed arguments. Before the wrapped tool reads the arguments of a
+    /// call, the arguments are renamed back to the tool's names, and the values supplied by the program are
+    /// added. Everything else stays as the model wrote it. Error messages use the names known to the model
+    /// and do not show supplied values. The model cannot set a hidden argument.
     ///
     /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model
     /// wrote them. The [lane](ToolMetadata::lane) of the wrapped tool still applies: calls with the same lane
@@ -80,6 +78,9 @@ impl AdaptedTool {
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         view.definition.parameters = schema;
+        view.definition.with_aliases = arguments.adapt_schema(view.definition.with_aliases.take());
+        // A value may be supplied for an absent argument, but not for `null`.
+        view.definition.none_if_null.retain(|name| !arguments.change(name));
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         arguments.adapt_aliases(&mut view.definition.aliases);
         if arguments.differ() {

@@ -119,6 +119,16 @@ impl Arguments {
         Ok((Self { changes, names, unknown }, schema))
     }
 
+    /// Returns `schema`, another schema of the tool's arguments, as the transforms show it.
+    pub(super) fn adapt_schema(&self, schema: Option<Value>) -> Option<Value> {
+        schema::transformed(&schema?, &self.changes).ok()
+    }
+
+    /// Returns whether the argument `name` of the tool has a transform.
+    pub(super) fn change(&self, name: &str) -> bool {
+        self.changes.of(name).is_some()
+    }
+
     /// Returns whether any argument is renamed or hidden.
     pub(super) fn differ(&self) -> bool {
         self.changes.0.iter().any(ArgumentTransform::is_renamed)

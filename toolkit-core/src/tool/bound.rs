@@ -2,13 +2,17 @@
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::context::{State, ToolContext};
-use std::sync::Arc;
+use crate::error::ToolError;
+use std::sync::{Arc, OnceLock};
 
-/// A tool with its own state. Types that it lacks are those of the registry that calls it.
+/// A tool with its own state. Values of other types come from the state of the calling registry.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
     state: Arc<State>,
+    /// The state of the first calling registry, and the tool's own state completed with it. Nearly all calls
+    /// come from the same registry.
+    completed: OnceLock<(Arc<State>, Arc<State>)>,
 }
 
 impl BoundTool {
@@ -16,7 +20,20 @@ impl BoundTool {
     pub(crate) fn new(tool: Arc<dyn Tool>, state: Arc<State>) -> Self {
         let mut definition = tool.definition().clone();
         definition.state_needs.retain(|need| !state.has(need));
-        Self { tool, definition, state }
+        Self { tool, definition, state, completed: OnceLock::new() }
+    }
+
+    /// Returns the context of a call, with the tool's own state in place of the state of the calling registry.
+    fn bound(&self, context: &ToolContext) -> ToolContext {
+        let complete = |others: &Arc<State>| Arc::new(State::clone(&self.state).or(others));
+        let state = match context.all_state() {
+            None => self.state.clone(),
+            Some(others) => {
+                let (known, completed) = self.completed.get_or_init(|| (others.clone(), complete(others)));
+                if Arc::ptr_eq(known, others) { completed.clone() } else { complete(others) }
+            }
+        };
+        context.clone().with_state(state)
     }
 }
 
@@ -26,8 +43,12 @@ impl Tool for BoundTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        let context = context.clone().with_own_state(&self.state);
+        let context = self.bound(context);
         let call = async move { self.tool.call(arguments, &context).await };
         ToolFuture::running(call, |outcome| outcome)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        self.tool.validate(arguments, &self.bound(context))
     }
 }

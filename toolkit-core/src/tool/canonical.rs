@@ -3,17 +3,23 @@
 use super::ToolDefinition;
 use crate::args::{not_json, with_members};
 use crate::error::ToolError;
-use crate::schema::__private::{Json, Kind, coerced, quoted};
+use crate::schema::__private::{Json, Kind, coerced, quoted, remove_defaults, use_own_names};
 use serde_json::Value;
 
-/// Returns the arguments as the text of one object under the parameters' names, without near misses if the tool
-/// coerces them.
+/// Returns the arguments as the text of one object under the parameters' names, at every depth, and without near
+/// misses if the tool coerces them.
 fn as_meant(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
     let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
-    let object = with_members(text, |members| {
+    let mut object = with_members(text, |members| {
         let written = members.iter().map(|(name, value)| format!("{}:{}", own_name(name), value.get()));
         format!("{{{}}}", written.collect::<Vec<_>>().join(","))
     })?;
+    if let Some(with_aliases) = &definition.with_aliases
+        && let Ok(mut value) = Json::parse(&object)
+    {
+        use_own_names(with_aliases, &mut value);
+        object = value.compact();
+    }
     let schema = (&definition.parameters).into();
     let parsed = Json::parse(&object).ok().filter(|_| definition.metadata.coerce);
     Ok(parsed.and_then(|object| coerced(schema, &object)).unwrap_or(object))
@@ -29,29 +35,18 @@ pub(crate) fn arguments_value(text: &str, definition: &ToolDefinition) -> Result
 
 /// Returns the arguments in [canonical form](Json::canonical) under the parameters' names, without those that have
 /// their default; `None` if they are not a JSON object.
+///
+/// `null` counts as absent only if the tool is known to treat it so, or if coercion removes it. For other tools,
+/// `null` may mean to clear a value, and a missing argument to keep it.
 pub(crate) fn canonical_arguments(text: &str, definition: &ToolDefinition) -> Option<String> {
     let text = as_meant(text, definition).ok()?;
     let mut arguments = Json::parse(&text).ok()?;
     remove_defaults(&definition.parameters, &mut arguments);
+    if let Kind::Object(members) = &mut arguments.kind {
+        let is_none = |name: &str| definition.none_if_null.contains(&name);
+        members.retain(|(name, value)| !matches!(value.kind, Kind::Null) || !is_none(name));
+    }
     Some(arguments.canonical())
-}
-
-/// Removes members that mean the same as their absence.
-fn remove_defaults(schema: &Value, value: &mut Json<'_>) {
-    let Kind::Object(members) = &mut value.kind else { return };
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|own| own == name));
-    let repeated = |name: &str, names: &[String]| names.iter().filter(|own| *own == name).count() > 1;
-    let names: Vec<String> = members.iter().map(|(name, _)| name.to_string()).collect();
-    members.retain_mut(|(name, member)| {
-        let Some(property) = schema.get("properties").and_then(|properties| properties.get(&**name)) else {
-            return true;
-        };
-        remove_defaults(property, member);
-        let default = property.get("default").unwrap_or(&Value::Null).to_string();
-        let is_default = Json::parse(&default).is_ok_and(|default| default.canonical() == member.canonical());
-        !is_default || is_required(name) || repeated(name, &names)
-    });
 }
 
 #[cfg(test)]
@@ -106,6 +101,30 @@ mod tests {
         let deep = format!(r#"{{"n": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
         for text in ["{", "[]", "1", r#"{"n": "\ud800"}"#, &deep] {
             assert_eq!(canonical(text), None);
+        }
+    }
+
+    #[test]
+    fn null_is_absent_only_for_tools_that_treat_it_so() {
+        let schema = json!({"type": "object", "properties": {
+            "clear": {"type": ["string", "null"]}, "any": {}, "never": {"type": "string"}, "default": {"default": null},
+        }});
+        let name = ToolName::new("tool").expect("a legal name");
+        let mut definition = ToolDefinition::new(name, "", schema);
+        let canonical = |definition: &ToolDefinition, member: &str| {
+            let text = format!("{{\"{member}\": null}}");
+            canonical_arguments(&text, definition).expect("an object") == "{}"
+        };
+        for (member, coerced, as_is) in
+            [("clear", false, false), ("any", false, false), ("never", true, false), ("default", true, true)]
+        {
+            definition.metadata.coerce = true;
+            assert_eq!(canonical(&definition, member), coerced, "{member}");
+            definition.metadata.coerce = false;
+            assert_eq!(canonical(&definition, member), as_is, "{member}");
+            definition.none_if_null = vec![member];
+            assert!(canonical(&definition, member), "{member}");
+            definition.none_if_null.clear();
         }
     }
 

@@ -7,7 +7,7 @@ use crate::context::StateNeed;
 use crate::error::{BuildProblem, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::__private::{aliases, output_schema, unknown_pattern};
+use crate::schema::__private::{aliases, output_schema, strip_aliases, unknown_pattern};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +38,10 @@ pub struct ToolDefinition {
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
+    /// The parameters with the aliases of nested properties; `None` if there are none.
+    pub(super) with_aliases: Option<Value>,
+    /// The parameters for which `null` means the same as absence, although the schema may accept `null`.
+    pub(super) none_if_null: Vec<&'static str>,
     /// A regular expression in the parameters schema that the tool cannot check, because the regex engine
     /// does not support it.
     pub(super) unknown_pattern: Option<String>,
@@ -82,6 +86,8 @@ impl ToolDefinition {
             unlisted: Vec::new(),
             lane: None,
             state_needs: Vec::new(),
+            with_aliases: None,
+            none_if_null: Vec::new(),
             unknown_pattern: None,
         }
     }
@@ -164,12 +170,12 @@ impl ToolDefinition {
         self.unknown_pattern.as_deref()
     }
 
-    /// Adds the aliases listed in `checked`, the schema for checking arguments, and looks for a regular
-    /// expression that cannot be checked.
-    pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
+    /// Moves the aliases of properties from the schema to the other fields, and notes what the tool cannot check.
+    pub(super) fn strip_aliases(&mut self) {
+        self.with_aliases = strip_aliases(&mut self.parameters);
         self.unknown_pattern = unknown_pattern(&self.parameters).map(str::to_owned);
-        let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
-        self.aliases.extend(aliases);
+        let aliases = self.with_aliases.iter().flat_map(aliases);
+        self.aliases.extend(aliases.map(|(alias, name)| (alias.into(), name.into())));
     }
 
     /// Sets the [output schema](Self::output_schema). Neither the schema nor the tool's output is checked.

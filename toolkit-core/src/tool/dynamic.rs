@@ -20,7 +20,7 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// draft. References to remote documents are not fetched.
 ///
 /// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
-/// describes one. Invalid JSON and duplicate argument names are refused before the handler runs. If the
+/// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs. If the
 /// schema describes an object, empty text and `null` count as the empty object.
 ///
 /// ```

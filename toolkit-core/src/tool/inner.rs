@@ -4,7 +4,6 @@ use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArgu
 use crate::args::{self, DecodeOptions, ObjectInfo, Param, ToolParams};
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::strip_aliases;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -13,9 +12,6 @@ use std::sync::Arc;
 pub(super) struct ToolInner {
     pub(super) definition: ToolDefinition,
     pub(super) params: Vec<Param<'static>>,
-    /// The schema for checking arguments, if different from the published schema. Only the schema for
-    /// checking has aliases.
-    checked: Option<Value>,
     /// For each parameter, whether the schema has constraints not ensured by decoding, such as `maximum`.
     has_constraints: Vec<bool>,
     /// The data of the arguments struct, for a tool with a struct instead of `params`.
@@ -33,6 +29,8 @@ impl ToolInner {
             let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name.to_owned()));
             definition.aliases.extend(aliases);
         }
+        let is_none = |param: &&Param<'static>| param.absent_is_none();
+        definition.none_if_null = params.iter().filter(is_none).map(|param| param.name).collect();
         Self::new(definition, params, has_constraints, None)
     }
 
@@ -47,8 +45,7 @@ impl ToolInner {
         has_constraints: Vec<bool>,
         info: Option<ObjectInfo>,
     ) -> Self {
-        let checked = strip_aliases(&mut definition.parameters);
-        definition.add_aliases_of(checked.as_ref());
+        definition.strip_aliases();
         if let Some(info) = &info {
             let listed = definition.parameters.get("properties").and_then(Value::as_object);
             let is_listed = |name: &str| {
@@ -56,15 +53,16 @@ impl ToolInner {
             };
             definition.unlisted = info.fields().iter().copied().filter(|name| !is_listed(name)).collect();
         }
-        let mut inner = Self { definition, params, checked, has_constraints, info };
+        let mut inner = Self { definition, params, has_constraints, info };
         inner.close();
         inner
     }
 
     /// Sets in the schemas whether unknown arguments are refused, according to the metadata.
     fn close(&mut self) {
-        let closed = self.definition.metadata.unknown == UnknownArguments::Refuse;
-        for schema in std::iter::once(&mut self.definition.parameters).chain(&mut self.checked) {
+        let ToolDefinition { parameters, with_aliases, metadata, .. } = &mut self.definition;
+        let closed = metadata.unknown == UnknownArguments::Refuse;
+        for schema in std::iter::once(parameters).chain(with_aliases) {
             match &self.info {
                 Some(info) => info.close(schema, closed),
                 None => args::close(schema, closed),
@@ -75,9 +73,9 @@ impl ToolInner {
     /// Returns the options for decoding the arguments of one call.
     #[inline]
     pub(super) fn options<'a>(&'a self, context: &'a ToolContext) -> DecodeOptions<'a> {
-        let ToolDefinition { parameters, metadata, .. } = &self.definition;
+        let ToolDefinition { parameters, with_aliases, metadata, .. } = &self.definition;
         DecodeOptions {
-            schema: self.checked.as_ref().unwrap_or(parameters),
+            schema: with_aliases.as_ref().unwrap_or(parameters),
             has_constraints: &self.has_constraints,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,

@@ -10,6 +10,9 @@ use crate::reference::SchemaRef;
 use crate::violation::ViolationKind;
 use serde_json::Value;
 
+/// How many bytes of text the type reads in the time in which a schema is applied.
+const BYTES_PER_STEP: usize = 8;
+
 impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects a value with another JSON type than the schema requires, such as a number decoded from a
     /// string. The value is coerced first.
@@ -33,8 +36,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let (Some(before), Some(after), Some(accepts)) = (before, after, &mut self.accepts) else {
             return true;
         };
-        self.left = self.left.saturating_sub(100 * others.len());
-        others.iter().any(|other| accepts(&format!("{before}{other}{after}")))
+        // Each question reads the whole text.
+        let cost = 100 + whole.len() / BYTES_PER_STEP;
+        others.iter().any(|other| {
+            self.left = self.left.saturating_sub(cost);
+            self.left > 0 && accepts(&format!("{before}{other}{after}"))
+        })
     }
 
     /// Inspects an object with an unknown tag or an unknown only member. The name may be an alias of a
@@ -58,22 +65,26 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             });
             format!("{{{}}}", written.collect::<Vec<_>>().join(","))
         };
-        let texts: Vec<String> = match (choice, given) {
+        let replacements: Vec<(usize, String)> = match (choice, given) {
             (Some(Discriminator::Tag(_, allowed)), Some(given))
                 if !allowed.iter().any(|own| is_equal(own, given)) =>
             {
                 let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
-                allowed.iter().map(|own| write(index, &own.to_string())).collect()
+                allowed.iter().map(|own| (index, own.to_string())).collect()
             }
             (Some(Discriminator::Members(names)), _)
                 if !names.iter().any(|name| value.get(name).is_some()) =>
             {
-                let of_names = |index| names.iter().map(|own| write(index, &quoted(own))).collect::<Vec<_>>();
+                let of_names = |index| names.iter().map(move |own| (index, quoted(own)));
                 (0..members.len()).flat_map(of_names).collect()
             }
             _ => return self.found.extend(closest.unwrap_or_default()),
         };
-        for text in texts {
+        for (index, own) in replacements {
+            if self.left == 0 {
+                return;
+            }
+            let text = write(index, &own);
             if self.accepts_instead(value, &[&text])
                 && let Ok(value) = Json::parse(&text)
             {
@@ -83,26 +94,54 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects a member that the schema does not declare. The name may be an alias, so the member is
-    /// inspected as each property for which the Rust type may accept this name.
-    pub(super) fn inspect_alias(&mut self, schema: &'a Value, value: &Json<'v>, member: &Json<'v>) {
+    /// Returns the constrained properties that the type may know under the name of a member without a schema.
+    pub(super) fn aliased(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<(&'a str, &'a Value)> {
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let mut candidates: Vec<(&str, &Value)> = properties
+            .filter(|(own, property)| has_constraints(property) && value.get(own).is_none())
+            .map(|(own, property)| (own.as_str(), property))
+            .collect();
+        if self.accepts.is_some() {
+            let inner = value.text.strip_suffix('}').unwrap_or_default();
+            // A property accepted beside all members is not given under another name.
+            candidates.retain(|(own, property)| {
+                let default = property.get("default").map(Value::to_string);
+                let values = default.as_deref().into_iter().chain(["null", "0", "\"\"", "[]", "{}", "true"]);
+                let texts: Vec<String> =
+                    values.map(|other| format!("{inner},{}:{other}}}", quoted(own))).collect();
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                !self.accepts_instead(value, &texts)
+            });
+        }
+        candidates
+    }
+
+    /// Inspects a member without a schema as each of the `aliased` properties that the type knows under the
+    /// name of the member.
+    pub(super) fn inspect_alias(
+        &mut self,
+        aliased: &[(&'a str, &'a Value)],
+        value: &Json<'v>,
+        member: &Json<'v>,
+    ) {
         let inner = value.text.strip_suffix('}').unwrap_or_default();
-        for (own, property) in properties.filter(|(_, property)| has_constraints(property)) {
+        for (own, property) in aliased {
+            if self.left == 0 || self.is_full() {
+                return;
+            }
             // The name is an alias of the property if the type accepts the property in its place, but not
             // both together.
-            let both = format!("{inner},{}:{}}}", quoted(own), member.text);
-            let others = value.members().unwrap_or_default().iter();
-            let renamed = others.map(|(name, value)| {
-                let name = if std::ptr::eq(value, member) { own } else { &**name };
-                format!("{}:{}", quoted(name), value.text)
-            });
-            let renamed = format!("{{{}}}", renamed.collect::<Vec<_>>().join(","));
-            let is_given = value.get(own).is_some();
             let is_alias = |this: &mut Self| {
+                let others = value.members().unwrap_or_default().iter();
+                let renamed = others.map(|(name, value)| {
+                    let name = if std::ptr::eq(value, member) { own } else { &**name };
+                    format!("{}:{}", quoted(name), value.text)
+                });
+                let renamed = format!("{{{}}}", renamed.collect::<Vec<_>>().join(","));
+                let both = format!("{inner},{}:{}}}", quoted(own), member.text);
                 this.accepts_instead(value, &[&renamed]) && !this.accepts_instead(value, &[&both])
             };
-            if !is_given && (self.accepts.is_none() || is_alias(self)) {
+            if self.accepts.is_none() || is_alias(self) {
                 self.inspect(property, member);
             }
         }

@@ -20,7 +20,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ) {
         let properties = schema.get("properties").and_then(Value::as_object);
         let parent = self.path.len();
+        let mut aliased = None;
         for (name, value) in members {
+            if self.is_full() {
+                break;
+            }
             self.at_member(name, |this| {
                 let (named, other) = member_schemas(schema, name);
                 named.iter().for_each(|schema| this.inspect(schema, value));
@@ -30,7 +34,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                     }
                     Some(other) => this.inspect(other, value),
                     None if named.is_empty() && this.scope == Scope::Constraints => {
-                        this.inspect_alias(schema, object, value);
+                        let aliased = aliased.get_or_insert_with(|| this.aliased(schema, object));
+                        this.inspect_alias(aliased, object, value);
                     }
                     None => {}
                 }

@@ -92,7 +92,7 @@ impl<'a> Subset<'_, '_, 'a> {
         node.entries = entries;
         self.move_all_to_notes(others, &mut notes);
         let mut written = if let Some(target) = node.reference() {
-            // No keyword may stand beside `$ref`.
+            // The subset allows no other keyword next to `$ref`.
             node.take("$ref");
             self.move_all_to_notes(std::mem::take(&mut node.entries), &mut notes);
             Map::from_iter([("$ref".to_owned(), self.writer.reference(target).into())]).into()
@@ -188,7 +188,7 @@ fn annotated(
         return schema;
     }
     if schema.contains_key("$ref") {
-        // No keyword may stand beside `$ref`, so the reference moves into a union.
+        // The subset allows no other keyword next to `$ref`, so the reference moves into a union.
         schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
     }
     let description = Some(Value::String(description)).filter(|text| text != "");

@@ -128,7 +128,8 @@ impl TransferTool {
         Ok(Self { definition, agents })
     }
 
-    fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    /// Returns the name of the agent to transfer to.
+    fn target(&self, arguments: &str) -> Result<String, ToolError> {
         let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         let Target { agent_name } = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
@@ -139,6 +140,11 @@ impl TransferTool {
             let known = self.agents.join("`, `");
             return Err(invalid(format!("Agent `{name}` not found; available agents: `{known}`")));
         }
+        Ok(name)
+    }
+
+    fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let name = self.target(arguments)?;
         context.actions().transfer_to_agent(name.as_str());
         ToolOutput::json(&json!({"status": "transferring", "agent": name})).map_err(ToolError::invalid_output)
     }
@@ -151,6 +157,10 @@ impl Tool for TransferTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         ToolFuture::ready(self.transfer(arguments, context))
+    }
+
+    fn validate(&self, arguments: &str, _: &ToolContext) -> Result<(), ToolError> {
+        self.target(arguments).map(drop)
     }
 }
 

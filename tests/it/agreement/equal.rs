@@ -1,0 +1,296 @@
+//! Calls that mean the same have the same canonical arguments, and calls that differ have not, over random types.
+//!
+//! What a call means is what the tool decodes: two texts are equal exactly if both decode to the same values.
+
+use super::random::Random;
+use super::values::{Values, resolve};
+use super::{beyond, made};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tokio::runtime::{Builder, Runtime};
+use toolkit::middleware::{Next, ToolRequest};
+use toolkit::prelude::*;
+use toolkit::serde_json::{Map, Value};
+
+/// How many values are made for each tool.
+const VALUES: usize = 25;
+
+/// How many texts are written for each value.
+const TEXTS: usize = 6;
+
+/// How many changed values are made of each value.
+const SPOILED: usize = 20;
+
+/// Writes a value as text in one of the ways that mean the same.
+struct Writer<'a> {
+    root: &'a Value,
+    random: Random,
+}
+
+impl<'a> Writer<'a> {
+    fn call(&mut self, value: &Value) -> String {
+        let text = self.write(self.root, value);
+        match self.random.below(8) {
+            0 => Value::from(text).to_string(),
+            1 => format!("```json\n{text}\n```"),
+            2 => format!("```\n{text}```"),
+            3 => format!(" \n{text}\t"),
+            _ => text,
+        }
+    }
+
+    fn space(&mut self) -> &'static str {
+        self.random.one(&["", "", " ", "\n  "])
+    }
+
+    fn write(&mut self, schema: &'a Value, value: &Value) -> String {
+        let schema = resolve(self.root, schema);
+        let kind = schema.get("type").and_then(Value::as_str);
+        match (value, kind) {
+            (Value::Number(number), Some("integer")) => {
+                let way = self.random.one(&["{}", "{}", "{}.0", "{}e0", "\"{}\"", "\" {}.00\""]);
+                way.replace("{}", &number.to_string())
+            }
+            (Value::Number(number), Some("number")) => {
+                let text = if number.is_f64() { number.to_string() } else { format!("{number}.0") };
+                self.random.one(&["{}", "{}", "\"{}\""]).replace("{}", &text)
+            }
+            (Value::Bool(value), Some("boolean")) => {
+                let word =
+                    if *value { ["true", "\"True\"", "\"yes\""] } else { ["false", "\"FALSE\"", "\"no\""] };
+                self.random.one(&word).to_owned()
+            }
+            (Value::String(text), _) => match schema.get("enum").and_then(Value::as_array) {
+                Some(words) if self.random.once_in(2) => in_other_case(words, text),
+                _ if self.random.once_in(4) => escaped(text),
+                _ => value.to_string(),
+            },
+            (Value::Array(items), Some("array")) => self.array(schema, items),
+            (Value::Object(members), _) => self.object(schema, members),
+            (value, _) => value.to_string(),
+        }
+    }
+
+    fn array(&mut self, schema: &'a Value, items: &[Value]) -> String {
+        let first = schema.get("prefixItems").and_then(Value::as_array);
+        let written = items.iter().enumerate().map(|(index, item)| {
+            let of_item = first.and_then(|first| first.get(index)).or(schema.get("items"));
+            let text = of_item.map_or_else(|| item.to_string(), |of_item| self.write(of_item, item));
+            text + self.space()
+        });
+        format!("[{}]", written.collect::<Vec<_>>().join(","))
+    }
+
+    fn object(&mut self, schema: &'a Value, members: &Map<String, Value>) -> String {
+        let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
+        let branch = self.branch(schema, members);
+        let properties: Vec<(&'a String, &'a Value)> = held("properties")
+            .into_iter()
+            .chain(branch.and_then(|branch| branch.get("properties")?.as_object()))
+            .flatten()
+            .collect();
+        let property =
+            |name: &str| properties.iter().find(|(own, _)| *own == name).map(|(_, schema)| *schema);
+        let mut written = Vec::new();
+        for (name, value) in members {
+            let of_member =
+                property(name).or_else(|| schema.get("additionalProperties").filter(|it| it.is_object()));
+            let is_default = of_member.is_some_and(|of_member| of_member.get("default") == Some(value));
+            if !is_default || !self.random.once_in(2) {
+                let text = of_member.map_or_else(|| value.to_string(), |schema| self.write(schema, value));
+                written.push((name.clone(), text));
+            }
+        }
+        // A union whose branches are not told apart may take an added member for another branch's.
+        if schema.get("anyOf").is_none() && schema.get("oneOf").is_none() || branch.is_some() {
+            for (name, of_member) in properties {
+                if !members.contains_key(name) && self.random.once_in(2) {
+                    let text = match of_member.get("default") {
+                        // An absent argument has its default even if that breaks a constraint.
+                        Some(default) if !beyond::fits(self.root, of_member, default) => continue,
+                        Some(default) => self.write(of_member, default),
+                        None if is_nullable(self.root, of_member) => continue,
+                        None => "null".to_owned(),
+                    };
+                    let required = |schema: &Value| {
+                        let required = schema.get("required").and_then(Value::as_array);
+                        required.is_some_and(|names| names.iter().any(|own| own == name))
+                    };
+                    if !required(schema) && !branch.is_some_and(required) {
+                        written.push((name.clone(), text));
+                    }
+                }
+            }
+        }
+        for last in (1..written.len()).rev() {
+            let other = self.random.below(last + 1);
+            written.swap(last, other);
+        }
+        let mut text = Vec::new();
+        for (name, value) in written {
+            text.push(format!("{}{}:{}{value}", self.space(), escaped(&name), self.space()));
+        }
+        format!("{{{}{}}}", text.join(","), self.space())
+    }
+
+    /// The branch of a tagged union that an object is written for.
+    fn branch(&self, schema: &'a Value, members: &Map<String, Value>) -> Option<&'a Value> {
+        let branches = schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()?;
+        let is_told = |branch: &&Value| {
+            let branch = resolve(self.root, branch);
+            let required = branch.get("required").and_then(Value::as_array);
+            let required = required.into_iter().flatten().filter_map(Value::as_str);
+            let tags = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
+            let mut tags = tags.filter_map(|(name, tag)| Some((name, tag.get("const")?)));
+            let is_object = branch.get("type").is_some_and(|kind| kind == "object");
+            match tags.next() {
+                Some((name, tag)) => members.get(name) == Some(tag),
+                None => {
+                    let names: Vec<&str> = required.collect();
+                    let is_closed = branch.get("additionalProperties") == Some(&Value::Bool(false));
+                    is_object
+                        && is_closed
+                        && names.len() == 1
+                        && members.len() == 1
+                        && members.contains_key(names[0])
+                }
+            }
+        };
+        let mut told = branches.iter().filter(is_told);
+        told.next().filter(|_| told.next().is_none()).map(|branch| resolve(self.root, branch))
+    }
+}
+
+/// Whether a schema may accept `null`.
+fn is_nullable(root: &Value, schema: &Value) -> bool {
+    let schema = resolve(root, schema);
+    let kinds = schema.get("type");
+    kinds.is_none_or(|kinds| {
+        kinds == "null" || kinds.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"))
+    })
+}
+
+/// An allowed word, written in another case and with other separators, if it stays the only one alike.
+fn in_other_case(words: &[Value], text: &str) -> String {
+    let folded = |word: &str| word.replace(['-', '_', ' '], "").to_lowercase();
+    let alike = words.iter().filter_map(Value::as_str).filter(|word| folded(word) == folded(text)).count();
+    if alike == 1 { Value::from(text.to_lowercase().replace('-', "_")) } else { Value::from(text) }
+        .to_string()
+}
+
+/// A string with an escape for its first character.
+fn escaped(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next().map(u32::from) {
+        Some(first @ 0x20..=0xffff) => {
+            let rest = Value::from(characters.as_str()).to_string();
+            rest.replacen('"', &format!("\"\\u{first:04x}"), 1)
+        }
+        _ => Value::from(text).to_string(),
+    }
+}
+
+/// Reads the canonical arguments of calls, and what the tool decodes.
+struct Reader<'a> {
+    tool: &'a dyn Tool,
+    dispatcher: Dispatcher,
+    read: Arc<Mutex<Option<String>>>,
+    runtime: &'a Runtime,
+}
+
+impl<'a> Reader<'a> {
+    fn new(tool: &'a Arc<dyn Tool>, runtime: &'a Runtime) -> Self {
+        let read: Arc<Mutex<Option<String>>> = Arc::default();
+        let written = read.clone();
+        let middleware = move |request: ToolRequest, _: Next| {
+            *written.lock().expect("no panic") = request.canonical_arguments().map(str::to_owned);
+            std::future::ready(Ok(ToolOutput::text("")))
+        };
+        let registry = ToolRegistry::from_tools([tool.clone()]).expect("one tool");
+        let dispatcher = Dispatcher::new(registry).expect("one tool").with_middleware(middleware);
+        Self { tool: &**tool, dispatcher, read, runtime }
+    }
+
+    fn canonical(&self, text: &str) -> Option<String> {
+        let call = ToolCall::new("1", self.tool.definition().name.as_str(), text);
+        self.runtime.block_on(self.dispatcher.dispatch([call]));
+        self.read.lock().expect("no panic").take()
+    }
+
+    fn decoded(&self, text: &str) -> Option<String> {
+        let context = ToolContext::new(self.tool.definition().name.clone());
+        let outcome = self.tool.call(text, &context).try_ready().expect("the tool is synchronous");
+        outcome.ok().map(|output| output.to_text().into_owned())
+    }
+}
+
+#[track_caller]
+fn check(tools: Vec<Arc<dyn Tool>>) {
+    let runtime = Builder::new_current_thread().build().expect("a runtime");
+    let (mut found, mut equal, mut different) = (Vec::new(), 0, 0);
+    for (seed, tool) in (0_u64..).zip(&tools) {
+        let schema = &tool.definition().parameters;
+        // The values of a hash set have no order.
+        if schema.to_string().contains("uniqueItems") {
+            continue;
+        }
+        let reader = Reader::new(tool, &runtime);
+        let mut values = Values::new(schema, seed);
+        let mut writer = Writer { root: schema, random: Random(seed) };
+        let mut meanings: BTreeMap<String, (String, String)> = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for _ in 0..VALUES {
+            let value = values.fitting(schema, 4);
+            let plain = value.to_string();
+            let Some(decoded) = reader.decoded(&plain) else { continue };
+            let canonical = reader.canonical(&plain);
+            for _ in 0..TEXTS {
+                let text = writer.call(&value);
+                if reader.decoded(&text).as_ref() != Some(&decoded) {
+                    wrong.push(format!("decoded otherwise: {plain}\n  {text:?}"));
+                } else if reader.canonical(&text) != canonical {
+                    let canonical = [canonical.clone(), reader.canonical(&text)];
+                    wrong.push(format!("one call, two forms: {plain}\n  {text}\n  {canonical:?}"));
+                }
+                equal += 1;
+            }
+            for _ in 0..SPOILED {
+                let mut value = value.clone();
+                values.spoil(&mut value);
+                let text = value.to_string();
+                let (Some(decoded), Some(canonical)) = (reader.decoded(&text), reader.canonical(&text))
+                else {
+                    continue;
+                };
+                let (known, other) =
+                    meanings.entry(canonical).or_insert_with(|| (decoded.clone(), text.clone()));
+                if *known != decoded {
+                    wrong.push(format!("two calls, one form: {text}\n  {other}\n  {decoded}\n  {known}"));
+                }
+                different += 1;
+            }
+        }
+        found.extend(wrong.first().map(|wrong| format!("{wrong}\n  {}: {schema}", tool.definition().name)));
+    }
+    assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
+    assert!(
+        equal > VALUES * tools.len() && different > VALUES * tools.len(),
+        "{equal} and {different} texts"
+    );
+}
+
+#[test]
+fn calls_of_functions_are_equal_if_their_parameters_are() {
+    let tools = made::functions().into_iter();
+    check(
+        tools.map(|tool| Arc::new(tool.with_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
+    );
+}
+
+#[test]
+fn calls_of_closures_are_equal_if_their_arguments_are() {
+    let tools = made::types().into_iter();
+    check(
+        tools.map(|tool| Arc::new(tool.with_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
+    );
+}
