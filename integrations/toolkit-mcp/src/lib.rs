@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `server` | `server`: serves a registry |
 //! | `client` | `client`: connects to servers; `config`: their configuration file |
+//! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -15,3 +16,8 @@ pub mod client;
 pub mod config;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(any(feature = "client", feature = "server"))]
+mod trace;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub use trace::TraceContext;
