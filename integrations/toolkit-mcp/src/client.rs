@@ -54,6 +54,8 @@ pub use endpoint::McpEndpoint;
 pub use error::{McpError, McpErrorKind};
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
+#[cfg(feature = "client-http")]
+pub use http::{McpUrl, TokenFuture, TokenSource};
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
 pub use process::McpCommand;

@@ -194,7 +194,15 @@ impl Call<'_> {
         let error = match error {
             ServiceError::McpError(data) => self.refused(data),
             ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),
-            ServiceError::TransportClosed => self.lost(&self.session.wire.reason()),
+            ServiceError::TransportClosed if self.session.wire.ended.is_cancelled() => {
+                self.lost(&self.session.wire.reason())
+            }
+            // Over HTTP, the stream of a single answer ends like this.
+            ServiceError::TransportClosed => {
+                let limit = self.settings().limits.message_bytes;
+                let what = format!("broke off its answer, which may be more than {limit} bytes");
+                self.error(&what, "ask for less, and note that the call may have been executed")
+            }
             error if error.is_authorization_required() => {
                 self.error("refuses access", "the user must renew the credentials; use another tool")
             }

@@ -180,7 +180,10 @@ impl From<McpCommand> for McpEndpoint {
             async move {
                 let transport = spawned?;
                 let tail = transport.tail.clone();
-                attempt.serve(transport).await.map_err(|error| error.and(&tail.text()))
+                match attempt.serve(transport).await {
+                    Ok(running) => Ok(running),
+                    Err(error) => Err(error.and(&tail.text().await)),
+                }
             }
         })
     }

@@ -196,7 +196,7 @@ mod tests {
         let long = format!(r#"{{"result":{{"id":9,"text":"{}"}},"jsonrpc":"2.0","id":7}}"#, "x".repeat(100));
         let text = format!("{long}\n{}", r#"{"jsonrpc":"2.0","id":8,"result":{}}"#);
         let (messages, errors) = lines(text.as_bytes(), 100);
-        let error = "the message has 151 bytes, more than 100";
+        let error = "the message has 152 bytes, more than 100";
         let first = format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-39001,"message":"{error}"}}}}"#);
         assert_eq!(messages, [&first, r#"{"jsonrpc":"2.0","id":8,"result":{}}"#]);
         assert_eq!(errors, [format!(": {error}")]);

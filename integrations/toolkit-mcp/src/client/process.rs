@@ -18,6 +18,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
+use toolkit_core::CancellationToken;
 
 /// The environment variables that a server inherits unless the program decides otherwise.
 const INHERITED: [&str; 23] = [
@@ -161,20 +162,26 @@ impl McpCommand {
 
 /// The last lines of standard error.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tail(Arc<Mutex<VecDeque<String>>>);
+pub(super) struct Tail {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    /// Cancelled when standard error is closed.
+    ended: CancellationToken,
+}
 
 impl Tail {
     fn push(&self, line: String) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES {
             lines.pop_front();
         }
         lines.push_back(line);
     }
 
-    /// Returns the lines as the end of a message, or nothing if there are none.
-    pub(super) fn text(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the lines as the end of a message, or nothing if there are none. Waits a moment for lines that are
+    /// still on their way.
+    pub(super) async fn text(&self) -> String {
+        let _ = timeout(EXIT, self.ended.cancelled()).await;
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {
             return String::new();
         }
@@ -185,6 +192,7 @@ impl Tail {
 
 /// Reads standard error to its end, so that the server never blocks on writing.
 async fn read_errors(errors: ChildStderr, tail: Tail, wire: Arc<Wire>) {
+    let _ended = tail.ended.clone().drop_guard();
     let mut reader = BufReader::new(errors);
     let mut line: Vec<u8> = Vec::new();
     loop {
@@ -240,7 +248,7 @@ impl Transport<RoleClient> for ChildTransport {
                 Ok(Ok(status)) => format!("the process ended ({status})"),
                 _ => "the process closed its output".to_owned(),
             };
-            self.wire.ends_because(reason + &self.tail.text());
+            self.wire.ends_because(reason + &self.tail.text().await);
         }
         message
     }

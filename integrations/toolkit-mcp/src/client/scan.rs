@@ -29,9 +29,15 @@ pub(super) struct EnvelopeScanner {
 
 impl EnvelopeScanner {
     /// Reads the next bytes of the message.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
-        for byte in bytes {
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some((byte, rest)) = bytes.split_first() {
             self.step(*byte);
+            bytes = rest;
+            // Long strings inside of the contents are skipped.
+            if self.in_string && !self.is_escaped && self.depth != 1 {
+                let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+                bytes = &bytes[end.unwrap_or(bytes.len())..];
+            }
         }
     }
 
