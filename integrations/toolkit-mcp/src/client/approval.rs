@@ -4,6 +4,7 @@ use super::catalog::Catalog;
 use super::change::ToolListChange;
 use super::event::McpEvent;
 use super::issue::{ToolIssue, ToolIssueKind};
+use super::supervise::Link;
 use super::{Inner, McpClient, lock};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -111,7 +112,9 @@ impl Inner {
         let issues =
             Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
         self.catalog.send_replace(Arc::new(fresh));
-        if !change.is_empty() {
+        // The first list is not a change.
+        let is_first = matches!(&*self.link.borrow(), Link::Closed);
+        if !change.is_empty() && !is_first {
             self.emit(McpEvent::ToolsChanged(change));
         }
         if let Some(issues) = issues {

@@ -141,7 +141,7 @@ impl Session {
         };
         let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
         let result = pending.response().await.map_err(failed)?;
-        // Read as plain JSON, so that one malformed tool does not hide all others.
+        // Each entry is parsed on its own, so that one malformed tool does not hide all others.
         Ok(serde_json::to_value(result).unwrap_or_default())
     }
 

@@ -24,7 +24,7 @@ pub(super) enum Link {
 pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
     let mut failures = 0;
     while let Some(reason) = watch(&inner, &session).await {
-        let Some(client) = inner.upgrade() else { return };
+        let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { return };
         client.set_link(Link::Down(reason.clone()));
         client.emit(McpEvent::Disconnected { reason });
         // A server that dies soon after each start is not restarted without pauses.
