@@ -15,3 +15,6 @@ pub mod client;
 pub mod config;
 #[cfg(feature = "server")]
 pub mod server;
+
+#[cfg(feature = "server")]
+pub use server::{McpServer, serve_stdio};
