@@ -242,7 +242,8 @@ impl McpServer {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
-        let cancellation = self.settings.cancellation.clone();
+        // A token of its own: the SDK cancels it at the end of the session.
+        let cancellation = self.settings.cancellation.child_token();
         let transport = LineTransport::new(read, write);
         let handler = Handler::new(Arc::new(self.settings));
         let running = handler.serve_with_ct(transport, cancellation).await;

@@ -1,9 +1,9 @@
 //! The client of a call, as state for tools.
 
-use super::handler::Handler;
+use super::handler::{Handler, is_stateless};
 use super::input::{Elicited, Inputs, request_input};
 use rmcp::RoleServer;
-use rmcp::model::{ClientCapabilities, ProtocolVersion};
+use rmcp::model::ClientCapabilities;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::RequestContext;
@@ -88,8 +88,7 @@ impl LogLevel {
 
 impl Caller {
     pub(super) fn new(handler: &Handler, context: RequestContext<RoleServer>, inputs: Inputs) -> Self {
-        let can_suspend =
-            context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let can_suspend = is_stateless(&context);
         // Since version 2026-07-28, each request asks for log messages itself.
         let log_level = match can_suspend {
             true => context.meta.log_level().map(LogLevel::of),
@@ -171,6 +170,18 @@ impl Caller {
     #[cfg(feature = "server-http")]
     fn http(&self) -> Option<&axum::http::request::Parts> {
         self.0.context.extensions.get()
+    }
+
+    /// Returns whether the client supports a [request](Self::request), such as `elicitation/create`.
+    #[must_use]
+    pub fn supports(&self, method: &str) -> bool {
+        let capabilities = self.capabilities();
+        match method {
+            "elicitation/create" => capabilities.elicitation.is_some(),
+            "sampling/createMessage" => capabilities.sampling.is_some(),
+            "roots/list" => capabilities.roots.is_some(),
+            _ => false,
+        }
     }
 
     pub(super) fn capabilities(&self) -> ClientCapabilities {

@@ -8,10 +8,11 @@ use super::settings::Settings;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
-    Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -64,6 +65,11 @@ impl Handler {
     }
 }
 
+/// Returns whether a request belongs to a protocol version without sessions.
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let settings = &*self.settings;
@@ -114,7 +120,7 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let settings = &*self.settings;
         let cursor = request.and_then(|request| request.cursor);
@@ -122,9 +128,10 @@ impl ServerHandler for Handler {
         let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size) else {
             return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
         };
-        let mut result = ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(settings.list_ttl_ms())
-            .with_cache_scope(self.cache_scope());
+        let mut result = ListToolsResult::with_all_items(tools);
+        if is_stateless(&context) {
+            result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(self.cache_scope());
+        }
         result.next_cursor = next;
         Ok(result)
     }
@@ -140,6 +147,25 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         call::run(self, request, context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // A known method arrives here if its parameters have another form than the protocol's.
+        let method = request.method;
+        let is_known = match method.as_str() {
+            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => true,
+            "initialize" | "logging/setLevel" => !is_stateless(&context),
+            "subscriptions/listen" => is_stateless(&context),
+            _ => false,
+        };
+        Err(match is_known {
+            true => ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
     }
 
     async fn complete(
@@ -161,8 +187,11 @@ impl ServerHandler for Handler {
     async fn set_level(
         &self,
         request: SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if is_stateless(&context) {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
         Ok(())
     }

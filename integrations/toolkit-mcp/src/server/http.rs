@@ -34,6 +34,9 @@ const LOOPBACK_ORIGINS: [&str; 6] = [
     "https://[::1]:*",
 ];
 
+/// The time for writing the responses of calls that have just ended.
+const LAST_RESPONSES: Duration = Duration::from_millis(500);
+
 /// The time for closing connections after the sessions have ended.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -222,6 +225,7 @@ impl HttpServer {
             let all = u32::try_from(settings.max_calls).unwrap_or(u32::MAX);
             // All permits are free when all calls have ended, and no call starts while they are held here.
             let permits = tokio::time::timeout(settings.http.grace, settings.permits.acquire_many(all)).await;
+            tokio::time::sleep(LAST_RESPONSES).await;
             sessions.cancel();
             tokio::time::sleep(CLOSING).await;
             drop(permits);

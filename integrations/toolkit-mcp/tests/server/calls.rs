@@ -97,7 +97,7 @@ fn server() -> McpServer {
 fn gated() -> (Arc<Gate>, ToolRegistry) {
     let gate = Arc::new(Gate::default());
     let registry = ToolRegistry::from_tools(tools![wait]).expect("the names are legal");
-    (gate.clone(), registry.with_state(gate))
+    (gate.clone(), registry.with_shared_state(gate))
 }
 
 #[tokio::test]

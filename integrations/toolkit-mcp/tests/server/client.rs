@@ -10,7 +10,7 @@ use toolkit_mcp::McpServer;
 use toolkit_mcp::server::ServeError;
 
 /// The time after which a test fails instead of waiting.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The protocol version without sessions.
 pub(super) const STATELESS: &str = "2026-07-28";

