@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Runs the official conformance suite against a server whose tools are `#[tool]` functions, with both versions of the
 # protocol, and prints a table. Fails if a scenario fails unexpectedly, or passes unexpectedly.
+#
+# Names the missing part and stops if it cannot run: with a fault where CI is `true`.
 set -euo pipefail
-. "$(dirname "$0")/prepare.sh"
+cd "$(dirname "$0")/../../.."
+. integrations/toolkit-mcp/conformance/prepare.sh
 start_server
 
 failed=0

@@ -237,6 +237,14 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
+    /// Makes the first page of the list of tools, as for a request, and returns its length. For benchmarks.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn list_once(&self) -> usize {
+        let tools = self.settings.tools(&self.settings.dispatcher.registry());
+        tools.page(None, self.settings.page_size).map_or(0, |(page, _)| page.len())
+    }
+
     async fn serve_halves(
         self,
         read: impl AsyncRead + Send + Unpin + 'static,
