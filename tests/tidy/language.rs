@@ -153,6 +153,7 @@ fn sentences_of_documents_are_short() {
         "benches",
         "tests",
         "integrations/toolkit-agent",
+        "integrations/toolkit-mcp",
     ];
     for folder in folders {
         let entries = fs::read_dir(root().join(folder)).into_iter().flatten().flatten();

@@ -131,6 +131,12 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
+    /// Returns the source of the tools: the fixed or live registry of the dispatcher.
+    #[must_use]
+    pub fn source(&self) -> &RegistrySource {
+        &self.registry
+    }
+
     /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
     ///
     /// # Errors

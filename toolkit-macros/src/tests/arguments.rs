@@ -44,6 +44,7 @@ fn every_argument_of_a_tool_has_an_effect_or_is_refused() {
         "max_result_size = 1",
         "max_concurrency = 1",
         "tags(\"x\", T)",
+        "icons(\"x\", T)",
         "input_examples = [x]",
     ];
     let keys: Vec<&str> = arguments.iter().map(|argument| key(argument)).collect();

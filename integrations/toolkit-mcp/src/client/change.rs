@@ -114,7 +114,7 @@ impl fmt::Display for ToolChange {
             match diff.is_empty() {
                 true => lines.push(format!("{tool}, {part}: changed without effect on calls")),
                 false => {
-                    lines.extend(diff.changes().iter().map(|change| format!("{tool}, {part}: {change}")))
+                    lines.extend(diff.changes().iter().map(|change| format!("{tool}, {part}: {change}")));
                 }
             }
         }

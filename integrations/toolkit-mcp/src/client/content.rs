@@ -113,7 +113,7 @@ fn media(media_type: String, data: String, name: Option<String>, kind: &str) -> 
 fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    data.len() % 4 == 0 && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+    data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
 }
 
 #[cfg(test)]

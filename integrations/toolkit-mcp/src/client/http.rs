@@ -3,7 +3,7 @@
 use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
 use super::error::{McpError, McpErrorKind};
 use futures_core::stream::BoxStream;
-use http::{HeaderName, HeaderValue};
+use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -230,7 +230,7 @@ impl StreamableHttpClient for TokenClient {
         self.with_token(|token| {
             let (uri, message, session) = (uri.clone(), message.clone(), session.clone());
             let headers = headers.clone();
-            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits.clone())
+            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
         })
         .await
     }

@@ -161,9 +161,9 @@ async fn a_restarted_server_is_found_again() {
         let mut events = client.events();
         assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
         served.task.abort();
-        let _ = within(async {
+        within(async {
             while !served.task.is_finished() {
-                tokio::task::yield_now().await
+                tokio::task::yield_now().await;
             }
         })
         .await;

@@ -11,8 +11,10 @@ use toolkit_mcp::client::McpEndpoint;
 pub(super) struct Announcing {
     tools: Arc<Mutex<Vec<Value>>>,
     /// The id of the subscription, and the lines for the client.
-    subscription: Arc<watch::Sender<Option<(Value, mpsc::UnboundedSender<Value>)>>>,
+    subscription: Arc<watch::Sender<Option<Subscription>>>,
 }
+
+type Subscription = (Value, mpsc::UnboundedSender<Value>);
 
 impl Announcing {
     pub(super) async fn subscribed(&self) {

@@ -1,6 +1,6 @@
 //! A client for tests against real servers: lists the tools, calls each of them, and prints the results.
 //!
-//! `mcp_peer_client stdio COMMAND ARGUMENT…` starts a server. `mcp_peer_client URL` connects to one; this form is
+//! `conformance_client stdio COMMAND ARGUMENT…` starts a server. `conformance_client URL` connects to one; this form is
 //! also the command of the conformance suite, which names the scenario in `MCP_CONFORMANCE_SCENARIO`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -24,7 +24,7 @@ async fn main() -> ExitCode {
         ["stdio", command, arguments @ ..] => McpCommand::new(command).args(arguments).into(),
         [.., url] => McpUrl::new(*url).into(),
         [] => {
-            println!("usage: mcp_peer_client (URL | stdio COMMAND ARGUMENT…)");
+            println!("usage: conformance_client (URL | stdio COMMAND ARGUMENT…)");
             return ExitCode::SUCCESS;
         }
     };
