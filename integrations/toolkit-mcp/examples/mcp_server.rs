@@ -7,9 +7,9 @@
 //! ```
 
 use std::time::Duration;
+use toolkit::ToolTag;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::output::Truncation;
-use toolkit::ToolTag;
 use toolkit::prelude::*;
 use toolkit_mcp::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};

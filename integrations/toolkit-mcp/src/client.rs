@@ -135,7 +135,7 @@ impl McpClient {
         self.0.name()
     }
 
-    /// Returns what the server says about itself. After a loss of the connection, the last known values.
+    /// Returns the server's description of itself. While the connection is lost, the last known description.
     #[must_use]
     pub fn server_info(&self) -> McpServerInfo {
         lock(&self.0.info).clone()

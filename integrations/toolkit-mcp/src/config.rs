@@ -43,15 +43,15 @@ pub struct McpConfig {
 #[serde(from = "Entry")]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// How the server is reached.
+    /// The transport for reaching the server.
     pub transport: ServerTransport,
-    /// Whether the server is left out.
+    /// Whether the program ignores the server.
     pub disabled: bool,
     /// The time limit of a call without progress.
     pub timeout: Option<Duration>,
 }
 
-/// How a configured server is reached. Values may contain variables such as `${HOME}`.
+/// The transport of a configured server. Values may contain variables such as `${HOME}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerTransport {
@@ -75,7 +75,7 @@ pub enum ServerTransport {
         /// The headers of every request.
         headers: BTreeMap<String, String>,
     },
-    /// An entry that describes no supported server.
+    /// An unsupported transport.
     #[non_exhaustive]
     Unsupported {
         /// The fault, and how to fix it.
@@ -106,7 +106,7 @@ struct Entry {
     timeout: Option<u64>,
 }
 
-/// A string, or a number or a boolean that was meant as a string.
+/// A string, or a number or a boolean in place of a string.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Scalar {

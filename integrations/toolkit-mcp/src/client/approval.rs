@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition
 /// and cannot be called, and a new tool is not published, until the program approves the tool.
 impl McpClient {
-    /// Returns the fingerprints of all published tools, by name. A fingerprint covers everything that the server
-    /// says about a tool. Keep the fingerprints to [approve](super::McpClientBuilder::with_approved) the same
+    /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
+    /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::with_approved) the same
     /// definitions after a restart.
     #[must_use]
     pub fn fingerprints(&self) -> BTreeMap<String, String> {

@@ -63,7 +63,7 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets the limits for everything that the server sends.
+    /// Sets the limits for the messages, tools and schemas of the server.
     pub fn with_limits(mut self, limits: McpLimits) -> Self {
         self.settings.limits = limits;
         self
@@ -75,7 +75,7 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets the time limit for a call without any progress report. The default is 60 seconds. Each report starts
+    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report starts
     /// the limit again, and the limit does not run while the user answers a question of the server. The time
     /// limits of tool, dispatcher and registry apply as well.
     pub fn with_call_timeout(mut self, limit: Duration) -> Self {
@@ -95,7 +95,7 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets whether the hints of the server about its tools are believed. The default is `true`.
+    /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
     ///
     /// Permission rules may allow read-only tools without approval. If the server is not trusted, `false` ignores
     /// all hints that make a tool look harmless, and keeps the hints that warn.

@@ -67,7 +67,7 @@ impl Call<'_> {
         }
     }
 
-    /// Sends one request and waits for the response. Progress reports are passed on meanwhile.
+    /// Sends one request and waits for the response. Passes progress reports on while the request runs.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
         let (sender, mut reports) = mpsc::channel(REPORTS);
         let mut request = CallToolRequest::new(params);
@@ -172,7 +172,7 @@ impl Call<'_> {
         &self.settings().name
     }
 
-    /// Creates an error with the name of the server, what happened and what the model can do.
+    /// Creates an error for the model: the name of the server, the fault `what`, and the advice.
     fn error(&self, what: &str, advice: &str) -> ToolError {
         ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.server()))
     }
@@ -191,6 +191,18 @@ impl Call<'_> {
 
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = chain(error);
+        #[cfg(feature = "client-http")]
+        if let ServiceError::TransportSend(failed) = error
+            && let Some((status, pause)) = super::http::status(&*failed.error)
+        {
+            let limited = (status == 429).then(|| {
+                let pause = pause.unwrap_or(Duration::from_secs(1));
+                ToolError::rate_limited(self.context.tool_name().as_str(), pause)
+            });
+            let what = format!("is out of order (HTTP {status})");
+            let error = limited.unwrap_or_else(|| self.error(&what, "try again later, or use another tool"));
+            return error.with_retryable(true).with_details(details);
+        }
         let error = match error {
             ServiceError::McpError(data) => self.refused(data),
             ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),
@@ -221,12 +233,17 @@ impl Call<'_> {
 
     /// Converts an error of the protocol.
     fn refused(&self, data: &ErrorData) -> ToolError {
-        let message = short(&clean(&data.message));
+        let (message, tool) = (short(&clean(&data.message)), self.context.tool_name());
         match data.code {
             TOO_LARGE => self.too_large(),
             INVALID => self.error("sent an invalid result", "use another tool"),
+            // By the protocol, an unknown tool is an invalid parameter as well.
+            ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
+                self.session.handler.tools_changed.notify_one();
+                let text = format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.server());
+                ToolError::new(ErrorKind::NotFound, format!("{text}; use another tool"))
+            }
             ErrorCode::INVALID_PARAMS => {
-                let tool = self.context.tool_name();
                 let text = format!("Tool `{tool}` refused the call: {message}; correct the arguments");
                 ToolError::new(ErrorKind::InvalidArguments, text).with_brief("Invalid arguments")
             }

@@ -28,7 +28,7 @@ pub(super) struct RemoteTool {
     pub(super) definition: ToolDefinition,
     /// The name of the tool on the server.
     pub(super) name: String,
-    /// A hash of everything that the server says about the tool.
+    /// The hash of the tool's entry in the tool list.
     pub(super) fingerprint: String,
 }
 
@@ -71,10 +71,14 @@ impl Catalog {
 
 type Note = (ToolIssueKind, String);
 
-/// Converts one entry of a tool list. `notes` receives what was changed.
+/// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
 fn import(entry: Value, settings: &Settings, notes: &mut Vec<Note>) -> Result<RemoteTool, Note> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
+    let (size, limit) = (entry.to_string().len(), settings.limits.schema_bytes.saturating_mul(4));
+    if size > limit {
+        return Err(malformed(format!("its entry has {size} bytes, more than {limit}")));
+    }
     let fingerprint = schema_hash(&entry);
     let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
@@ -99,7 +103,7 @@ fn import(entry: Value, settings: &Settings, notes: &mut Vec<Note>) -> Result<Re
     Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint })
 }
 
-/// Returns the name of a tool in the registry: legal, and in the namespace of the server.
+/// Returns the name of a tool in the registry: a legal name in the namespace of the client.
 fn local_name(name: &str, settings: &Settings, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
     let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
     let qualified = |method: &str| match &settings.namespace {
@@ -250,6 +254,7 @@ mod tests {
             entry("remote", remote),
             entry("output", deep_output),
             entry("hidden", json!({"description": "Adds.\u{202e}"})),
+            entry("fat", json!({"_meta": {"a": "x".repeat(300_000)}})),
             entry("long", json!({"description": "x".repeat(9_000)})),
         ];
         let catalog = Catalog::new(listed, &settings);
@@ -271,6 +276,7 @@ mod tests {
             ("remote", RemoteReference),
             ("output", Schema),
             ("hidden", Description),
+            ("fat", Malformed),
             ("long", Description),
         ];
         assert_eq!(kinds(&catalog), issues);

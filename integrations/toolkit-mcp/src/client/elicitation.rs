@@ -50,10 +50,10 @@ pub enum ElicitationAnswer {
 /// The future of an answer.
 pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + 'a>>;
 
-/// Answers the questions of servers.
+/// A handler for the questions of servers.
 ///
-/// Closures from a request to a future of an [`ElicitationAnswer`] implement this trait. Without a handler, the
-/// client tells servers that it cannot ask, and declines.
+/// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this trait. Without a
+/// handler, the client declines all questions.
 ///
 /// ```
 /// use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};

@@ -1,4 +1,4 @@
-//! Where a server is, and how to connect to it.
+//! Endpoints: the addresses of servers, and the functions for connecting.
 
 use super::error::{McpError, McpErrorKind};
 use super::handler::Handler;
@@ -18,7 +18,7 @@ pub(super) type Running = RunningService<RoleClient, Handler>;
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 
-/// What an attempt to connect needs.
+/// The inputs of one attempt to connect.
 pub(super) struct Attempt {
     pub(super) handler: Handler,
     pub(super) wire: Arc<Wire>,
@@ -80,7 +80,7 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 #[derive(Clone)]
 pub struct McpEndpoint {
     connector: Arc<Connector>,
-    /// The name of the server in messages, unless the program sets another name.
+    /// The default name of the server in messages.
     pub(super) label: String,
     /// Whether the connector works more than once.
     pub(super) is_reusable: bool,

@@ -56,7 +56,7 @@ pub enum McpEvent {
         level: String,
         /// The name of the logger.
         logger: Option<String>,
-        /// The message.
+        /// The message. A longer message than 8,192 characters becomes a string that is cut.
         data: Value,
     },
     /// The process of the server wrote a line to standard error.

@@ -1,4 +1,4 @@
-//! The client's side of requests and notifications that a server sends.
+//! The handler for requests and notifications of a server.
 
 // Logging is deprecated since 2026-07-28, but servers of earlier versions use it.
 #![expect(deprecated)]
@@ -15,6 +15,9 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, broadcast};
+
+/// The maximum length of a log message in an event, in characters of JSON.
+const LONGEST_LOG: usize = 8_192;
 
 /// The handler of one connection.
 #[derive(Clone)]
@@ -85,6 +88,11 @@ impl ClientHandler for Handler {
     ) {
         let level = serde_json::to_value(message.level).unwrap_or_default();
         let level = level.as_str().unwrap_or_default().to_owned();
-        self.emit(McpEvent::Log { level, logger: message.logger, data: message.data });
+        let text = message.data.to_string();
+        let data = match text.char_indices().nth(LONGEST_LOG) {
+            Some((end, _)) => format!("{}…", &text[..end]).into(),
+            None => message.data,
+        };
+        self.emit(McpEvent::Log { level, logger: message.logger, data });
     }
 }

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The URL of a server that speaks streamable HTTP.
 ///
@@ -148,6 +149,19 @@ impl fmt::Debug for McpUrl {
         let names: Vec<&String> = self.headers.keys().collect();
         f.debug_struct("McpUrl").field("url", &self.url).field("headers", &names).finish_non_exhaustive()
     }
+}
+
+/// Returns the status of a request that a server or a proxy could not serve, and the requested pause.
+pub(super) fn status(error: &(dyn std::error::Error + 'static)) -> Option<(u16, Option<Duration>)> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(Fault::HttpStatus(failure)) = error.downcast_ref() {
+            let seconds = failure.retry_after.as_deref().and_then(|after| after.trim().parse().ok());
+            return Some((failure.status, seconds.map(Duration::from_secs)));
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.

@@ -1,4 +1,4 @@
-//! Reports about tools that could not be taken over as listed.
+//! Issues: reports about changed and rejected tools of a tool list.
 
 use std::fmt;
 

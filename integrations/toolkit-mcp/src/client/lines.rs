@@ -28,8 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A transport over a pair of byte streams, with one message per line.
 ///
-/// A line that is too long or not a message never blocks the connection. If the line answers a request, an error
-/// takes the place of the answer.
+/// The transport skips a line if the line is too long or is not a message. If the skipped line answers a request,
+/// the transport delivers an error for this request.
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Line,

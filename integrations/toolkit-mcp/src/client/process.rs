@@ -20,7 +20,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
 
-/// The environment variables that a server inherits unless the program decides otherwise.
+/// The environment variables inherited by every server.
 const INHERITED: [&str; 23] = [
     "APPDATA",
     "HOME",
@@ -60,13 +60,16 @@ const LINE: usize = 4_096;
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
-/// The command of a server: a child process with messages on standard input and output.
+/// The command of a server, for running the server as a child process.
 ///
-/// The process gets a process group of its own. When the client closes, the process has two seconds to exit
-/// after the end of its input. Then the group is asked to terminate, and finally killed.
+/// Client and server exchange messages over standard input and output of the process.
+///
+/// The process runs in a process group of its own. When the client closes the connection, the process has two
+/// seconds to exit. Then the client sends the group a signal to terminate, and after two more seconds kills the
+/// group.
 ///
 /// The process inherits only variables such as `PATH` and `HOME`, because the environment of a program often
-/// contains keys that the server must not see. Pass other variables with [`env`](Self::env).
+/// contains secrets. Pass other variables with [`env`](Self::env).
 ///
 /// ```
 /// use toolkit_mcp::client::McpCommand;

@@ -1,8 +1,8 @@
-//! Reads the envelope of a message that is too long, or too strange, to be parsed.
+//! A scanner for the id of a message, for messages too long or too malformed to parse.
 
 use rmcp::model::RequestId;
 
-/// The parts of a message outside of its contents.
+/// The parts of a message needed to tell answers from requests.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub(super) struct Envelope {
     /// The id of the message.
@@ -14,7 +14,7 @@ pub(super) struct Envelope {
 /// The maximum length of a name or an id, in bytes.
 const LONGEST: usize = 256;
 
-/// Finds the members `id` and `method` of an object, wherever they are, without keeping the object.
+/// Finds the members `id` and `method` of an object at any position, without storing the object.
 #[derive(Debug, Default)]
 pub(super) struct EnvelopeScanner {
     envelope: Envelope,

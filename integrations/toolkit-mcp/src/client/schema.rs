@@ -105,10 +105,10 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Returns `text` without characters that a human does not see but a model may read.
+/// Returns `text` without invisible characters. A model may read such characters, but a human does not see them.
 ///
-/// These are control characters except line breaks and tabs, marks that reverse the direction of text, and the
-/// invisible copies of ASCII letters in the block Tags.
+/// Invisible characters are control characters except line breaks and tabs, marks for the direction of text,
+/// and the copies of ASCII letters in the Unicode block Tags.
 pub(super) fn clean(text: &str) -> String {
     let is_visible = |c: &char| match c {
         '\n' | '\t' => true,

@@ -24,7 +24,7 @@ const PAGES: usize = 1_000;
 /// The maximum time for closing a connection, after which it is cut.
 const CLOSING: Duration = Duration::from_secs(10);
 
-/// What a server says about itself.
+/// A server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct McpServerInfo {
@@ -36,8 +36,8 @@ pub struct McpServerInfo {
     pub title: Option<String>,
     /// The version of the protocol, such as `2026-07-28`.
     pub protocol: String,
-    /// Instructions for using the server. They are written by the server: show them to a model only if the
-    /// server is trusted.
+    /// Instructions for using the server, written by the server. Show the instructions to a model only if the
+    /// program trusts the server.
     pub instructions: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl Session {
         Ok(Self { running, peer, wire, handler, stale, opened: Instant::now() })
     }
 
-    /// Returns what the server says about itself.
+    /// Returns the server's description of itself.
     pub(super) fn info(&self) -> McpServerInfo {
         let Some(peer) = self.peer.peer_info() else { return McpServerInfo::default() };
         let limit = self.handler.settings.limits.description;
@@ -179,7 +179,7 @@ fn too_slow(what: &str, limit: Duration) -> McpError {
     McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
 }
 
-/// A request without a response so far. Dropping it cancels the request.
+/// A sent request without a response. Dropping this value cancels the request.
 pub(super) struct Pending {
     handle: Option<RequestHandle<RoleClient>>,
     wire: Arc<Wire>,

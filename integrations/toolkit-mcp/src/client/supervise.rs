@@ -1,4 +1,4 @@
-//! The task behind a client: follows changes of the tools and restores lost connections.
+//! The background task of a client: lists changed tools again and restores lost connections.
 
 use super::Inner;
 use super::event::McpEvent;
@@ -60,8 +60,8 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
     }
 }
 
-/// Waits for the announcement of changed tools by a subscription. If the subscription ends, the tools may have
-/// changed as well, so the function subscribes again and returns.
+/// Waits for the announcement of changed tools. If the subscription ends, announcements may be lost, so the
+/// function subscribes again and returns.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     let Some(stream) = subscription else { return std::future::pending().await };
     match stream.next().await {

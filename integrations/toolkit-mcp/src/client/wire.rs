@@ -1,4 +1,4 @@
-//! A transport that observes the messages of a connection.
+//! An observer around a transport, for progress reports and the end of the connection.
 
 use super::event::McpEvent;
 use rmcp::RoleClient;
@@ -86,7 +86,7 @@ impl Wire {
     }
 }
 
-/// A transport with an observer.
+/// A transport that passes progress reports to calls and reports the end of the connection.
 pub(super) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,

@@ -27,6 +27,8 @@ struct Served {
     token: Arc<Mutex<Option<String>>>,
     /// The headers of the last request.
     headers: Arc<Mutex<HeaderMap>>,
+    /// The status of all responses, unless `OK`.
+    status: Arc<Mutex<StatusCode>>,
 }
 
 impl Drop for Served {
@@ -35,10 +37,14 @@ impl Drop for Served {
     }
 }
 
-type Gate = (Arc<Mutex<Option<String>>>, Arc<Mutex<HeaderMap>>);
+type Gate = (Arc<Mutex<Option<String>>>, Arc<Mutex<HeaderMap>>, Arc<Mutex<StatusCode>>);
 
-async fn gate(State((token, headers)): State<Gate>, request: Request, next: Next) -> Response {
+async fn gate(State((token, headers, status)): State<Gate>, request: Request, next: Next) -> Response {
     *headers.lock().unwrap() = request.headers().clone();
+    let status = *status.lock().unwrap();
+    if status != StatusCode::OK {
+        return (status, [("retry-after", "7")]).into_response();
+    }
     let expected = token.lock().unwrap().as_ref().map(|token| format!("Bearer {token}"));
     let sent = request.headers().get("authorization").and_then(|value| value.to_str().ok());
     if expected.is_some() && sent != expected.as_deref() {
@@ -53,18 +59,19 @@ async fn serve(server: &Bare) -> Served {
 }
 
 fn serve_on(server: &Bare, listener: TcpListener) -> Served {
-    let (token, headers) = (Arc::default(), Arc::default());
+    let (token, headers, status) = (Arc::default(), Arc::default(), Arc::new(Mutex::new(StatusCode::OK)));
     let server = server.clone();
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(LocalSessionManager::default()),
         StreamableHttpServerConfig::default(),
     );
-    let gate = middleware::from_fn_with_state((Arc::clone(&token), Arc::clone(&headers)), gate);
+    let gate =
+        middleware::from_fn_with_state((Arc::clone(&token), Arc::clone(&headers), Arc::clone(&status)), gate);
     let router = axum::Router::new().nest_service("/mcp", service).layer(gate);
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    Served { url, task, token, headers }
+    Served { url, task, token, headers, status }
 }
 
 fn builder(url: McpUrl) -> McpClientBuilder {
@@ -107,7 +114,7 @@ async fn a_cancelled_call_over_http_is_cancelled_on_the_server() {
     }
 }
 
-/// A source whose tokens end.
+/// A source of tokens, each valid for a while.
 struct Tokens(Mutex<Vec<&'static str>>);
 
 impl TokenSource for Tokens {
@@ -206,7 +213,7 @@ async fn a_result_beyond_the_limit_becomes_an_error() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_and_a_wrong_address_are_errors() {
+async fn an_unreachable_address_and_a_wrong_address_are_errors() {
     let refused = within(builder(McpUrl::new("http://127.0.0.1:9/mcp")).connect()).await.unwrap_err();
     assert_eq!(refused.kind(), McpErrorKind::Connection, "{refused}");
     for url in ["not a url", "ftp://127.0.0.1/mcp"] {
@@ -219,4 +226,20 @@ async fn nobody_at_the_address_and_a_wrong_address_are_errors() {
         error.to_string(),
         "MCP server `127.0.0.1`: the header `x` is illegal; use visible ASCII characters"
     );
+}
+
+#[tokio::test]
+async fn an_overloaded_server_is_called_again_later() {
+    let served = serve(&Bare::new()).await;
+    let client = within(builder(McpUrl::new(&served.url)).with_name("shop").connect()).await.unwrap();
+    *served.status.lock().unwrap() = StatusCode::TOO_MANY_REQUESTS;
+    let limited = call(&client, "add", SUM).await.unwrap_err();
+    assert_eq!(limited.message(), "Tool `add` is called too often; call it again in 7 seconds");
+    *served.status.lock().unwrap() = StatusCode::SERVICE_UNAVAILABLE;
+    let down = call(&client, "add", SUM).await.unwrap_err();
+    let expected = "Error running tool: MCP server `shop` is out of order (HTTP 503); \
+                    try again later, or use another tool";
+    assert_eq!((down.message(), down.is_retryable()), (expected, true));
+    *served.status.lock().unwrap() = StatusCode::OK;
+    assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
 }

@@ -1,4 +1,4 @@
-//! A server written by hand, line by line, for everything that a well-behaved server does not do.
+//! A server written by hand, line by line, for faults of all kinds.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
