@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::duplex;
+use tokio::task::JoinHandle;
 use toolkit_mcp::client::McpEndpoint;
 
 /// A server with a few tools, and a record of its calls.
@@ -22,6 +23,8 @@ pub(super) struct Bare {
     pub(super) metas: Arc<Mutex<Vec<Value>>>,
     /// The names of calls that were cancelled.
     pub(super) cancelled: Arc<Mutex<Vec<String>>>,
+    /// The task of each connection.
+    pub(super) tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// The client of the last request.
     pub(super) peer: Arc<Mutex<Option<Peer<RoleServer>>>>,
 }
@@ -41,6 +44,11 @@ impl Bare {
         Self { tools: Arc::new(Mutex::new(tools)), ..Self::default() }
     }
 
+    /// Ends all connections.
+    pub(super) fn hang_up(&self) {
+        self.tasks.lock().unwrap().drain(..).for_each(|task| task.abort());
+    }
+
     /// Returns an endpoint that connects to this server in memory, each time with a connection of its own.
     pub(super) fn endpoint(&self) -> McpEndpoint {
         let server = self.clone();
@@ -48,11 +56,13 @@ impl Bare {
             let server = server.clone();
             async move {
                 let (near, far) = duplex(1 << 16);
-                tokio::spawn(async move {
+                let tasks = server.tasks.clone();
+                let task = tokio::spawn(async move {
                     if let Ok(running) = serve_server(server, far).await {
                         let _ = running.waiting().await;
                     }
                 });
+                tasks.lock().unwrap().push(task);
                 Ok(tokio::io::split(near))
             }
         })

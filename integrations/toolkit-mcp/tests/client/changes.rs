@@ -8,7 +8,9 @@ use std::time::Duration;
 use toolkit::registry::RegistryChange;
 use toolkit::schema::Compatibility;
 use toolkit::{ClosureTool, ErrorKind, LiveRegistry, ToolProvider, ToolRegistry};
-use toolkit_mcp::client::{McpClient, McpEvent, McpEvents, McpProtocol, ToolIssueKind, ToolListChange};
+use toolkit_mcp::client::{
+    McpBackoff, McpClient, McpEvent, McpEvents, McpProtocol, ToolIssueKind, ToolListChange,
+};
 
 fn object() -> Value {
     json!({"type": "object"})
@@ -69,6 +71,24 @@ async fn every_change_of_a_tool_is_reported() {
         .await;
     let changes = next_change(&mut events).await;
     assert!(changes.changed[0].parameters.is_some(), "{changes}");
+}
+
+#[tokio::test]
+async fn changes_made_while_a_server_was_away_are_reported() {
+    let server = server(&["buy"]);
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    let builder = McpClient::builder(server.endpoint()).with_backoff(backoff);
+    let client = builder.with_change_approval().connect().await.unwrap();
+    let mut events = client.events();
+    server.tools.lock().unwrap()[0]["description"] = "Buys everything.".into();
+    server.hang_up();
+    let changes = next_change(&mut events).await;
+    assert_eq!(
+        changes.to_string(),
+        "- tool `buy`, description: was \"Runs buy.\"\n  and is \"Buys everything.\"\n- tool `buy` waits for approval"
+    );
+    assert!(within(client.connected()).await);
+    assert_eq!(call(&client, "buy", "{}").await.unwrap_err().kind(), ErrorKind::Disabled);
 }
 
 #[tokio::test]
