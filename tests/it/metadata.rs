@@ -11,6 +11,7 @@ use toolkit::{ToolMetadata, ToolTag};
     namespace = "metadata",
     title = "Say everything",
     tags("network", "billing"),
+    icons("https://example.com/icon.svg"),
     timeout = "5s",
     retries = 3,
     max_result_size = 1_000,
@@ -53,6 +54,7 @@ fn every_option_is_read_back() {
     let mut expected = ToolMetadata::default()
         .with_title("Say everything")
         .with_tags(["network", "billing"])
+        .with_icons(["https://example.com/icon.svg"])
         .with_timeout(Duration::from_secs(5))
         .with_retries(3)
         .with_max_result_size(1_000)

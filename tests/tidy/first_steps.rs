@@ -39,8 +39,8 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     let program = read("tests/readme/src/lib.rs");
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
-        // The chapter on agents needs their crate, which runs its examples.
-        if name != "README.md" && name != "08-agents.md" {
+        // The chapters on agents and on MCP need their crates, which run their examples.
+        if !["README.md", "08-agents.md", "11-mcp.md"].contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
     }
@@ -115,7 +115,11 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
     for folder in ["docs/guide", "src/docs"] {
         for file in fs::read_dir(root().join(folder)).expect("a folder") {
             let path = file.expect("a file").path();
-            let more: &[&str] = if path.ends_with("08-agents.md") { &["toolkit_agent"] } else { &[] };
+            let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
+                Some("08-agents.md") => &["toolkit_agent"],
+                Some("11-mcp.md") => &["toolkit_mcp"],
+                _ => &[],
+            };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);
         }
     }

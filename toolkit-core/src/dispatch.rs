@@ -175,6 +175,12 @@ impl Dispatcher {
         registry
     }
 
+    /// Returns the source of the tools: the fixed or live registry of the dispatcher.
+    #[must_use]
+    pub fn source(&self) -> &RegistrySource {
+        &self.registry
+    }
+
     /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
     ///
     /// # Errors

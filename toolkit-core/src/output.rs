@@ -140,6 +140,15 @@ impl ToolOutput {
         }
     }
 
+    /// Returns the [`Content`] values in order, without copying them.
+    #[must_use]
+    pub fn into_content(self) -> Vec<Content> {
+        match self.content {
+            ContentList::One(content) => vec![content],
+            ContentList::Many(list) => list,
+        }
+    }
+
     /// Returns the structured value for the program.
     #[must_use]
     pub fn structured(&self) -> Option<&Value> {

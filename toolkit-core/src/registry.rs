@@ -168,6 +168,37 @@ impl ToolRegistry {
         self
     }
 
+    /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
+    ///
+    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this type:
+    /// the value differs from call to call, for instance in a server. A call without the value fails.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
+    ///
+    /// struct User(&'static str);
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Nothing {}
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let who = ClosureTool::with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
+    ///     context.state::<User>().map(|user| user.0)
+    /// })?;
+    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
+    /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
+    /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
+    /// assert_eq!(results[0].to_text(), r#""Ada""#);
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_run_state<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
+        let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        self.state = Some(Arc::new(state.with_run_state::<T>()));
+        self
+    }
+
     pub(crate) fn state(&self) -> Option<&Arc<State>> {
         self.state.as_ref()
     }

@@ -35,7 +35,7 @@ pub use definition::{TextFormat, ToolDefinition, ToolKind};
 pub use dynamic::DynamicTool;
 pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
-pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
+pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};

@@ -78,7 +78,7 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
     (&["retries", "max_result_size", "max_concurrency"], |input| {
         value::<Expr>(input).map(ToTokens::into_token_stream)
     }),
-    (&["tags"], |input| texts(input).map(|tags| quote!([#(#tags),*]))),
+    (&["tags", "icons"], |input| texts(input).map(|tags| quote!([#(#tags),*]))),
     (&["input_examples"], |input| list(input).map(|examples| quote!([#(#examples),*]))),
 ];
 

@@ -1,1 +1,315 @@
 //! Tools of MCP servers as a tool provider.
+//!
+//! An [`McpClient`] connects to one server and is a [`ToolProvider`]: its tools join a registry like all others.
+//! The connection is restored after a loss, and the tools of a [live registry](McpClient::follow) follow the
+//! server.
+//!
+//! ```no_run
+//! use toolkit_core::ToolRegistry;
+//! use toolkit_mcp::client::{McpClient, McpCommand};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let files = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "/srv"]);
+//! let client = McpClient::builder(files).with_namespace("files").connect().await?;
+//! let mut registry = ToolRegistry::new();
+//! registry.register_provider(client.clone())?;
+//! let listing = registry.call("files-list_directory", r#"{"path": "/srv"}"#).await?;
+//! println!("{}", listing.to_text());
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod approval;
+mod builder;
+mod call;
+mod catalog;
+mod change;
+mod content;
+mod elicitation;
+mod endpoint;
+mod error;
+mod event;
+mod follow;
+mod handler;
+#[cfg(feature = "client-http")]
+mod http;
+mod issue;
+mod limits;
+mod lines;
+mod process;
+mod scan;
+mod schema;
+mod session;
+mod settings;
+mod supervise;
+mod wire;
+
+pub use builder::McpClientBuilder;
+pub use change::{ToolChange, ToolListChange};
+pub use elicitation::{
+    ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,
+};
+pub use endpoint::McpEndpoint;
+pub use error::{McpError, McpErrorKind};
+pub use event::{McpEvent, McpEvents};
+pub use follow::Following;
+#[cfg(feature = "client-http")]
+pub use http::{McpUrl, TokenFuture, TokenSource};
+pub use issue::{ToolIssue, ToolIssueKind};
+pub use limits::McpLimits;
+pub use process::McpCommand;
+pub use session::McpServerInfo;
+pub use settings::{McpBackoff, McpProtocol};
+
+use call::Call;
+use catalog::{Catalog, RemoteTool};
+use handler::Handler;
+use serde_json::{Map, Value};
+use session::Session;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use supervise::{Link, supervise};
+use tokio::sync::watch;
+use tokio_util::sync::DropGuard;
+use toolkit_core::schema::violations;
+use toolkit_core::{
+    CancellationToken, ErrorKind, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
+    ToolProvider,
+};
+
+/// A client of one MCP server, and the provider of its tools. Clones share the connection.
+///
+/// The connection ends when the client is [closed](Self::close), or when the last clone is dropped. A registry
+/// with tools of the client holds a clone.
+///
+/// Calls carry the time limit, the cancellation and the trace context of the program, and report the progress of
+/// the server. While the connection is lost, calls fail at once with an error that the model understands.
+#[derive(Clone)]
+pub struct McpClient(Arc<Inner>);
+
+struct Inner {
+    endpoint: McpEndpoint,
+    handler: Handler,
+    link: watch::Sender<Link>,
+    catalog: watch::Sender<Arc<Catalog>>,
+    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    approved: Mutex<Option<BTreeMap<String, String>>>,
+    /// The server's last description of itself.
+    info: Mutex<McpServerInfo>,
+    closing: CancellationToken,
+    _ends_with_client: DropGuard,
+}
+
+impl McpClient {
+    /// Creates a builder for a client of the server at `endpoint`: an [`McpCommand`], an `McpUrl` (feature
+    /// `client-http`), or an [`McpEndpoint`].
+    #[must_use]
+    pub fn builder(endpoint: impl Into<McpEndpoint>) -> McpClientBuilder {
+        McpClientBuilder::new(endpoint.into())
+    }
+
+    /// Connects to the server, lists the tools, and starts the task that follows the connection.
+    async fn connect(endpoint: McpEndpoint, handler: Handler) -> Result<Self, McpError> {
+        let closing = CancellationToken::new();
+        let inner = Arc::new(Inner {
+            approved: Mutex::new(handler.settings.approved.clone()),
+            endpoint,
+            handler,
+            link: watch::Sender::new(Link::Closed),
+            catalog: watch::Sender::new(Arc::default()),
+            info: Mutex::default(),
+            _ends_with_client: closing.clone().drop_guard(),
+            closing,
+        });
+        let session = inner.open().await.map_err(|error| error.of_server(inner.name()))?;
+        inner.set_link(Link::Up(session.clone()));
+        tokio::spawn(supervise(Arc::downgrade(&inner), session));
+        Ok(Self(inner))
+    }
+
+    /// Returns the name of the server in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Returns the server's description of itself. While the connection is lost, the last known description.
+    #[must_use]
+    pub fn server_info(&self) -> McpServerInfo {
+        lock(&self.0.info).clone()
+    }
+
+    /// Returns `true` if the client is connected.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        matches!(&*self.0.link.borrow(), Link::Up(_))
+    }
+
+    /// Waits until the client is connected. Returns `false` if the client was closed.
+    pub async fn connected(&self) -> bool {
+        let mut link = self.0.link.subscribe();
+        let state = link.wait_for(|link| !matches!(link, Link::Down(_))).await;
+        state.is_ok_and(|link| matches!(&*link, Link::Up(_)))
+    }
+
+    /// Returns the events of the connection from now on.
+    #[must_use]
+    pub fn events(&self) -> McpEvents {
+        McpEvents(self.0.handler.events.subscribe())
+    }
+
+    /// Returns the reports about tools in the current list that were changed or left out.
+    #[must_use]
+    pub fn issues(&self) -> Vec<ToolIssue> {
+        self.0.catalog.borrow().issues.clone()
+    }
+
+    /// Lists the tools again. The client does this by itself when the server announces changes.
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
+    pub async fn refresh(&self) -> Result<(), McpError> {
+        let session = match &*self.0.link.borrow() {
+            Link::Up(session) => session.clone(),
+            Link::Down(reason) => return Err(self.0.disconnected(reason)),
+            Link::Closed => return Err(self.0.disconnected("the client was closed")),
+        };
+        let listed = session.list_tools().await.map_err(|error| error.of_server(self.name()))?;
+        self.0.publish(listed);
+        Ok(())
+    }
+
+    /// Closes the connection. Running calls end with an error. A child process has exited when this method
+    /// returns.
+    pub async fn close(&self) {
+        let link = self.0.link.send_replace(Link::Closed);
+        self.0.closing.cancel();
+        if let Link::Up(session) = link {
+            session.close().await;
+        }
+    }
+}
+
+impl Inner {
+    fn name(&self) -> &str {
+        &self.handler.settings.name
+    }
+
+    fn emit(&self, event: McpEvent) {
+        let _ = self.handler.events.send(event);
+    }
+
+    /// Sets the state of the connection, unless the client was closed in the meantime.
+    fn set_link(&self, link: Link) {
+        if !self.closing.is_cancelled() {
+            self.link.send_replace(link);
+        }
+    }
+
+    fn disconnected(&self, reason: &str) -> McpError {
+        let text = format!("the client is not connected: {reason}");
+        McpError::new(McpErrorKind::Connection, text).of_server(self.name())
+    }
+
+    /// Connects and lists the tools.
+    async fn open(&self) -> Result<Arc<Session>, McpError> {
+        let session = Arc::new(Session::open(&self.endpoint, &self.handler).await?);
+        let listed = session.list_tools().await?;
+        *lock(&self.info) = session.info();
+        self.publish(listed);
+        Ok(session)
+    }
+
+    /// Lists the tools again and publishes the list.
+    async fn refresh(&self, session: &Session) {
+        match session.list_tools().await {
+            Ok(listed) => self.publish(listed),
+            Err(error) => self.emit(McpEvent::ListFailed { error: error.to_string() }),
+        }
+    }
+
+    /// Returns the tool and the arguments of a call that can be sent.
+    fn prepare(&self, call: &ToolCall) -> Result<(Arc<RemoteTool>, Map<String, Value>), ToolError> {
+        let catalog = self.catalog.borrow().clone();
+        let Some(tool) = catalog.get(&call.name) else {
+            let server = self.name();
+            let text = format!(
+                "Tool `{}` is no longer offered by MCP server `{server}`; use another tool",
+                call.name
+            );
+            return Err(ToolError::new(ErrorKind::NotFound, text));
+        };
+        if catalog.pending.contains_key(&call.name) {
+            let reason = "its definition has changed, and the user has not approved it yet";
+            return Err(ToolError::disabled(&call.name, reason));
+        }
+        let definition = &tool.definition;
+        let arguments = definition.parse_arguments(call.arguments.as_str())?;
+        if self.handler.settings.check_arguments {
+            let violations = violations(&definition.parameters, &arguments);
+            if !violations.is_empty() {
+                return Err(ToolError::invalid_arguments(violations));
+            }
+        }
+        match arguments {
+            Value::Object(arguments) => Ok((tool.clone(), arguments)),
+            _ => Err(ToolError::invalid_json("expected an object")),
+        }
+    }
+
+    async fn call(
+        &self,
+        tool: &RemoteTool,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let session = match &*self.link.borrow() {
+            Link::Up(session) => Ok(session.clone()),
+            Link::Down(reason) => Err(reason.clone()),
+            Link::Closed => Err("the client was closed".to_owned()),
+        };
+        match session {
+            Ok(session) => Call { session: &session, tool, context }.run(arguments).await,
+            Err(reason) => {
+                let server = self.name();
+                let advice = "try again later, or continue without its tools";
+                let error =
+                    ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
+                Err(error.with_retryable(true).with_details(reason))
+            }
+        }
+    }
+}
+
+impl ToolProvider for McpClient {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.0.catalog.borrow().tools.values().map(|tool| tool.definition.clone()).collect()
+    }
+
+    fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
+        match self.0.prepare(&call) {
+            Ok((tool, arguments)) => {
+                let running = async move { self.0.call(&tool, arguments, context).await };
+                ToolFuture::running(running, |outcome| outcome)
+            }
+            Err(error) => ToolFuture::refused(error),
+        }
+    }
+
+    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+        self.0.prepare(call).map(drop)
+    }
+}
+
+impl fmt::Debug for McpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpClient").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// Locks a mutex. No code panics while it holds one of these locks, so poisoning is ignored.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -6,8 +6,10 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `server` | `server`: serves a registry |
+//! | `server` | `server`: serves a registry over standard input and output, or any stream of bytes |
+//! | `server-http` | serves a registry over HTTP, also as a part of an axum application |
 //! | `client` | `client`: connects to servers; `config`: their configuration file |
+//! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -15,3 +17,20 @@ pub mod client;
 pub mod config;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "client")]
+mod trace;
+
+#[cfg(feature = "server")]
+pub use server::{McpServer, serve_stdio};
+#[cfg(feature = "client")]
+pub use trace::TraceContext;
+
+/// The examples of the README, compiled as doc tests.
+#[cfg(all(doctest, feature = "client", feature = "server-http"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
+/// The examples of the guide's chapter about the Model Context Protocol, run as doc tests.
+#[cfg(all(doctest, feature = "client", feature = "server-http"))]
+#[doc = include_str!("../../../docs/guide/11-mcp.md")]
+pub struct Guide;

@@ -1,1 +1,276 @@
 //! Serves a registry to MCP clients.
+//!
+//! ```no_run
+//! use toolkit::ToolRegistry;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let registry = ToolRegistry::new();
+//! toolkit_mcp::serve_stdio(registry).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An [`McpServer`] has the settings: the name, limits, and the transport. A tool learns about the client through
+//! its [`Caller`].
+
+mod arguments;
+mod call;
+mod caller;
+mod changes;
+mod completion;
+mod definitions;
+mod error;
+mod handler;
+#[cfg(feature = "server-http")]
+mod http;
+mod input;
+mod lines;
+mod outputs;
+mod results;
+mod settings;
+
+pub use caller::{Caller, LogLevel};
+pub use error::ServeError;
+#[cfg(feature = "server-http")]
+pub use http::{HttpServer, HttpService};
+pub use input::{Elicited, ask_client};
+
+use handler::Handler;
+use lines::LineTransport;
+use rmcp::ServiceExt;
+use settings::Settings;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+use toolkit_core::name::NameRule;
+use toolkit_core::output::Truncation;
+use toolkit_core::registry::RegistrySource;
+use toolkit_core::{BuildError, Dispatcher, ToolError};
+
+/// Serves a registry over standard input and output, until the client closes standard input.
+///
+/// A program served this way must write nothing else to standard output.
+///
+/// # Errors
+/// The registry is not complete, or the transport fails.
+pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> Result<(), ServeError> {
+    McpServer::new(registry)?.serve_stdio().await
+}
+
+/// A server of the Model Context Protocol with the tools of a registry.
+///
+/// All calls go through a [`Dispatcher`]: its limits, permissions and other middleware apply. Clients with protocol
+/// version 2026-07-28 and with earlier versions are served at the same time.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use toolkit::middleware::{PermissionRule, Permissions};
+/// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
+/// use toolkit_mcp::McpServer;
+/// use toolkit_mcp::server::ask_client;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let permissions = Permissions::new()
+///     .rule(PermissionRule::ask("it deletes files").for_tag(ToolTag::Destructive))
+///     .rule(PermissionRule::allow())
+///     .with_handler(ask_client);
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?
+///     .with_timeout(Duration::from_secs(30))
+///     .with_middleware(permissions);
+/// let server = McpServer::from(dispatcher).with_name("files", "1.0.0").with_instructions("Paths are absolute.");
+/// server.serve_stdio().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct McpServer {
+    settings: Settings,
+}
+
+impl McpServer {
+    /// Creates a server for the tools of a registry. If the registry is [live](toolkit_core::LiveRegistry), clients
+    /// are notified of its changes.
+    ///
+    /// A fixed registry need not declare the state [`Caller`]; a live registry must, with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state), if a tool has a parameter of this type.
+    ///
+    /// # Errors
+    /// Those of [`Dispatcher::new`].
+    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        let registry = match registry.into() {
+            RegistrySource::Fixed(registry) => {
+                Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into()
+            }
+            live => live,
+        };
+        Dispatcher::new(registry).map(Self::from)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Sets the name and the version of the server, as shown to clients. By default, they are those of this crate.
+    pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.with(|settings| (settings.name, settings.version) = (name.into(), version.into()))
+    }
+
+    /// Sets the display name of the server.
+    pub fn with_title(self, title: impl Into<String>) -> Self {
+        self.with(|settings| settings.title = Some(title.into()))
+    }
+
+    /// Sets the instructions for the model: how to use the tools together.
+    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
+        self.with(|settings| settings.instructions = Some(instructions.into()))
+    }
+
+    /// Sets the rule for published tool names.
+    ///
+    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some clients pass
+    /// names to a provider without changes; [`NameRule::DASHES`] suits them all.
+    pub fn with_name_rule(self, rule: NameRule) -> Self {
+        self.with(|settings| settings.name_rule = rule)
+    }
+
+    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as one.
+    pub fn with_page_size(self, tools: usize) -> Self {
+        self.with(|settings| settings.page_size = tools.max(1))
+    }
+
+    /// Sets the time for which clients may use a list of the tools again without asking.
+    ///
+    /// The default is five minutes for a fixed registry, and zero for a live registry.
+    pub fn with_list_ttl(self, ttl: Duration) -> Self {
+        self.with(|settings| settings.list_ttl = Some(ttl))
+    }
+
+    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls are
+    /// refused with an error for the model. A maximum of zero counts as one.
+    ///
+    /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
+    pub fn with_max_calls(self, calls: usize) -> Self {
+        self.with(|settings| settings.set_max_calls(calls))
+    }
+
+    /// Sets how long results are truncated, and keeps the full texts as resources.
+    ///
+    /// A truncated result contains a link to the resource with the full text. The server keeps the latest full texts
+    /// in memory, up to 64 MiB; a sink set in `truncation` is replaced.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit::output::Truncation;
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?.with_truncation(Truncation::new(20_000));
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_truncation(self, truncation: Truncation) -> Self {
+        self.with(|settings| settings.set_truncation(truncation))
+    }
+
+    /// Adds a value to the state of each call, computed from the [`Caller`]. If `state` returns an error, the call
+    /// fails with this error.
+    ///
+    /// The registry must declare the type with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
+    ///
+    /// ```
+    /// use toolkit::{ToolError, ToolRegistry};
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Tools take a parameter `#[state] tenant: &Tenant`.
+    /// struct Tenant(String);
+    ///
+    /// let registry = ToolRegistry::new().with_run_state::<Tenant>();
+    /// let server = McpServer::new(registry)?.with_call_state(|caller| match caller.meta("example.com/tenant") {
+    ///     Some(tenant) => Ok(Tenant(tenant.to_string())),
+    ///     None => Err(ToolError::failed("the request names no tenant")),
+    /// });
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_call_state<T: Send + Sync + 'static>(
+        self,
+        state: impl Fn(&Caller) -> Result<T, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| {
+            settings.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
+        })
+    }
+
+    /// Sets the secret that protects the state of interrupted calls.
+    ///
+    /// With protocol version 2026-07-28, a call that asks the user ends, and the client repeats the call with the
+    /// answer and a signed state. Servers that answer calls of the same client need the same secret. By default,
+    /// the secret is random.
+    pub fn with_secret(self, secret: impl AsRef<[u8]>) -> Self {
+        self.with(|settings| settings.secret = hmac_sha256::Hash::hash(secret.as_ref()))
+    }
+
+    /// Sets the token that stops the server. Running calls then have two seconds to end.
+    pub fn with_cancellation(self, token: CancellationToken) -> Self {
+        self.with(|settings| settings.cancellation = token)
+    }
+
+    /// Serves one client over standard input and output, until the client closes standard input.
+    ///
+    /// A program served this way must write nothing else to standard output.
+    ///
+    /// # Errors
+    /// The client does not speak the protocol, or the transport fails.
+    pub async fn serve_stdio(self) -> Result<(), ServeError> {
+        let (read, write) = rmcp::transport::stdio_pipes();
+        self.serve_halves(read, write).await
+    }
+
+    /// Serves one client over a stream of bytes, such as a socket or a [`DuplexStream`](tokio::io::DuplexStream),
+    /// until the client closes the stream.
+    ///
+    /// # Errors
+    /// The client does not speak the protocol, or the transport fails.
+    pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), ServeError> {
+        let (read, write) = tokio::io::split(stream);
+        self.serve_halves(read, write).await
+    }
+
+    /// Makes the first page of the list of tools, as for a request, and returns its length. For benchmarks.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn list_once(&self) -> usize {
+        let tools = self.settings.tools(&self.settings.dispatcher.registry());
+        tools.page(None, self.settings.page_size).map_or(0, |(page, _)| page.len())
+    }
+
+    async fn serve_halves(
+        self,
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), ServeError> {
+        // A token of its own: the SDK cancels it at the end of the session.
+        let cancellation = self.settings.cancellation.child_token();
+        let transport = LineTransport::new(read, write);
+        let handler = Handler::new(Arc::new(self.settings));
+        let running = handler.serve_with_ct(transport, cancellation).await;
+        match running {
+            Ok(running) => running.waiting().await.map(drop).map_err(ServeError::lost),
+            // A client that connects and leaves is not an error.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(rmcp::service::ServerInitializeError::Cancelled) => Ok(()),
+            Err(error) => Err(ServeError::protocol(error)),
+        }
+    }
+}
+
+/// Serves the tools of a dispatcher.
+///
+/// A registry with tools that take a [`Caller`] must declare this state with
+/// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
+impl From<Dispatcher> for McpServer {
+    fn from(dispatcher: Dispatcher) -> Self {
+        Self { settings: Settings::new(dispatcher) }
+    }
+}

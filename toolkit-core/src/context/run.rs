@@ -49,6 +49,7 @@ pub struct RunContext {
     session: Option<Session>,
     temp: SessionMap,
     extensions: State,
+    state: State,
     attempts: Attempts,
     grants: Grants,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
@@ -65,6 +66,25 @@ impl RunContext {
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
         self
+    }
+
+    /// Adds a value to the state of the calls, with precedence over the state of the registry.
+    ///
+    /// Parameters marked with `#[state]` find the value by type, if the registry
+    /// [declares](crate::ToolRegistry::with_run_state) the type.
+    pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.state = self.state.with(value);
+        self
+    }
+
+    /// Returns the state of a call: the state of this run, and for all other types the state of the registry.
+    pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
+        match registry {
+            Some(registry) if self.state.is_empty() => Some(registry.clone()),
+            Some(registry) => Some(Arc::new(self.state.clone().or(registry))),
+            None if self.state.is_empty() => None,
+            None => Some(Arc::new(self.state.clone())),
+        }
     }
 
     /// Returns the name of the agent.
@@ -150,5 +170,6 @@ impl_debug!(RunContext, |this|
     session: this.session,
     temp: this.temp,
     extensions: this.extensions,
+    state: this.state,
     listener: this.listener.is_some(),
 );

@@ -1,7 +1,7 @@
 //! The program's state for its tools, with one value per type.
 
 use std::any::{Any, TypeId, type_name};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use std::sync::Arc;
 #[must_use]
 pub struct State {
     values: BTreeMap<TypeId, Shared>,
+    /// The types of the values added by the run of each call.
+    of_run: BTreeSet<TypeId>,
 }
 
 /// A shared value.
@@ -70,11 +72,24 @@ impl State {
         for (id, value) in &other.values {
             self.values.entry(*id).or_insert_with(|| value.clone());
         }
+        self.of_run.extend(&other.of_run);
         self
     }
 
+    /// Declares that the run of each call adds a value of type `T`.
+    pub(crate) fn with_run_state<T: ?Sized + 'static>(mut self) -> Self {
+        self.of_run.insert(TypeId::of::<T>());
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns whether the needed value exists, or is added by the run of each call.
     pub(crate) fn has(&self, need: &StateNeed) -> bool {
-        self.values.contains_key(&(need.id)())
+        let id = (need.id)();
+        self.values.contains_key(&id) || self.of_run.contains(&id)
     }
 
     /// Returns whether the state contains an `Arc` of the needed type instead of the type itself. In this

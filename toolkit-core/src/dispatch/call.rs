@@ -194,11 +194,14 @@ impl PreparedCall {
         let span = self.span.clone();
         span.around(async move {
             let rare = self.rare_parts(run);
+            let state = match run {
+                Some(run) => run.state_over(registry.state()),
+                None => registry.state().cloned(),
+            };
             let ended = match &mut self.work {
                 Err(error) => Ended::without_run(error.clone()),
                 Ok(Work { tool_name, max_result_size, run }) => {
                     let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
-                    let state = registry.state().cloned();
                     let context = ToolContext::of_call(tool_name.clone(), id, token, state, rare);
                     let (outcome, duration) = match run {
                         Run::Direct { tool, limit, arguments } => {

@@ -32,6 +32,12 @@ impl Dispatcher {
         self.with(|settings| settings.run = Some(run.into()))
     }
 
+    /// Returns the run of the calls, if one is [set](Self::with_run).
+    #[must_use]
+    pub fn run_context(&self) -> Option<&Arc<RunContext>> {
+        self.settings.run.as_ref()
+    }
+
     /// Sets a function to write the error messages for the model. The function receives the name of the
     /// called tool and the error.
     ///

@@ -4,7 +4,7 @@ use super::ToolMetadata;
 use super::lane::LaneArgument;
 use crate::call::ToolConfig;
 use crate::context::StateNeed;
-use crate::error::{BuildProblem, ToolFault};
+use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
 use crate::schema::__private::{aliases, output_schema, strip_aliases, unknown_pattern};
@@ -127,6 +127,17 @@ impl ToolDefinition {
     #[must_use]
     pub fn parameter_named(&self, alias: &str) -> Option<&str> {
         self.aliases.get(alias).map(String::as_str)
+    }
+
+    /// Parses the arguments of a call into a JSON object with the parameters' names.
+    ///
+    /// If the metadata allow [coercion](ToolMetadata::coerce), near misses are coerced. The arguments are not
+    /// checked against the schema.
+    ///
+    /// # Errors
+    /// The arguments are not a JSON object.
+    pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
+        super::arguments_value(arguments, self)
     }
 
     /// Adds `T` to the types of [state](crate::ToolRegistry::with_state) required by the tool.

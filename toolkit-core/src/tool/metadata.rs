@@ -26,6 +26,8 @@ settings! {
     pub struct ToolMetadata {
         /// The display name of the tool.
         title: Option<String>, with_title(impl Into<String>) => Some(title.into());
+        /// The icons of the tool in user interfaces.
+        icons: Vec<ToolIcon>;
         /// The tags for selecting sets of tools.
         tags: BTreeSet<ToolTag>;
         /// Whether the tool's function is `async`.
@@ -103,6 +105,13 @@ impl ToolMetadata {
         self
     }
 
+    /// Adds icons. A string is the address of an icon.
+    #[must_use]
+    pub fn with_icons<T: Into<ToolIcon>>(mut self, icons: impl IntoIterator<Item = T>) -> Self {
+        self.icons.extend(icons.into_iter().map(Into::into));
+        self
+    }
+
     /// Adds allowed callers of the tool, by the provider's names.
     #[must_use]
     pub fn with_allowed_callers<T: Into<String>>(mut self, callers: impl IntoIterator<Item = T>) -> Self {
@@ -115,6 +124,53 @@ impl ToolMetadata {
     pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.meta.insert(key.into(), value.into());
         self
+    }
+}
+
+/// An icon of a tool in user interfaces.
+///
+/// ```
+/// use toolkit::tool::ToolIcon;
+///
+/// let icon = ToolIcon::new("https://example.com/tool.png").with_media_type("image/png").with_size("48x48");
+/// assert_eq!(icon.sizes, ["48x48"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolIcon {
+    /// The address of the icon: an `https:` URL, or a `data:` URL with the icon itself.
+    pub src: String,
+    /// The media type, such as `image/png`; `None` if the type is known from the source.
+    pub media_type: Option<String>,
+    /// The sizes of the icon, such as `48x48`, or `any` for a scalable format.
+    pub sizes: Vec<String>,
+}
+
+impl ToolIcon {
+    /// Creates an icon from its address.
+    #[must_use]
+    pub fn new(src: impl Into<String>) -> Self {
+        Self { src: src.into(), media_type: None, sizes: Vec::new() }
+    }
+
+    /// Sets the media type.
+    #[must_use]
+    pub fn with_media_type(mut self, media_type: impl Into<String>) -> Self {
+        self.media_type = Some(media_type.into());
+        self
+    }
+
+    /// Adds a size, such as `48x48` or `any`.
+    #[must_use]
+    pub fn with_size(mut self, size: impl Into<String>) -> Self {
+        self.sizes.push(size.into());
+        self
+    }
+}
+
+impl From<&str> for ToolIcon {
+    fn from(src: &str) -> Self {
+        Self::new(src)
     }
 }
 

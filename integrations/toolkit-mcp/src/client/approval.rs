@@ -1,0 +1,124 @@
+//! Publishing tool lists, and approval of changed tools.
+
+use super::catalog::Catalog;
+use super::change::ToolListChange;
+use super::event::McpEvent;
+use super::issue::{ToolIssue, ToolIssueKind};
+use super::supervise::Link;
+use super::{Inner, McpClient, lock};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// # Approval
+///
+/// A server may change the description of a tool after the user has approved the tool. Every change is reported
+/// as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition
+/// and cannot be called, and a new tool is not published, until the program approves the tool.
+impl McpClient {
+    /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
+    /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::with_approved) the same
+    /// definitions after a restart.
+    #[must_use]
+    pub fn fingerprints(&self) -> BTreeMap<String, String> {
+        self.0.catalog.borrow().fingerprints()
+    }
+
+    /// Returns the definitions that wait for approval.
+    #[must_use]
+    pub fn pending(&self) -> Vec<toolkit_core::ToolDefinition> {
+        self.0.catalog.borrow().pending.values().map(|tool| tool.definition.clone()).collect()
+    }
+
+    /// Approves the current definition of the tool with this name. Returns `false` if the tool does not wait for
+    /// approval.
+    pub fn approve(&self, name: &str) -> bool {
+        self.0.approve(|pending| pending == name)
+    }
+
+    /// Approves all current definitions. Returns `false` if no tool waits for approval.
+    pub fn approve_all(&self) -> bool {
+        self.0.approve(|_| true)
+    }
+}
+
+impl Catalog {
+    fn fingerprints(&self) -> BTreeMap<String, String> {
+        self.tools.iter().map(|(name, tool)| (name.clone(), tool.fingerprint.clone())).collect()
+    }
+
+    /// Moves the tools without approval to the pending tools. The `earlier` catalog provides their approved
+    /// definitions.
+    fn hold_back(&mut self, approved: &BTreeMap<String, String>, earlier: &Self) {
+        let is_approved =
+            |name: &str, fingerprint: &str| approved.get(name).is_some_and(|known| known == fingerprint);
+        let listed = std::mem::take(&mut self.tools);
+        for (name, tool) in listed {
+            if is_approved(&name, &tool.fingerprint) {
+                self.tools.insert(name, tool);
+                continue;
+            }
+            let known = earlier.tools.get(&name).filter(|known| is_approved(&name, &known.fingerprint));
+            let message = match known {
+                Some(_) => "has changed and cannot be called before it is approved",
+                None => "is not approved and was left out",
+            };
+            self.issues.push(ToolIssue::new(&tool.name, ToolIssueKind::Unapproved, message));
+            if let Some(known) = known {
+                self.tools.insert(name.clone(), known.clone());
+            }
+            self.pending.insert(name, tool);
+        }
+    }
+}
+
+impl Inner {
+    /// Checks a tool list and publishes the accepted tools.
+    pub(super) fn publish(&self, listed: Vec<Value>) {
+        let settings = &self.handler.settings;
+        let mut fresh = Catalog::new(listed, settings);
+        let mut approved = lock(&self.approved);
+        let earlier = self.catalog.borrow().clone();
+        if settings.block_changes && approved.is_none() {
+            *approved = Some(fresh.fingerprints());
+        }
+        if let Some(approved) = &*approved {
+            fresh.hold_back(approved, &earlier);
+        }
+        self.replace(&earlier, fresh);
+    }
+
+    fn approve(&self, chosen: impl Fn(&str) -> bool) -> bool {
+        let mut approved = lock(&self.approved);
+        let earlier = self.catalog.borrow().clone();
+        let mut fresh = Catalog::clone(&earlier);
+        let names: Vec<String> = earlier.pending.keys().filter(|name| chosen(name)).cloned().collect();
+        for name in &names {
+            let Some(tool) = fresh.pending.remove(name) else { continue };
+            let is_of_tool =
+                |issue: &ToolIssue| issue.kind == ToolIssueKind::Unapproved && issue.tool == tool.name;
+            fresh.issues.retain(|issue| !is_of_tool(issue));
+            approved.get_or_insert_default().insert(name.clone(), tool.fingerprint.clone());
+            fresh.tools.insert(name.clone(), tool);
+        }
+        if !names.is_empty() {
+            self.replace(&earlier, fresh);
+        }
+        !names.is_empty()
+    }
+
+    fn replace(&self, earlier: &Catalog, fresh: Catalog) {
+        let change = ToolListChange::between(earlier, &fresh);
+        let issues =
+            Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
+        self.catalog.send_replace(Arc::new(fresh));
+        // The first list is not a change.
+        let is_first = matches!(&*self.link.borrow(), Link::Closed);
+        if !change.is_empty() && !is_first {
+            self.emit(McpEvent::ToolsChanged(change));
+        }
+        if let Some(issues) = issues {
+            self.emit(McpEvent::Issues(issues));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Builder of clients.
+
+use super::elicitation::ElicitationHandler;
+use super::endpoint::McpEndpoint;
+use super::error::McpError;
+use super::event::EVENTS_KEPT;
+use super::handler::Handler;
+use super::limits::McpLimits;
+use super::settings::{McpBackoff, McpProtocol, Settings};
+use super::{McpClient, McpEvents};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::broadcast;
+use toolkit_core::name::Separator;
+
+/// Builder of an [`McpClient`].
+///
+/// ```
+/// use std::time::Duration;
+/// use toolkit_mcp::client::{McpClient, McpCommand};
+///
+/// let builder = McpClient::builder(McpCommand::new("weather-server"))
+///     .with_namespace("weather")
+///     .with_call_timeout(Duration::from_secs(20))
+///     .with_change_approval();
+/// ```
+#[must_use]
+pub struct McpClientBuilder {
+    endpoint: McpEndpoint,
+    settings: Settings,
+    events: broadcast::Sender<super::McpEvent>,
+}
+
+impl McpClientBuilder {
+    pub(super) fn new(endpoint: McpEndpoint) -> Self {
+        let settings = Settings { name: endpoint.label.clone(), ..Settings::default() };
+        Self { endpoint, settings, events: broadcast::Sender::new(EVENTS_KEPT) }
+    }
+
+    /// Sets the name of the server in messages. The default is the namespace, the name of the program, or the
+    /// host.
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self
+    }
+
+    /// Sets the namespace of the tools, which is also the default name of the server. Without a namespace, the
+    /// tools have the names given by the server.
+    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
+        let namespace = namespace.into();
+        if self.settings.name == self.endpoint.label {
+            self.settings.name.clone_from(&namespace);
+        }
+        self.settings.namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        self
+    }
+
+    /// Sets the separator between the namespace and the name of a tool. The default is a dash.
+    pub fn with_separator(mut self, separator: Separator) -> Self {
+        self.settings.separator = separator;
+        self
+    }
+
+    /// Sets the limits for the messages, tools and schemas of the server.
+    pub fn with_limits(mut self, limits: McpLimits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Sets the time limit for connecting, and for each page of the tool list. The default is 30 seconds.
+    pub fn with_connect_timeout(mut self, limit: Duration) -> Self {
+        self.settings.connect_timeout = limit;
+        self
+    }
+
+    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report starts
+    /// the limit again, and the limit does not run while the user answers a question of the server. The time
+    /// limits of tool, dispatcher and registry apply as well.
+    pub fn with_call_timeout(mut self, limit: Duration) -> Self {
+        self.settings.call_timeout = limit;
+        self
+    }
+
+    /// Sets the pauses between attempts to connect again.
+    pub fn with_backoff(mut self, backoff: McpBackoff) -> Self {
+        self.settings.backoff = backoff;
+        self
+    }
+
+    /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
+    pub fn with_protocol(mut self, protocol: McpProtocol) -> Self {
+        self.settings.protocol = protocol;
+        self
+    }
+
+    /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
+    ///
+    /// Permission rules may allow read-only tools without approval. If the server is not trusted, `false` ignores
+    /// all hints that make a tool look harmless, and keeps the hints that warn.
+    pub fn with_trusted_annotations(mut self, trusted: bool) -> Self {
+        self.settings.trust_annotations = trusted;
+        self
+    }
+
+    /// Sets whether the client checks arguments against the schema before a call. The default is `true`. With
+    /// `false`, only the server checks arguments.
+    pub fn with_argument_check(mut self, check: bool) -> Self {
+        self.settings.check_arguments = check;
+        self
+    }
+
+    /// Requires approval of all tools that are new or changed since the first list of this client.
+    pub fn with_change_approval(mut self) -> Self {
+        self.settings.block_changes = true;
+        self
+    }
+
+    /// Requires approval of all tools, and approves the tools with these
+    /// [fingerprints](McpClient::fingerprints).
+    pub fn with_approved(mut self, fingerprints: BTreeMap<String, String>) -> Self {
+        self.settings.approved = Some(fingerprints);
+        self
+    }
+
+    /// Sets the handler for questions of the server to the user. Without a handler, questions are declined.
+    pub fn with_elicitation(mut self, handler: impl ElicitationHandler) -> Self {
+        self.settings.elicitation = Some(Arc::new(handler));
+        self
+    }
+
+    /// Sets the name and the version of the program, for the server.
+    pub fn with_client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        (self.settings.client_name, self.settings.client_version) = (name.into(), version.into());
+        self
+    }
+
+    /// Returns the events of the client, including those of the first connection.
+    #[must_use]
+    pub fn events(&self) -> McpEvents {
+        McpEvents(self.events.subscribe())
+    }
+
+    /// Connects to the server and lists its tools.
+    ///
+    /// # Errors
+    /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol. The
+    /// client does not try again.
+    pub async fn connect(self) -> Result<McpClient, McpError> {
+        let handler = Handler {
+            settings: Arc::new(self.settings),
+            events: self.events,
+            tools_changed: Arc::default(),
+            open_questions: Arc::default(),
+        };
+        McpClient::connect(self.endpoint, handler).await
+    }
+}
+
+impl fmt::Debug for McpClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { endpoint, settings, .. } = self;
+        f.debug_struct("McpClientBuilder")
+            .field("endpoint", endpoint)
+            .field("name", &settings.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,259 @@
+//! One call of a server's tool.
+
+use super::catalog::RemoteTool;
+use super::content::{lenient_outcome, outcome, short};
+use super::endpoint::chain;
+use super::lines::{INVALID, TOO_LARGE};
+use super::schema::clean;
+use super::session::{Pending, Session};
+use super::settings::Settings;
+use super::wire::ProgressSink;
+use crate::TraceContext;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
+    InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, ServiceError};
+use serde_json::{Map, Value, json};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
+
+/// The maximum number of rounds of one call: questions of the server, each answered by another request.
+const ROUNDS: usize = 16;
+
+/// The number of progress reports that wait for the call.
+const REPORTS: usize = 64;
+
+/// The pause before a request that only continues an earlier one.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// One call of a server's tool.
+pub(super) struct Call<'a> {
+    pub(super) session: &'a Session,
+    pub(super) tool: &'a RemoteTool,
+    pub(super) context: &'a ToolContext,
+}
+
+impl Call<'_> {
+    /// Runs the call to its end, and answers the server's questions on the way.
+    pub(super) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let mut params = CallToolRequestParams::new(self.tool.name.clone()).with_arguments(arguments);
+        for _ in 0..ROUNDS {
+            match self.once(params.clone()).await? {
+                ServerResult::CallToolResult(result) => return outcome(result),
+                ServerResult::InputRequiredResult(required) => {
+                    (params.input_responses, params.request_state) = self.answers(required).await?;
+                }
+                other => return self.other(&other),
+            }
+        }
+        Err(self.error("asked too many questions", "use another tool"))
+    }
+
+    /// Converts a result of an unexpected form.
+    fn other(&self, result: &ServerResult) -> Result<ToolOutput, ToolError> {
+        let task = "started a task instead of answering";
+        match result {
+            ServerResult::CreateTaskResult(_) => Err(self.error(task, "use another tool")),
+            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(ToolOutput::new(Vec::new())),
+            other => {
+                let value = serde_json::to_value(other).unwrap_or_default();
+                let invalid = || self.error("sent an invalid result", "use another tool");
+                lenient_outcome(value).unwrap_or_else(|| Err(invalid()))
+            }
+        }
+    }
+
+    /// Sends one request and waits for the response. Passes progress reports on while the request runs.
+    async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
+        let (sender, mut reports) = mpsc::channel(REPORTS);
+        let mut request = CallToolRequest::new(params);
+        request.extensions.insert(ProgressSink(sender));
+        let limit = self.settings().call_timeout;
+        let deadline = sleep(limit);
+        tokio::pin!(deadline);
+        let mut pending: Option<Pending> = None;
+        let ended = &self.session.wire.ended;
+        let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
+        tokio::pin!(sending);
+        loop {
+            let response = async {
+                match &mut pending {
+                    Some(pending) => Ok(Some(pending.response().await?)),
+                    None => {
+                        pending = Some(sending.as_mut().await?);
+                        Ok(None)
+                    }
+                }
+            };
+            tokio::select! {
+                biased;
+                Some(report) = reports.recv() => {
+                    deadline.as_mut().reset(Instant::now() + limit);
+                    self.report(report);
+                }
+                response = response => match response {
+                    Ok(Some(response)) => return Ok(response),
+                    Ok(None) => {}
+                    Err(error) => return Err(self.failed(&error)),
+                },
+                () = ended.cancelled() => return Err(self.lost(&self.session.wire.reason())),
+                () = &mut deadline => {
+                    // While the user is asked, the server waits for the client.
+                    if self.session.handler.open_questions.load(Ordering::Relaxed) == 0 {
+                        return Err(ToolError::timed_out(self.context.tool_name().as_str(), limit));
+                    }
+                    deadline.as_mut().reset(Instant::now() + limit);
+                }
+            }
+        }
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.session.handler.settings
+    }
+
+    /// Returns the options of a request, with the trace context of the call.
+    fn options(&self) -> PeerRequestOptions {
+        let options = PeerRequestOptions::no_options();
+        let Some(trace) = self.context.extension::<TraceContext>() else { return options };
+        let mut meta = RequestMetaObject::default();
+        meta.set_traceparent(&trace.parent);
+        if let Some(state) = &trace.state {
+            meta.set_tracestate(state);
+        }
+        if let Some(baggage) = &trace.baggage {
+            meta.set_baggage(baggage);
+        }
+        options.with_meta(meta)
+    }
+
+    fn report(&self, report: ProgressNotificationParam) {
+        let total = report.total.filter(|total| *total > 0.0);
+        let fraction = total.map_or(0.0, |total| report.progress / total);
+        let message = report.message.map(|message| clean(&message));
+        self.context.progress(fraction, message.unwrap_or_else(|| report.progress.to_string()));
+    }
+
+    /// Returns the answers to the questions of the server.
+    async fn answers(
+        &self,
+        required: InputRequiredResult,
+    ) -> Result<(Option<InputResponses>, Option<String>), ToolError> {
+        let questions = required.input_requests.unwrap_or_default();
+        if questions.is_empty() {
+            if required.request_state.is_none() {
+                return Err(self.error("asked for input without a question", "use another tool"));
+            }
+            sleep(PAUSE).await;
+        }
+        let mut answers = InputResponses::new();
+        for (key, question) in questions {
+            let answer = match question {
+                InputRequest::Elicitation(request) => {
+                    let answer = self.session.handler.elicit(request.params).await;
+                    serde_json::to_value(answer).unwrap_or_default()
+                }
+                InputRequest::ListRoots(_) => json!({"roots": []}),
+                _ => {
+                    let what = "asked for something that this program does not offer";
+                    return Err(self.error(what, "use another tool"));
+                }
+            };
+            answers.insert(key, answer);
+        }
+        Ok(((!answers.is_empty()).then_some(answers), required.request_state))
+    }
+
+    fn server(&self) -> &str {
+        &self.settings().name
+    }
+
+    /// Creates an error for the model: the name of the server, the fault `what`, and the advice.
+    fn error(&self, what: &str, advice: &str) -> ToolError {
+        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.server()))
+    }
+
+    /// Creates the error of a call during which the connection was lost.
+    fn lost(&self, reason: &str) -> ToolError {
+        let metadata = &self.tool.definition.metadata;
+        let is_repeatable = metadata.read_only == Some(true) || metadata.idempotent == Some(true);
+        let advice = match is_repeatable {
+            true => "try again",
+            false => "it may have been executed; check before trying again",
+        };
+        let what = "was lost during the call";
+        self.error(what, advice).with_retryable(is_repeatable).with_details(reason)
+    }
+
+    fn failed(&self, error: &ServiceError) -> ToolError {
+        let details = chain(error);
+        #[cfg(feature = "client-http")]
+        if let ServiceError::TransportSend(failed) = error
+            && let Some((status, pause)) = super::http::status(&*failed.error)
+        {
+            let limited = (status == 429).then(|| {
+                let pause = pause.unwrap_or(Duration::from_secs(1));
+                ToolError::rate_limited(self.context.tool_name().as_str(), pause)
+            });
+            let what = format!("is out of order (HTTP {status})");
+            let error = limited.unwrap_or_else(|| self.error(&what, "try again later, or use another tool"));
+            return error.with_retryable(true).with_details(details);
+        }
+        let error = match error {
+            ServiceError::McpError(data) => self.refused(data),
+            ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),
+            ServiceError::TransportClosed if self.session.wire.ended.is_cancelled() => {
+                self.lost(&self.session.wire.reason())
+            }
+            // Over HTTP, the stream of a single answer ends like this.
+            ServiceError::TransportClosed => {
+                let limit = self.settings().limits.message_bytes;
+                let what = format!("broke off its answer, which may be more than {limit} bytes");
+                self.error(&what, "ask for less, and note that the call may have been executed")
+            }
+            error if error.is_authorization_required() => {
+                self.error("refuses access", "the user must renew the credentials; use another tool")
+            }
+            ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {
+                self.too_large()
+            }
+            ServiceError::TransportSend(_) => {
+                self.session.wire.ends_because(&details);
+                self.session.stale.cancel();
+                self.lost(&details)
+            }
+            _ => self.error("sent an invalid result", "use another tool"),
+        };
+        error.with_details(details)
+    }
+
+    /// Converts an error of the protocol.
+    fn refused(&self, data: &ErrorData) -> ToolError {
+        let (message, tool) = (short(&clean(&data.message)), self.context.tool_name());
+        match data.code {
+            TOO_LARGE => self.too_large(),
+            INVALID => self.error("sent an invalid result", "use another tool"),
+            // By the protocol, an unknown tool is an invalid parameter as well.
+            ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
+                self.session.handler.tools_changed.notify_one();
+                let text = format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.server());
+                ToolError::new(ErrorKind::NotFound, format!("{text}; use another tool"))
+            }
+            ErrorCode::INVALID_PARAMS => {
+                let text = format!("Tool `{tool}` refused the call: {message}; correct the arguments");
+                ToolError::new(ErrorKind::InvalidArguments, text).with_brief("Invalid arguments")
+            }
+            _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
+        }
+    }
+
+    fn too_large(&self) -> ToolError {
+        let limit = self.settings().limits.message_bytes;
+        let what = format!("returned a result of more than {limit} bytes");
+        self.error(&what, "ask for less, for instance with narrower arguments")
+    }
+}

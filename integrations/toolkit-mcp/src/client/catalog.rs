@@ -1,0 +1,296 @@
+//! The tools of a server, checked and converted to definitions.
+
+use super::issue::{ToolIssue, ToolIssueKind};
+use super::schema::{checked, checked_parameters, clean};
+use super::settings::Settings;
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use toolkit_core::name::NameError;
+use toolkit_core::schema::schema_hash;
+use toolkit_core::tool::ToolSource;
+use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
+
+/// The accepted tools of a server at one time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Catalog {
+    /// The tools by their qualified names.
+    pub(super) tools: BTreeMap<String, Arc<RemoteTool>>,
+    pub(super) issues: Vec<ToolIssue>,
+    /// Tools listed by the server that wait for approval, by their qualified names.
+    pub(super) pending: BTreeMap<String, Arc<RemoteTool>>,
+}
+
+/// One tool of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RemoteTool {
+    pub(super) definition: ToolDefinition,
+    /// The name of the tool on the server.
+    pub(super) name: String,
+    /// The hash of the tool's entry in the tool list.
+    pub(super) fingerprint: String,
+}
+
+impl Catalog {
+    /// Checks and converts the entries of a tool list, in their order.
+    pub(super) fn new(listed: Vec<Value>, settings: &Settings) -> Self {
+        let mut catalog = Self::default();
+        let limit = settings.limits.tools;
+        if listed.len() > limit {
+            let message = format!("The server lists more than {limit} tools; the rest was left out");
+            catalog.issues.push(ToolIssue::new("", ToolIssueKind::TooMany, message));
+        }
+        for entry in listed.into_iter().take(limit) {
+            catalog.add(entry, settings);
+        }
+        catalog
+    }
+
+    fn add(&mut self, entry: Value, settings: &Settings) {
+        let name = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut notes = Vec::new();
+        match import(entry, settings, &mut notes) {
+            Ok(tool) if self.tools.contains_key(tool.definition.name.as_str()) => {
+                let message = "is listed twice; the later entry was left out";
+                notes.push((ToolIssueKind::Duplicate, message.to_owned()));
+            }
+            Ok(tool) => {
+                self.tools.insert(tool.definition.name.to_string(), Arc::new(tool));
+            }
+            Err(fault) => notes.push(fault),
+        }
+        self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
+    }
+
+    /// Returns the tool with this qualified name.
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<RemoteTool>> {
+        self.tools.get(name)
+    }
+}
+
+type Note = (ToolIssueKind, String);
+
+/// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
+fn import(entry: Value, settings: &Settings, notes: &mut Vec<Note>) -> Result<RemoteTool, Note> {
+    let malformed =
+        |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
+    let (size, limit) = (entry.to_string().len(), settings.limits.schema_bytes.saturating_mul(4));
+    if size > limit {
+        return Err(malformed(format!("its entry has {size} bytes, more than {limit}")));
+    }
+    let fingerprint = schema_hash(&entry);
+    let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
+    let limits = &settings.limits;
+    let name = local_name(&tool.name, settings, notes)?;
+    let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits)?;
+    let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
+    let metadata = metadata(tool.title, tool.annotations, settings);
+    let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
+    definition.metadata.meta = tool.meta.map(|meta| meta.0).unwrap_or_default();
+    if let Some(icons) = tool.icons {
+        definition.metadata.meta.insert("icons".to_owned(), json!(icons));
+    }
+    if let Some(schema) = tool.output_schema {
+        match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits) {
+            Ok(schema) => definition = definition.with_output_schema(schema),
+            Err((kind, reason)) => {
+                let reason = reason.replace("was left out", "was registered without output schema");
+                notes.push((kind, format!("(its output) {reason}")));
+            }
+        }
+    }
+    Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint })
+}
+
+/// Returns the name of a tool in the registry: a legal name in the namespace of the client.
+fn local_name(name: &str, settings: &Settings, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
+    let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
+    let qualified = |method: &str| match &settings.namespace {
+        Some(namespace) => ToolName::qualified(namespace, method, settings.separator),
+        None => ToolName::new(method),
+    };
+    if name.is_empty() || name.chars().count() > toolkit_core::name::MAX_NAME_LENGTH {
+        return ToolName::new(name).and(qualified(name)).map_err(illegal);
+    }
+    match ToolName::new(name) {
+        Ok(_) => qualified(name).map_err(illegal),
+        Err(error) => {
+            let legal = qualified(error.suggestion()).map_err(illegal)?;
+            notes.push((
+                ToolIssueKind::Renamed,
+                format!("has an illegal name and was registered as `{legal}`"),
+            ));
+            Ok(legal)
+        }
+    }
+}
+
+/// Returns a description without invisible characters and with at most `limit` characters.
+fn short(text: &str, limit: usize, notes: &mut Vec<Note>) -> String {
+    let mut clean = clean(text);
+    if clean.len() != text.len() && clean != text.replace('\r', "") {
+        let message = "has invisible characters in its description, which were removed";
+        notes.push((ToolIssueKind::Description, message.to_owned()));
+    }
+    if let Some((end, _)) = clean.char_indices().nth(limit) {
+        let length = clean.chars().count();
+        clean.truncate(end);
+        clean.push('…');
+        let message = format!("has a description of {length} characters, which was cut to {limit}");
+        notes.push((ToolIssueKind::Description, message));
+    }
+    clean
+}
+
+fn metadata(
+    title: Option<String>,
+    annotations: Option<ToolAnnotations>,
+    settings: &Settings,
+) -> ToolMetadata {
+    let annotations = annotations.unwrap_or_default();
+    let trusted = settings.trust_annotations;
+    // Without trust, only those hints count that make a tool look more dangerous.
+    let hint = |value: Option<bool>, dangerous: bool| value.filter(|value| trusted || *value == dangerous);
+    let mut metadata = ToolMetadata::default();
+    metadata.title = title.or(annotations.title).map(|title| clean(&title).chars().take(256).collect());
+    metadata.read_only = hint(annotations.read_only_hint, false);
+    metadata.destructive = hint(annotations.destructive_hint, true);
+    metadata.idempotent = hint(annotations.idempotent_hint, false);
+    metadata.open_world = hint(annotations.open_world_hint, true);
+    // By the protocol, a read-only tool destroys nothing, whatever its other hints say.
+    if metadata.read_only == Some(true) {
+        metadata.destructive = Some(false);
+        metadata.tags.insert(ToolTag::ReadOnly);
+    }
+    if metadata.destructive == Some(true) {
+        metadata.tags.insert(ToolTag::Destructive);
+    }
+    metadata.is_async = true;
+    metadata.source = ToolSource::Mcp;
+    metadata.source_detail.clone_from(&settings.name);
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::McpLimits;
+    use super::*;
+
+    /// Returns an entry of a tool list, with more fields.
+    fn entry(name: &str, extra: Value) -> Value {
+        let mut entry = json!({"name": name, "inputSchema": {"type": "object"}});
+        for (field, value) in extra.as_object().into_iter().flatten() {
+            entry[field] = value.clone();
+        }
+        entry
+    }
+
+    fn settings() -> Settings {
+        Settings { namespace: Some("Shop API".to_owned()), ..Settings::default() }
+    }
+
+    fn kinds(catalog: &Catalog) -> Vec<(&str, ToolIssueKind)> {
+        catalog.issues.iter().map(|issue| (issue.tool.as_str(), issue.kind)).collect()
+    }
+
+    #[test]
+    fn a_listed_tool_keeps_everything_that_the_server_says() {
+        let extra = json!({
+            "title": "Buy", "description": "Buys.", "_meta": {"team": "a"}, "icons": [{"src": "data:,"}],
+            "outputSchema": {"type": "object"},
+            "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true},
+        });
+        let catalog = Catalog::new(vec![entry("buy.now", extra)], &settings());
+        let tool = &catalog.tools["shop_api-buy.now"];
+        let ToolDefinition { name, description, metadata, .. } = &tool.definition;
+        assert_eq!((name.namespace(), name.method_name()), (Some("shop_api"), "buy.now"));
+        assert_eq!((description.as_str(), tool.name.as_str()), ("Buys.", "buy.now"));
+        assert_eq!((metadata.title.as_deref(), metadata.source), (Some("Buy"), ToolSource::Mcp));
+        assert_eq!((metadata.read_only, metadata.destructive), (Some(false), Some(true)));
+        assert_eq!((metadata.idempotent, metadata.open_world), (None, Some(true)));
+        assert!(metadata.tags.contains(&ToolTag::Destructive));
+        assert_eq!(
+            (&metadata.meta["team"], &metadata.meta["icons"][0]["src"]),
+            (&json!("a"), &json!("data:,"))
+        );
+        assert_eq!(tool.definition.output_schema(), Some(&json!({"type": "object"})));
+        assert_eq!(catalog.issues, []);
+    }
+
+    #[test]
+    fn hints_of_untrusted_servers_count_only_if_they_warn() {
+        let calming =
+            json!({"annotations": {"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false}});
+        let warning =
+            json!({"annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true}});
+        let settings = Settings { trust_annotations: false, ..Settings::default() };
+        let catalog = Catalog::new(vec![entry("calm", calming), entry("warn", warning)], &settings);
+        let hints = |name: &str| {
+            let metadata = &catalog.tools[name].definition.metadata;
+            [metadata.read_only, metadata.destructive, metadata.open_world]
+        };
+        assert_eq!(hints("calm"), [None, None, None]);
+        assert_eq!(hints("warn"), [Some(false), Some(true), Some(true)]);
+    }
+
+    #[test]
+    fn nothing_is_lost_in_silence() {
+        use ToolIssueKind::{
+            Description, Duplicate, IllegalName, Malformed, RemoteReference, Renamed, Schema,
+        };
+        let settings = Settings::default();
+        let remote = json!({"inputSchema": {"properties": {"a": {"$ref": "https://example.com"}}}});
+        let deep_output = json!({"outputSchema": {"properties": {"a": {"$ref": "#/nowhere"}}}});
+        let long = "x".repeat(200);
+        let listed = vec![
+            entry("add", json!({})),
+            entry("add", json!({"description": "Another."})),
+            entry("weather/get", json!({})),
+            entry("weather get", json!({})),
+            entry(&long, json!({})),
+            json!({"name": "no_schema"}),
+            json!(5),
+            entry("remote", remote),
+            entry("output", deep_output),
+            entry("hidden", json!({"description": "Adds.\u{202e}"})),
+            entry("fat", json!({"_meta": {"a": "x".repeat(300_000)}})),
+            entry("long", json!({"description": "x".repeat(9_000)})),
+        ];
+        let catalog = Catalog::new(listed, &settings);
+        let names: Vec<&str> = catalog.tools.keys().map(String::as_str).collect();
+        assert_eq!(names, ["add", "hidden", "long", "output", "weather_get"]);
+        assert_eq!(catalog.tools["add"].definition.description, "");
+        assert_eq!(catalog.tools["hidden"].definition.description, "Adds.");
+        assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
+        assert_eq!(catalog.tools["weather_get"].name, "weather/get");
+        assert_eq!(catalog.tools["output"].definition.output_schema(), None);
+        let issues = [
+            ("add", Duplicate),
+            ("weather/get", Renamed),
+            ("weather get", Renamed),
+            ("weather get", Duplicate),
+            (&long[..128], IllegalName),
+            ("no_schema", Malformed),
+            ("", Malformed),
+            ("remote", RemoteReference),
+            ("output", Schema),
+            ("hidden", Description),
+            ("fat", Malformed),
+            ("long", Description),
+        ];
+        assert_eq!(kinds(&catalog), issues);
+    }
+
+    #[test]
+    fn a_server_with_too_many_tools_is_cut_and_reported() {
+        let settings = Settings { limits: McpLimits::default().with_tools(2), ..Settings::default() };
+        let listed = (0..10_000).map(|number| entry(&format!("t{number}"), json!({}))).collect();
+        let catalog = Catalog::new(listed, &settings);
+        assert_eq!((catalog.tools.len(), kinds(&catalog)), (2, vec![("", ToolIssueKind::TooMany)]));
+        assert_eq!(
+            catalog.issues[0].to_string(),
+            "The server lists more than 2 tools; the rest was left out"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! Results of servers as tool output.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::Value;
+use toolkit_core::output::{JsonText, MediaData, Resource};
+use toolkit_core::{Content, Media, ToolError, ToolOutput};
+
+/// The maximum length of an error text for the model, in characters.
+const LONGEST: usize = 16_384;
+
+/// Converts a result. A result marked as error becomes an error with the text of its content.
+pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
+    let CallToolResult { content, structured_content, is_error, .. } = result;
+    let content = content.into_iter().map(content_of).collect();
+    finish(content, structured_content, is_error == Some(true))
+}
+
+/// Converts a result that is not as the protocol says, for instance with a kind of content from a later version.
+/// Returns `None` if the value is no result at all.
+pub(super) fn lenient_outcome(mut result: Value) -> Option<Result<ToolOutput, ToolError>> {
+    let content = result.get_mut("content").map(Value::take);
+    let structured = result.get_mut("structuredContent").map(Value::take);
+    let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
+    if content.is_none() && structured.is_none() {
+        return None;
+    }
+    let blocks = match content {
+        Some(Value::Array(blocks)) => blocks,
+        Some(Value::Null) | None => Vec::new(),
+        Some(other) => vec![other],
+    };
+    let known = |block: Value| match serde_json::from_value(block.clone()) {
+        Ok(block) => content_of(block),
+        Err(_) => json(&block),
+    };
+    Some(finish(blocks.into_iter().map(known).collect(), structured, is_error))
+}
+
+fn finish(
+    mut content: Vec<Content>,
+    structured: Option<Value>,
+    is_error: bool,
+) -> Result<ToolOutput, ToolError> {
+    if let Some(structured) = &structured
+        && content.is_empty()
+    {
+        // The model must see something, and a server may leave the text to its structured content.
+        content.push(json(structured));
+    }
+    let output = ToolOutput::new(content);
+    if is_error {
+        let text = output.to_text();
+        let text = if text.trim().is_empty() { "the server gives no reason" } else { text.as_ref() };
+        return Err(ToolError::failed(short(text)));
+    }
+    Ok(match structured {
+        Some(structured) => output.with_structured(structured),
+        None => output,
+    })
+}
+
+/// Returns the text cut to the maximum length of an error.
+pub(super) fn short(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn content_of(block: ContentBlock) -> Content {
+    match block {
+        ContentBlock::Text(text) => Content::Text(text.text),
+        ContentBlock::Image(image) => media(image.mime_type, image.data, None, "image"),
+        ContentBlock::Audio(audio) => media(audio.mime_type, audio.data, None, "audio"),
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                Content::Text(format!("[resource {uri}]\n{text}"))
+            }
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+                media(media_type, blob, Some(uri), "application")
+            }
+            other => json(&serde_json::to_value(other).unwrap_or_default()),
+        },
+        ContentBlock::ResourceLink(link) => {
+            let name = link.title.unwrap_or(link.name);
+            Content::Resource(Box::new(Resource { uri: link.uri, name, media_type: link.mime_type }))
+        }
+        other => json(&serde_json::to_value(other).unwrap_or_default()),
+    }
+}
+
+fn json(value: &Value) -> Content {
+    match JsonText::new(value) {
+        Ok(text) => Content::Json(text),
+        Err(_) => Content::text(value.to_string()),
+    }
+}
+
+/// Returns a media item. Providers refuse a whole request for one invalid item, so invalid data becomes a note.
+fn media(media_type: String, data: String, name: Option<String>, kind: &str) -> Content {
+    let is_type = media_type.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty());
+    if !is_type || !is_base64(&data) {
+        return Content::text(format!("[{kind} {media_type}: the server sent invalid data]"));
+    }
+    let mut media = Media::from_url(media_type, "");
+    media.data = MediaData::Base64(data);
+    media.name = name;
+    media.into()
+}
+
+/// Returns whether `data` is standard Base64 with padding.
+fn is_base64(data: &str) -> bool {
+    let digits = data.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use toolkit_core::ErrorKind;
+
+    fn outcome_of(result: Value) -> Result<ToolOutput, ToolError> {
+        outcome(serde_json::from_value(result).expect("a result"))
+    }
+
+    #[test]
+    fn every_kind_of_content_is_kept() {
+        let output = outcome_of(json!({
+            "content": [
+                {"type": "text", "text": "two"},
+                {"type": "image", "mimeType": "image/png", "data": "aGk="},
+                {"type": "audio", "mimeType": "audio/wav", "data": "aGk="},
+                {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "inside"}},
+                {"type": "resource", "resource": {"uri": "file:///a.pdf", "mimeType": "application/pdf", "blob": "aGk="}},
+                {"type": "resource_link", "uri": "file:///b", "name": "b", "title": "B", "mimeType": "text/plain"},
+            ],
+            "structuredContent": {"sum": 2},
+        }));
+        let output = output.expect("an output");
+        let expected = "two\n[image image/png]\n[audio audio/wav]\n[resource file:///a.txt]\ninside\n\
+                        [file application/pdf file:///a.pdf]\n[resource B file:///b]";
+        assert_eq!(output.to_text(), expected);
+        assert_eq!(output.structured(), Some(&json!({"sum": 2})));
+        let Content::Image(image) = &output.content()[1] else { panic!("an image") };
+        assert_eq!(image.data, MediaData::Base64("aGk=".to_owned()));
+    }
+
+    #[test]
+    fn structured_content_alone_is_shown_to_the_model() {
+        let output = outcome_of(json!({"structuredContent": [1, null]})).expect("an output");
+        assert_eq!((output.to_text().as_ref(), output.structured()), ("[1,null]", Some(&json!([1, null]))));
+    }
+
+    #[test]
+    fn an_error_result_is_an_error_with_its_text() {
+        let error =
+            outcome_of(json!({"content": [{"type": "text", "text": "no such city"}], "isError": true}));
+        let error = error.expect_err("an error");
+        assert_eq!(error.kind(), ErrorKind::Failed);
+        assert_eq!(error.message(), "Error running tool: no such city");
+        let silent = outcome_of(json!({"content": [], "isError": true})).expect_err("an error");
+        assert_eq!(silent.message(), "Error running tool: the server gives no reason");
+    }
+
+    #[test]
+    fn invalid_media_become_notes() {
+        for (media_type, data) in
+            [("image/png", "a"), ("image/png", "a==="), ("image/png", "ä==="), ("png", "aGk=")]
+        {
+            let block = json!({"type": "image", "mimeType": media_type, "data": data});
+            let output = outcome_of(json!({"content": [block]})).expect("an output");
+            assert_eq!(output.to_text(), format!("[image {media_type}: the server sent invalid data]"));
+        }
+    }
+
+    #[test]
+    fn content_of_a_later_version_is_kept_as_json() {
+        let unknown = json!({"type": "hologram", "data": 5});
+        let result = json!({"content": [{"type": "text", "text": "a"}, unknown], "isError": false});
+        let output = lenient_outcome(result).expect("a result").expect("an output");
+        assert_eq!(output.to_text(), "a\n{\"type\":\"hologram\",\"data\":5}");
+        assert!(lenient_outcome(json!({"tools": []})).is_none());
+    }
+}

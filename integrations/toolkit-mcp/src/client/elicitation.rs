@@ -1,0 +1,132 @@
+//! Questions of servers to the user.
+
+use super::schema::clean;
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::pin::Pin;
+
+/// A question of a server to the user.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ElicitationRequest {
+    /// The name of the server. Show the name to the user, because the message may pretend to come from
+    /// elsewhere.
+    pub server: String,
+    /// The question.
+    pub message: String,
+    /// The kind of question.
+    pub kind: ElicitationKind,
+}
+
+/// The kind of an [`ElicitationRequest`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitationKind {
+    /// The user fills a form.
+    Form {
+        /// The JSON Schema of the answer: an object with strings, numbers, booleans and choices.
+        schema: Value,
+    },
+    /// The user opens a page, for instance to log in. The answer does not pass through the client.
+    Url {
+        /// The address of the page. Ask the user before opening it.
+        url: String,
+    },
+}
+
+/// The user's answer to an [`ElicitationRequest`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitationAnswer {
+    /// The user agrees. For a form, the values of its fields; missing fields with a default are filled in.
+    Accept(Map<String, Value>),
+    /// The user refuses.
+    Decline,
+    /// The user closes the question without an answer.
+    Cancel,
+}
+
+/// The future of an answer.
+pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + 'a>>;
+
+/// A handler for the questions of servers.
+///
+/// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this trait. Without a
+/// handler, the client declines all questions.
+///
+/// ```
+/// use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
+///
+/// let client = McpClient::builder(McpCommand::new("booking-server"))
+///     .with_elicitation(|request: ElicitationRequest| async move {
+///         println!("{} asks: {}", request.server, request.message);
+///         ElicitationAnswer::Decline
+///     });
+/// ```
+pub trait ElicitationHandler: Send + Sync + 'static {
+    /// Asks the user and returns the answer.
+    fn answer(&self, request: ElicitationRequest) -> ElicitationFuture<'_>;
+}
+
+impl<F, Answer> ElicitationHandler for F
+where
+    F: Fn(ElicitationRequest) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = ElicitationAnswer> + Send + 'static,
+{
+    fn answer(&self, request: ElicitationRequest) -> ElicitationFuture<'_> {
+        Box::pin(self(request))
+    }
+}
+
+impl fmt::Debug for dyn ElicitationHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ElicitationHandler")
+    }
+}
+
+/// Asks the handler, or declines without a handler.
+pub(super) async fn elicit(
+    handler: Option<&dyn ElicitationHandler>,
+    server: &str,
+    request: ElicitRequestParams,
+) -> ElicitResult {
+    let declined = ElicitResult::new(ElicitationAction::Decline);
+    let Some(handler) = handler else { return declined };
+    let (message, kind) = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
+            (message, ElicitationKind::Form { schema })
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            (message, ElicitationKind::Url { url })
+        }
+        _ => return declined,
+    };
+    let defaults = match &kind {
+        ElicitationKind::Form { schema } => Some(defaults(schema)),
+        ElicitationKind::Url { .. } => None,
+    };
+    let request = ElicitationRequest { server: server.to_owned(), message: clean(&message), kind };
+    match handler.answer(request).await {
+        ElicitationAnswer::Accept(content) => {
+            let accepted = ElicitResult::new(ElicitationAction::Accept);
+            match defaults {
+                Some(mut filled) => {
+                    filled.extend(content);
+                    accepted.with_content(Value::Object(filled))
+                }
+                None => accepted,
+            }
+        }
+        ElicitationAnswer::Decline => declined,
+        ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+    }
+}
+
+/// Returns the default of each property that has one.
+fn defaults(schema: &Value) -> Map<String, Value> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let defaults = properties.into_iter().flatten();
+    defaults.filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone()))).collect()
+}

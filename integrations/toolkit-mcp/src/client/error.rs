@@ -1,0 +1,60 @@
+//! Errors of connecting to a server.
+
+use std::fmt;
+
+/// The failure to connect to a server, to list its tools, or to read a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpError {
+    kind: McpErrorKind,
+    message: String,
+}
+
+/// The kinds of [`McpError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum McpErrorKind {
+    /// The configuration is invalid.
+    Config,
+    /// The process of the server could not be started.
+    Start,
+    /// The server cannot be reached, or closed the connection.
+    Connection,
+    /// The server refuses access without valid credentials.
+    Unauthorized,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The server violates the protocol, or speaks no common version.
+    Protocol,
+}
+
+impl McpError {
+    pub(crate) fn new(kind: McpErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// Returns the kind of failure.
+    #[must_use]
+    pub fn kind(&self) -> McpErrorKind {
+        self.kind
+    }
+
+    /// Adds `text` at the end of the message.
+    pub(super) fn and(mut self, text: &str) -> Self {
+        self.message.push_str(text);
+        self
+    }
+
+    /// Adds the name of the server at the beginning of the message.
+    pub(super) fn of_server(mut self, name: &str) -> Self {
+        self.message = format!("MCP server `{name}`: {}", self.message);
+        self
+    }
+}
+
+impl fmt::Display for McpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for McpError {}

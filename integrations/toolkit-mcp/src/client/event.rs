@@ -1,0 +1,100 @@
+//! Events of a connection.
+
+use super::change::ToolListChange;
+use super::issue::ToolIssue;
+use serde_json::Value;
+use std::fmt;
+use std::time::Duration;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+use toolkit_core::{BuildError, ToolName};
+
+/// The number of events buffered for slow listeners.
+pub(super) const EVENTS_KEPT: usize = 256;
+
+/// One event of the connection to a server.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum McpEvent {
+    /// The connection was lost. Calls fail until the connection is restored.
+    Disconnected {
+        /// The reason.
+        reason: String,
+    },
+    /// The client is connected again.
+    Reconnected {
+        /// The number of attempts.
+        attempts: u32,
+    },
+    /// An attempt to connect again failed.
+    ReconnectFailed {
+        /// The number of the attempt, counted from 1.
+        attempt: u32,
+        /// The reason.
+        error: String,
+        /// The time until the next attempt. `None` if this was the last attempt.
+        retry_in: Option<Duration>,
+    },
+    /// The tools of the server changed.
+    ToolsChanged(ToolListChange),
+    /// The changed tools of the server could not be listed. The earlier tools stay.
+    ListFailed {
+        /// The reason.
+        error: String,
+    },
+    /// Listed tools were changed or left out.
+    Issues(Vec<ToolIssue>),
+    /// A [followed](super::McpClient::follow) registry refused a tool.
+    Refused {
+        /// The name of the tool.
+        tool: ToolName,
+        /// The reason.
+        error: BuildError,
+    },
+    /// The server logged a message.
+    Log {
+        /// The severity, such as `warning`.
+        level: String,
+        /// The name of the logger.
+        logger: Option<String>,
+        /// The message. A longer message than 8,192 characters becomes a string that is cut.
+        data: Value,
+    },
+    /// The process of the server wrote a line to standard error.
+    Stderr {
+        /// The line, cut to 4,096 bytes.
+        line: String,
+    },
+    /// The server sent something that is not a message of the protocol. It was ignored, unless it answers a
+    /// call. The call then ends with an error.
+    InvalidMessage {
+        /// The beginning of the message.
+        text: String,
+        /// The fault.
+        error: String,
+    },
+    /// The listener was too slow and missed events.
+    Missed {
+        /// The number of missed events.
+        events: u64,
+    },
+}
+
+/// A stream of the events of a connection since the subscription.
+pub struct McpEvents(pub(super) Receiver<McpEvent>);
+
+impl McpEvents {
+    /// Returns the next event. Returns `None` once the client is closed and all events were returned.
+    pub async fn next(&mut self) -> Option<McpEvent> {
+        match self.0.recv().await {
+            Ok(event) => Some(event),
+            Err(RecvError::Lagged(events)) => Some(McpEvent::Missed { events }),
+            Err(RecvError::Closed) => None,
+        }
+    }
+}
+
+impl fmt::Debug for McpEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("McpEvents")
+    }
+}

@@ -1,0 +1,98 @@
+//! The handler for requests and notifications of a server.
+
+// Logging is deprecated since 2026-07-28, but servers of earlier versions use it.
+#![expect(deprecated)]
+
+use super::elicitation::elicit;
+use super::event::McpEvent;
+use super::settings::Settings;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData,
+    FormElicitationCapability, Implementation, LoggingMessageNotificationParam, UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{Notify, broadcast};
+
+/// The maximum length of a log message in an event, in characters of JSON.
+const LONGEST_LOG: usize = 8_192;
+
+/// The handler of one connection.
+#[derive(Clone)]
+pub(super) struct Handler {
+    pub(super) settings: Arc<Settings>,
+    pub(super) events: broadcast::Sender<McpEvent>,
+    /// Notified when the server says that its tools changed.
+    pub(super) tools_changed: Arc<Notify>,
+    /// The number of questions that wait for the user.
+    pub(super) open_questions: Arc<AtomicUsize>,
+}
+
+impl Handler {
+    /// Asks the user, on behalf of the server.
+    pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
+        let _open = Open::new(&self.open_questions);
+        elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
+    }
+
+    fn emit(&self, event: McpEvent) {
+        let _ = self.events.send(event);
+    }
+}
+
+/// Counts a question as open until dropped.
+struct Open<'a>(&'a AtomicUsize);
+
+impl<'a> Open<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let Settings { client_name, client_version, elicitation, .. } = &*self.settings;
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = elicitation.as_ref().map(|_| {
+            let forms = FormElicitationCapability::default();
+            ElicitationCapability::new().with_form(forms).with_url(UrlElicitationCapability::default())
+        });
+        ClientConfig::new(capabilities, Implementation::new(client_name, client_version))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.elicit(request).await)
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.tools_changed.notify_one();
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let level = serde_json::to_value(message.level).unwrap_or_default();
+        let level = level.as_str().unwrap_or_default().to_owned();
+        let text = message.data.to_string();
+        let data = match text.char_indices().nth(LONGEST_LOG) {
+            Some((end, _)) => format!("{}…", &text[..end]).into(),
+            None => message.data,
+        };
+        self.emit(McpEvent::Log { level, logger: message.logger, data });
+    }
+}

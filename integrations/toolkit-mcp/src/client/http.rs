@@ -1,0 +1,299 @@
+//! Servers behind a URL: streamable HTTP, with a token.
+
+use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
+use super::error::{McpError, McpErrorKind};
+use futures_core::stream::BoxStream;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+use sse_stream::Sse;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The URL of a server that speaks streamable HTTP.
+///
+/// Redirects are not followed, because they would carry the token to another host. Certificates are checked by the
+/// platform.
+///
+/// ```
+/// use toolkit_mcp::client::McpUrl;
+///
+/// let url = McpUrl::new("https://example.com/mcp").with_bearer_token("secret");
+/// let url = url.with_header("x-tenant", "a");
+/// assert!(!format!("{url:?}").contains("secret"));
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct McpUrl {
+    url: String,
+    headers: BTreeMap<String, String>,
+    token: Option<Arc<dyn TokenSource>>,
+}
+
+/// The future of a token.
+pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+
+/// A source of bearer tokens, for instance with OAuth.
+///
+/// ```
+/// use toolkit_mcp::client::{McpUrl, TokenFuture, TokenSource};
+///
+/// struct Login;
+///
+/// impl TokenSource for Login {
+///     fn token(&self, is_refused: bool) -> TokenFuture<'_> {
+///         Box::pin(async move {
+///             let token = if is_refused { "a new token" } else { "the known token" };
+///             Ok(token.to_owned())
+///         })
+///     }
+/// }
+///
+/// let url = McpUrl::new("https://example.com/mcp").with_token_source(Login);
+/// ```
+pub trait TokenSource: Send + Sync + 'static {
+    /// Returns the token for a request, or the reason why there is none. This method is called for every request.
+    ///
+    /// `is_refused` is `true` if the server has refused the last token. A new token is then tried once.
+    fn token(&self, is_refused: bool) -> TokenFuture<'_>;
+}
+
+/// A fixed token.
+impl TokenSource for String {
+    fn token(&self, _: bool) -> TokenFuture<'_> {
+        Box::pin(async { Ok(self.clone()) })
+    }
+}
+
+impl<T: TokenSource + ?Sized> TokenSource for Arc<T> {
+    fn token(&self, is_refused: bool) -> TokenFuture<'_> {
+        (**self).token(is_refused)
+    }
+}
+
+impl McpUrl {
+    /// Creates the URL of a server.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), headers: BTreeMap::new(), token: None }
+    }
+
+    /// Adds a header to every request.
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sends a fixed bearer token with every request.
+    pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
+        self.with_token_source(token.into())
+    }
+
+    /// Sends the token of a source with every request.
+    pub fn with_token_source(mut self, source: impl TokenSource) -> Self {
+        self.token = Some(Arc::new(source));
+        self
+    }
+
+    /// Returns the host, as a name for the server.
+    fn label(&self) -> String {
+        let url = reqwest::Url::parse(&self.url).ok();
+        url.as_ref().and_then(reqwest::Url::host_str).unwrap_or("mcp").to_owned()
+    }
+
+    async fn connect(self, attempt: Attempt) -> Result<Running, McpError> {
+        let invalid = |text: String| McpError::new(McpErrorKind::Config, text);
+        let url = reqwest::Url::parse(&self.url)
+            .map_err(|error| invalid(format!("the URL is invalid: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(invalid(format!("the URL has the scheme `{}`; use `https`", url.scheme())));
+        }
+        let mut headers = HashMap::new();
+        for (name, value) in &self.headers {
+            // The value may be a secret, so messages do not show it.
+            let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+            let Some((name, mut value)) = parsed else {
+                return Err(invalid(format!("the header `{name}` is illegal; use visible ASCII characters")));
+            };
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let client = TokenClient { http: http_client(&url)?, token: self.token };
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        config.custom_headers = headers;
+        config.max_sse_event_size = attempt.limit;
+        config.max_json_response_size = attempt.limit;
+        config.reinit_on_expired_session = true;
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        attempt.serve(transport).await
+    }
+}
+
+impl From<McpUrl> for McpEndpoint {
+    fn from(url: McpUrl) -> Self {
+        Self::new(url.label(), move |attempt| url.clone().connect(attempt))
+    }
+}
+
+impl fmt::Debug for McpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.headers.keys().collect();
+        f.debug_struct("McpUrl").field("url", &self.url).field("headers", &names).finish_non_exhaustive()
+    }
+}
+
+/// Returns the status of a request that a server or a proxy could not serve, and the requested pause.
+pub(super) fn status(error: &(dyn std::error::Error + 'static)) -> Option<(u16, Option<Duration>)> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(Fault::HttpStatus(failure)) = error.downcast_ref() {
+            let seconds = failure.retry_after.as_deref().and_then(|after| after.trim().parse().ok());
+            return Some((failure.status, seconds.map(Duration::from_secs)));
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
+fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
+    let failed = |error: rustls::Error| {
+        McpError::new(McpErrorKind::Connection, format!("encrypted connections are not possible: {error}"))
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(failed)?;
+    let builder = match url.scheme() {
+        "http" => builder.with_root_certificates(RootCertStore::empty()),
+        _ => builder.with_platform_verifier().map_err(failed)?,
+    };
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(builder.with_no_client_auth())
+        .redirect(Policy::none())
+        .user_agent(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));
+    builder.build().map_err(|error| unreachable(&error))
+}
+
+/// An HTTP client that adds the current token to each request.
+#[derive(Clone)]
+struct TokenClient {
+    http: reqwest::Client,
+    token: Option<Arc<dyn TokenSource>>,
+}
+
+type Fault = StreamableHttpError<reqwest::Error>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+impl TokenClient {
+    /// Sends a request with the current token, and once more with a new token if the server refuses the first.
+    async fn with_token<T, F>(&self, send: impl Fn(Option<String>) -> F) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        let Some(source) = &self.token else { return send(None).await };
+        let unavailable = |reason: String| Fault::Io(std::io::Error::other(format!("no token: {reason}")));
+        let token = source.token(false).await.map_err(unavailable)?;
+        match send(Some(token.clone())).await {
+            Err(Fault::AuthRequired(refusal)) => {
+                let new = source.token(true).await.map_err(unavailable)?;
+                if new == token {
+                    return Err(Fault::AuthRequired(refusal));
+                }
+                send(Some(new)).await
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+impl StreamableHttpClient for TokenClient {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session, token, headers, limits).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _: Option<String>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        self.with_token(|token| {
+            let (uri, message, session) = (uri.clone(), message.clone(), session.clone());
+            let headers = headers.clone();
+            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
+        })
+        .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Fault> {
+        self.with_token(|token| {
+            self.http.delete_session(uri.clone(), session.clone(), token, headers.clone())
+        })
+        .await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<Events, Fault> {
+        let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<Events, Fault> {
+        self.with_token(|token| {
+            let (uri, session, last_event) = (uri.clone(), session.clone(), last_event.clone());
+            self.http.get_stream_with_max_sse_event_size(
+                uri,
+                session,
+                last_event,
+                token,
+                headers.clone(),
+                limit,
+            )
+        })
+        .await
+    }
+}

@@ -1,0 +1,56 @@
+//! Issues: reports about changed and rejected tools of a tool list.
+
+use std::fmt;
+
+/// A report about one listed tool that was changed or left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolIssue {
+    /// The tool's name as listed by the server, shortened to 128 characters. Empty if the issue concerns the
+    /// whole list.
+    pub tool: String,
+    /// The kind of issue.
+    pub kind: ToolIssueKind,
+    /// The fault, and the consequence.
+    pub message: String,
+}
+
+/// The kind of a [`ToolIssue`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ToolIssueKind {
+    /// The entry is not a tool, for instance because a field is missing. The tool is left out.
+    Malformed,
+    /// The name has illegal characters. The tool is registered under a legal name.
+    Renamed,
+    /// The name cannot be made legal. The tool is left out.
+    IllegalName,
+    /// An earlier tool of the list has the same name. The later tool is left out.
+    Duplicate,
+    /// The description was cut or cleaned.
+    Description,
+    /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at fault,
+    /// the tool is registered without output schema.
+    Schema,
+    /// A schema refers to another document. References are never fetched. The tool is left out.
+    RemoteReference,
+    /// The server lists more tools than allowed. The rest is left out.
+    TooMany,
+    /// The tool is new, or differs from the approved definition, and waits for approval.
+    Unapproved,
+}
+
+impl ToolIssue {
+    pub(super) fn new(tool: &str, kind: ToolIssueKind, message: impl Into<String>) -> Self {
+        Self { tool: tool.chars().take(128).collect(), kind, message: message.into() }
+    }
+}
+
+impl fmt::Display for ToolIssue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.tool.is_empty() {
+            true => f.write_str(&self.message),
+            false => write!(f, "Tool `{}` {}", self.tool, self.message),
+        }
+    }
+}

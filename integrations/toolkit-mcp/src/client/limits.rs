@@ -1,0 +1,70 @@
+//! The limits for the messages, tools and schemas of a server.
+
+/// The limits for the messages, tools and schemas of a server.
+///
+/// If a tool exceeds a limit, the client shortens the description or leaves the tool out. In both cases, the
+/// client adds an [issue](super::McpClient::issues).
+///
+/// ```
+/// use toolkit_mcp::client::McpLimits;
+///
+/// let limits = McpLimits::default().with_tools(50);
+/// assert_eq!((limits.tools, limits.schema_depth), (50, 64));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpLimits {
+    /// The maximum number of tools of one server. Further tools are left out. The default is 1,000.
+    pub tools: usize,
+    /// The maximum length of a description and of the server's instructions, in characters. A longer
+    /// description is cut. The default is 8,192.
+    pub description: usize,
+    /// The maximum size of a schema, in bytes of compact JSON. A tool with a larger schema, or with an entry of
+    /// more than four times this size, is left out. The default is 65,536.
+    pub schema_bytes: usize,
+    /// The maximum nesting of a schema, in levels of JSON. A tool with a deeper schema is left out. The
+    /// default is 64.
+    pub schema_depth: usize,
+    /// The maximum size of one message, in bytes. A call with a larger result ends with an error. The default
+    /// is 16 MiB.
+    pub message_bytes: usize,
+}
+
+impl Default for McpLimits {
+    fn default() -> Self {
+        Self {
+            tools: 1_000,
+            description: 8_192,
+            schema_bytes: 64 << 10,
+            schema_depth: 64,
+            message_bytes: 16 << 20,
+        }
+    }
+}
+
+/// Generates the builder method of each limit.
+macro_rules! limits {
+    ($($(#[$doc:meta])* $method:ident($field:ident);)*) => {
+        impl McpLimits {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $method(mut self, $field: usize) -> Self {
+                self.$field = $field;
+                self
+            })*
+        }
+    };
+}
+
+limits! {
+    /// Sets the maximum number of tools.
+    with_tools(tools);
+    /// Sets the maximum length of a description, in characters.
+    with_description(description);
+    /// Sets the maximum size of a schema, in bytes.
+    with_schema_bytes(schema_bytes);
+    /// Sets the maximum nesting of a schema.
+    with_schema_depth(schema_depth);
+    /// Sets the maximum size of a message, in bytes.
+    with_message_bytes(message_bytes);
+}

@@ -1,0 +1,215 @@
+//! Messages as lines of JSON over a pair of byte streams.
+
+use super::event::McpEvent;
+use super::scan::{Envelope, EnvelopeScanner};
+use super::wire::Wire;
+use rmcp::RoleClient;
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+/// The code of the error in place of an answer that is too large. Outside of the range of the protocol.
+pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
+
+/// The code of the error in place of an answer that is not a message of the protocol.
+pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
+
+/// The maximum number of bytes of an invalid message in an event.
+const SHOWN: usize = 256;
+
+/// The maximum wait for a message being written when the transport closes.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A transport over a pair of byte streams, with one message per line.
+///
+/// The transport skips a line if the line is too long or is not a message. If the skipped line answers a request,
+/// the transport delivers an error for this request.
+pub(super) struct Lines<R, W> {
+    reader: BufReader<R>,
+    line: Line,
+    writer: Arc<Mutex<Option<W>>>,
+    wire: Arc<Wire>,
+}
+
+/// The line being read.
+struct Line {
+    limit: usize,
+    /// The bytes of the line. Empty once the line is too long.
+    bytes: Vec<u8>,
+    /// The number of bytes so far, and the scanner of a line that is too long.
+    excess: Option<(usize, EnvelopeScanner)>,
+}
+
+impl Line {
+    fn push(&mut self, bytes: &[u8]) {
+        if let Some((length, scanner)) = &mut self.excess {
+            *length += bytes.len();
+            scanner.feed(bytes);
+        } else if self.bytes.len().saturating_add(bytes.len()) > self.limit {
+            let mut scanner = EnvelopeScanner::default();
+            let known = std::mem::take(&mut self.bytes);
+            scanner.feed(&known);
+            scanner.feed(bytes);
+            self.excess = Some((known.len() + bytes.len(), scanner));
+        } else {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    /// Ends the line and returns its message, or the error in place of an answer.
+    fn end(&mut self, wire: &Wire) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let (text, error, code, envelope) = match self.excess.take() {
+            Some((length, scanner)) => {
+                let error = format!("the message has {length} bytes, more than {}", self.limit);
+                (String::new(), error, TOO_LARGE, scanner.end())
+            }
+            None => {
+                let line = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii();
+                if line.is_empty() {
+                    return None;
+                }
+                match serde_json::from_slice(line) {
+                    Ok(message) => return Some(message),
+                    Err(error) => {
+                        let mut scanner = EnvelopeScanner::default();
+                        scanner.feed(line);
+                        let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).into_owned();
+                        (text, error.to_string(), INVALID, scanner.end())
+                    }
+                }
+            }
+        };
+        wire.emit(McpEvent::InvalidMessage { text, error: error.clone() });
+        match envelope {
+            Envelope { id: Some(id), has_method: false } => {
+                Some(JsonRpcMessage::error(ErrorData::new(code, error, None), Some(id)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin, W> Lines<R, W> {
+    /// Creates a transport for messages of at most `limit` bytes.
+    pub(super) fn new(reader: R, writer: W, limit: usize, wire: Arc<Wire>) -> Self {
+        let line = Line { limit, bytes: Vec::new(), excess: None };
+        Self { reader: BufReader::new(reader), line, writer: Arc::new(Mutex::new(Some(writer))), wire }
+    }
+}
+
+impl<R, W> Transport<RoleClient> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let writer = self.writer.clone();
+        async move {
+            let mut line = serde_json::to_vec(&message)?;
+            line.push(b'\n');
+            let mut writer = writer.lock().await;
+            let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+            writer.write_all(&line).await?;
+            writer.flush().await
+        }
+    }
+
+    /// Reads the next message. Dropping the future loses nothing.
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let available = match self.reader.fill_buf().await {
+                Ok([]) => return None,
+                Ok(available) => available,
+                Err(error) => {
+                    self.wire.ends_because(format!("reading from the server failed: {error}"));
+                    return None;
+                }
+            };
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let length = end.unwrap_or(available.len());
+            self.line.push(&available[..length]);
+            self.reader.consume(length + usize::from(end.is_some()));
+            if end.is_some()
+                && let Some(message) = self.line.end(&self.wire)
+            {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        // A server that does not read may block a message for ever.
+        if let Ok(mut writer) = timeout(PATIENCE, self.writer.lock()).await
+            && let Some(mut writer) = writer.take()
+        {
+            let _ = timeout(PATIENCE, writer.shutdown()).await;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::broadcast;
+
+    fn lines(text: &[u8], limit: usize) -> (Vec<String>, Vec<String>) {
+        let (events, mut received) = broadcast::channel(16);
+        let wire = Wire::new(events);
+        let mut line = Line { limit, bytes: Vec::new(), excess: None };
+        let mut messages = Vec::new();
+        for bytes in text.split(|byte| *byte == b'\n') {
+            bytes.chunks(3).for_each(|bytes| line.push(bytes));
+            let message = line.end(&wire);
+            messages.extend(message.map(|message| serde_json::to_string(&message).expect("JSON")));
+        }
+        let mut errors = Vec::new();
+        while let Ok(McpEvent::InvalidMessage { text, error }) = received.try_recv() {
+            errors.push(format!("{text}: {error}"));
+        }
+        (messages, errors)
+    }
+
+    #[test]
+    fn garbage_between_messages_is_reported_and_ignored() {
+        let text = b"Server started\n\n\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n\xff\xfe";
+        let (messages, errors) = lines(text, 100);
+        assert_eq!(messages, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+        assert_eq!(errors.len(), 2, "{errors:?}");
+        assert!(errors[0].starts_with("Server started: expected value"), "{errors:?}");
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_becomes_an_error_of_its_request() {
+        let long = format!(r#"{{"result":{{"id":9,"text":"{}"}},"jsonrpc":"2.0","id":7}}"#, "x".repeat(100));
+        let text = format!("{long}\n{}", r#"{"jsonrpc":"2.0","id":8,"result":{}}"#);
+        let (messages, errors) = lines(text.as_bytes(), 100);
+        let error = "the message has 152 bytes, more than 100";
+        let first = format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-39001,"message":"{error}"}}}}"#);
+        assert_eq!(messages, [&first, r#"{"jsonrpc":"2.0","id":8,"result":{}}"#]);
+        assert_eq!(errors, [format!(": {error}")]);
+    }
+
+    #[test]
+    fn an_answer_that_is_malformed_becomes_an_error_of_its_request() {
+        let text = br#"{"jsonrpc":"1.0","id":"a","result":5}"#;
+        let (messages, errors) = lines(text, 1_000);
+        assert!(
+            messages[0].starts_with(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-39002"#),
+            "{messages:?}"
+        );
+        assert_eq!(errors.len(), 1);
+    }
+}

@@ -1,0 +1,178 @@
+//! Checks of foreign schemas: size, depth, references and texts.
+
+use super::issue::ToolIssueKind;
+use super::limits::McpLimits;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use toolkit_core::schema::{each_subschema, subschemas};
+
+/// The keywords that refer to another schema.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// The keywords that name a schema for references such as `#name`.
+const ANCHORS: [&str; 2] = ["$anchor", "$dynamicAnchor"];
+
+type Fault = (ToolIssueKind, String);
+
+/// Returns the schema of the parameters of a tool, with the root type `object`.
+///
+/// # Errors
+/// The kind of the first fault, and its description.
+pub(super) fn checked_parameters(schema: Map<String, Value>, limits: &McpLimits) -> Result<Value, Fault> {
+    let mut schema = checked(Value::Object(schema), limits)?;
+    let is_object = match schema.get("type") {
+        None => true,
+        Some(Value::String(name)) => name == "object",
+        Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+        Some(_) => false,
+    };
+    if !is_object {
+        let reason = "has parameters that are not an object, and was left out";
+        return Err((ToolIssueKind::Schema, reason.to_owned()));
+    }
+    schema["type"] = "object".into();
+    Ok(schema)
+}
+
+/// Returns a schema with clean texts, if the schema is within the limits and every reference leads to a schema
+/// of the same document.
+///
+/// # Errors
+/// The kind of the first fault, and its description.
+pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fault> {
+    let fault = |reason: String| (ToolIssueKind::Schema, reason);
+    let size = schema.to_string().len();
+    if size > limits.schema_bytes {
+        let limit = limits.schema_bytes;
+        return Err(fault(format!("has a schema of {size} bytes, more than {limit}, and was left out")));
+    }
+    if depth(&schema) > limits.schema_depth {
+        let limit = limits.schema_depth;
+        return Err(fault(format!("has a schema deeper than {limit} levels, and was left out")));
+    }
+    let mut found = Found::default();
+    find(&schema, &mut found);
+    for reference in &found.references {
+        let Some(fragment) = reference.strip_prefix('#') else {
+            let reason =
+                format!("refers to the document {reference:?}, which is never fetched; it was left out");
+            return Err((ToolIssueKind::RemoteReference, reason));
+        };
+        let is_known = match fragment.starts_with('/') {
+            // The reader of the schema does not decode percent signs, so neither does this check.
+            true => schema.pointer(fragment).is_some(),
+            false => fragment.is_empty() || found.anchors.contains(fragment),
+        };
+        if !is_known {
+            return Err(fault(format!(
+                "has a schema with the dangling reference {reference:?}, and was left out"
+            )));
+        }
+    }
+    each_subschema(&mut schema, &mut |keywords| {
+        for keyword in ["title", "description"] {
+            if let Some(Value::String(text)) = keywords.get_mut(keyword) {
+                *text = clean(text);
+            }
+        }
+    });
+    Ok(schema)
+}
+
+#[derive(Default)]
+struct Found {
+    references: BTreeSet<String>,
+    anchors: BTreeSet<String>,
+}
+
+/// Adds all references and anchors of a schema to `found`.
+fn find(schema: &Value, found: &mut Found) {
+    let strings = |keywords: &[&str]| -> Vec<String> {
+        let values = keywords.iter().filter_map(|keyword| schema.get(keyword));
+        values.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    found.references.extend(strings(&REFERENCES));
+    found.anchors.extend(strings(&ANCHORS));
+    subschemas(schema).for_each(|inside| find(inside.schema, found));
+}
+
+/// Returns the number of nested levels of a JSON value. A scalar has none.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Returns `text` without invisible characters. A model may read such characters, but a human does not see them.
+///
+/// Invisible characters are control characters except line breaks and tabs, marks for the direction of text,
+/// and the copies of ASCII letters in the Unicode block Tags.
+pub(super) fn clean(text: &str) -> String {
+    let is_visible = |c: &char| match c {
+        '\n' | '\t' => true,
+        '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => false,
+        '\u{e0000}'..='\u{e007f}' => false,
+        c => !c.is_control(),
+    };
+    text.chars().filter(is_visible).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fault(schema: Value) -> Option<(ToolIssueKind, String)> {
+        let Value::Object(schema) = schema else { return None };
+        let limits = McpLimits::default().with_schema_bytes(400).with_schema_depth(6);
+        checked_parameters(schema, &limits).err()
+    }
+
+    #[test]
+    fn a_schema_within_the_limits_is_accepted() {
+        for schema in [
+            json!({}),
+            json!({"type": ["object", "null"]}),
+            json!({"$defs": {"A": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/A"}}}),
+            json!({"$defs": {"A": {"$anchor": "a"}}, "properties": {"a": {"$ref": "#a"}}}),
+            json!({"properties": {"parent": {"$ref": "#"}}}),
+            // A property with the name of a keyword, and a default, are no references.
+            json!({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "https://example.com"}}),
+        ] {
+            assert_eq!(fault(schema.clone()), None, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_faulty_schema_is_refused_with_its_reason() {
+        use ToolIssueKind::{RemoteReference, Schema};
+        let deep = json!({"properties": {"a": {"items": {"items": {"items": {"items": {}}}}}}});
+        for (schema, kind, part) in [
+            (json!({"type": "string"}), Schema, "not an object"),
+            (
+                json!({"properties": {"a": {"$ref": "https://example.com/a"}}}),
+                RemoteReference,
+                "never fetched",
+            ),
+            (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), RemoteReference, "other.json"),
+            (json!({"allOf": [{"$dynamicRef": "file:///etc/passwd"}]}), RemoteReference, "passwd"),
+            (json!({"properties": {"a": {"$ref": "#/$defs/None"}}}), Schema, "dangling"),
+            (json!({"properties": {"a": {"$ref": "#none"}}}), Schema, "dangling"),
+            (json!({"description": "x".repeat(500)}), Schema, "bytes, more than 400"),
+            (deep, Schema, "deeper than 6"),
+        ] {
+            let (found, reason) = fault(schema).expect("a fault");
+            assert_eq!(found, kind, "{reason}");
+            assert!(reason.contains(part), "{reason}");
+        }
+    }
+
+    #[test]
+    fn invisible_text_is_removed() {
+        let hidden: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+        let text = format!("Adds.\u{202e}\u{200b}{hidden}\n\tTwo\u{7} numbers. 😀");
+        assert_eq!(clean(&text), "Adds.\n\tTwo numbers. 😀");
+    }
+}

@@ -1,0 +1,214 @@
+//! One connection to a server.
+
+use super::endpoint::{Attempt, McpEndpoint, Running, chain};
+use super::error::{McpError, McpErrorKind};
+use super::handler::Handler;
+use super::schema::clean;
+use super::wire::Wire;
+use rmcp::model::{
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError, Subscription};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+use toolkit_core::CancellationToken;
+
+/// The maximum number of pages of one tool list.
+const PAGES: usize = 1_000;
+
+/// The maximum time for closing a connection, after which it is cut.
+const CLOSING: Duration = Duration::from_secs(10);
+
+/// A server's description of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct McpServerInfo {
+    /// The name of the server's program.
+    pub name: String,
+    /// The version of the server's program.
+    pub version: String,
+    /// The display name of the server.
+    pub title: Option<String>,
+    /// The version of the protocol, such as `2026-07-28`.
+    pub protocol: String,
+    /// Instructions for using the server, written by the server. Show the instructions to a model only if the
+    /// program trusts the server.
+    pub instructions: Option<String>,
+}
+
+/// One connection to a server.
+pub(super) struct Session {
+    running: Mutex<Option<Running>>,
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) wire: Arc<Wire>,
+    pub(super) handler: Handler,
+    /// Cancelled when a request shows that a new connection is needed. Other requests may still be answered.
+    pub(super) stale: CancellationToken,
+    pub(super) opened: Instant,
+}
+
+impl Session {
+    /// Connects and runs the handshake, within the time limit.
+    pub(super) async fn open(endpoint: &McpEndpoint, handler: &Handler) -> Result<Self, McpError> {
+        let settings = &handler.settings;
+        let wire = Arc::new(Wire::new(handler.events.clone()));
+        let attempt = Attempt {
+            handler: handler.clone(),
+            wire: wire.clone(),
+            lifecycle: settings.protocol.lifecycle(),
+            limit: settings.limits.message_bytes,
+        };
+        let limit = settings.connect_timeout;
+        let running = match timeout(limit, endpoint.connect(attempt)).await {
+            Ok(running) => running?,
+            Err(_) => return Err(too_slow("connect", limit)),
+        };
+        let (peer, running) = (running.peer().clone(), Mutex::new(Some(running)));
+        let (handler, stale) = (handler.clone(), CancellationToken::new());
+        Ok(Self { running, peer, wire, handler, stale, opened: Instant::now() })
+    }
+
+    /// Returns the server's description of itself.
+    pub(super) fn info(&self) -> McpServerInfo {
+        let Some(peer) = self.peer.peer_info() else { return McpServerInfo::default() };
+        let limit = self.handler.settings.limits.description;
+        let short = |text: &str| -> String { clean(text).chars().take(limit).collect() };
+        let server = peer.server_info.as_ref();
+        McpServerInfo {
+            name: server.map(|server| short(&server.name)).unwrap_or_default(),
+            version: server.map(|server| short(&server.version)).unwrap_or_default(),
+            title: server.and_then(|server| server.title.as_deref()).map(short),
+            protocol: peer.protocol_version.to_string(),
+            instructions: peer.instructions.as_deref().map(short),
+        }
+    }
+
+    /// Sends a request. Dropping the returned value before the response cancels the request.
+    pub(super) async fn send(
+        &self,
+        request: ClientRequest,
+        options: PeerRequestOptions,
+    ) -> Result<Pending, ServiceError> {
+        let handle = self.peer.send_request_with_option(request, options).await?;
+        Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
+    }
+
+    /// Returns the entries of the complete tool list, up to one more than the maximum number of tools.
+    pub(super) async fn list_tools(&self) -> Result<Vec<Value>, McpError> {
+        let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
+        let settings = &self.handler.settings;
+        let (mut tools, mut cursor, mut seen) = (Vec::new(), None, HashSet::new());
+        for _ in 0..PAGES {
+            if !has_tools || tools.len() > settings.limits.tools {
+                break;
+            }
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+            let page = tokio::select! {
+                page = timeout(settings.connect_timeout, self.page(request)) => page,
+                () = self.wire.ended.cancelled() => {
+                    return Err(McpError::new(McpErrorKind::Connection, self.wire.reason()));
+                }
+            };
+            let mut page = page.map_err(|_| too_slow("list its tools", settings.connect_timeout))??;
+            let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
+                let text = "the server's list of tools is not a list";
+                return Err(McpError::new(McpErrorKind::Protocol, text));
+            };
+            tools.extend(entries);
+            match page.get("nextCursor").and_then(Value::as_str) {
+                // A server that returns to an earlier page has no more tools.
+                Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
+                _ => break,
+            }
+        }
+        Ok(tools)
+    }
+
+    async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
+        let failed = |error: ServiceError| {
+            let kind = match &error {
+                _ if error.is_authorization_required() => McpErrorKind::Unauthorized,
+                ServiceError::TransportSend(_) | ServiceError::TransportClosed => McpErrorKind::Connection,
+                _ => McpErrorKind::Protocol,
+            };
+            McpError::new(kind, format!("the tools cannot be listed: {}", chain(&error)))
+        };
+        let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
+        let result = pending.response().await.map_err(failed)?;
+        // Each entry is parsed on its own, so that one malformed tool does not hide all others.
+        Ok(serde_json::to_value(result).unwrap_or_default())
+    }
+
+    /// Subscribes to changes of the tools, if the version of the protocol needs a subscription for it.
+    pub(super) async fn subscribe(&self) -> Option<Subscription> {
+        let peer = self.peer.peer_info()?;
+        let announces = peer.capabilities.tools.as_ref()?.list_changed == Some(true);
+        if peer.protocol_version.has_initialize() || !announces {
+            return None;
+        }
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let limit = self.handler.settings.connect_timeout;
+        timeout(limit, self.peer.listen(filter)).await.ok()?.ok()
+    }
+
+    /// Waits until a new connection is needed.
+    pub(super) async fn lost(&self) {
+        tokio::select! {
+            () = self.wire.ended.cancelled() => {}
+            () = self.stale.cancelled() => {}
+        }
+    }
+
+    /// Closes the connection. A child process has exited when this method returns.
+    pub(super) async fn close(&self) {
+        if let Some(mut running) = self.running.lock().await.take() {
+            self.wire.ends_because("the client was closed");
+            let _ = running.close_with_timeout(CLOSING).await;
+        }
+    }
+}
+
+fn too_slow(what: &str, limit: Duration) -> McpError {
+    let seconds = limit.as_secs_f64();
+    McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
+}
+
+/// A sent request without a response. Dropping this value cancels the request.
+pub(super) struct Pending {
+    handle: Option<RequestHandle<RoleClient>>,
+    wire: Arc<Wire>,
+}
+
+impl Pending {
+    /// Waits for the response. Dropping the future loses nothing.
+    pub(super) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
+        let Some(handle) = &mut self.handle else { return std::future::pending().await };
+        let response = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
+        self.end();
+        response
+    }
+
+    fn end(&mut self) -> Option<RequestHandle<RoleClient>> {
+        let handle = self.handle.take()?;
+        self.wire.forget(&handle.progress_token);
+        Some(handle)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(handle) = self.end()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                let _ = handle.cancel(Some("the caller no longer waits for the result".to_owned())).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The settings of a client.
+
+use super::elicitation::ElicitationHandler;
+use super::limits::McpLimits;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::ClientLifecycleMode;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+use toolkit_core::name::Separator;
+
+/// The versions of the protocol to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum McpProtocol {
+    /// The newest version of both sides: 2026-07-28, or an older version with a handshake.
+    #[default]
+    Auto,
+    /// Version 2026-07-28 only: no handshake, no session.
+    Stateless,
+    /// Version 2025-11-25 or older: a handshake with `initialize`.
+    Handshake,
+}
+
+impl McpProtocol {
+    pub(super) fn lifecycle(self) -> ClientLifecycleMode {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        match self {
+            Self::Auto => ClientLifecycleMode::Auto {
+                preferred_versions,
+                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+            },
+            Self::Stateless => ClientLifecycleMode::Discover { preferred_versions },
+            Self::Handshake => ClientLifecycleMode::Initialize,
+        }
+    }
+}
+
+/// The pauses between attempts to connect again.
+///
+/// Each pause is twice as long as the pause before, up to the maximum, and varies by up to a fifth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpBackoff {
+    /// The first pause. The default is half a second.
+    pub first: Duration,
+    /// The longest pause. The default is 30 seconds.
+    pub longest: Duration,
+    /// The maximum number of attempts in a row; `None` for no limit, the default.
+    pub attempts: Option<u32>,
+}
+
+impl Default for McpBackoff {
+    fn default() -> Self {
+        Self { first: Duration::from_millis(500), longest: Duration::from_secs(30), attempts: None }
+    }
+}
+
+impl McpBackoff {
+    /// Sets the first pause.
+    #[must_use]
+    pub fn with_first(mut self, first: Duration) -> Self {
+        self.first = first;
+        self
+    }
+
+    /// Sets the longest pause.
+    #[must_use]
+    pub fn with_longest(mut self, longest: Duration) -> Self {
+        self.longest = longest;
+        self
+    }
+
+    /// Sets the maximum number of attempts in a row. With zero, a lost connection stays lost.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: u32) -> Self {
+        self.attempts = Some(attempts);
+        self
+    }
+
+    /// Returns the pause before the attempt `attempt`, counted from 1.
+    pub(super) fn pause(&self, attempt: u32) -> Duration {
+        let factor = 2_u32.saturating_pow(attempt.saturating_sub(1).min(16));
+        let pause = self.first.saturating_mul(factor).min(self.longest);
+        // A fresh `RandomState` hashes to a random number. From 0 to 20 % are added.
+        let random = u32::try_from(RandomState::new().hash_one(attempt) % 21).unwrap_or_default();
+        pause + pause.saturating_mul(random) / 100
+    }
+}
+
+/// All settings of a client.
+#[derive(Clone)]
+pub(super) struct Settings {
+    /// The name of the server in messages.
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    pub(super) separator: Separator,
+    pub(super) limits: McpLimits,
+    pub(super) connect_timeout: Duration,
+    pub(super) call_timeout: Duration,
+    pub(super) backoff: McpBackoff,
+    pub(super) protocol: McpProtocol,
+    pub(super) trust_annotations: bool,
+    pub(super) check_arguments: bool,
+    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    pub(super) approved: Option<BTreeMap<String, String>>,
+    pub(super) block_changes: bool,
+    pub(super) elicitation: Option<Arc<dyn ElicitationHandler>>,
+    pub(super) client_name: String,
+    pub(super) client_version: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            name: "mcp".to_owned(),
+            namespace: None,
+            separator: Separator::default(),
+            limits: McpLimits::default(),
+            connect_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_secs(60),
+            backoff: McpBackoff::default(),
+            protocol: McpProtocol::default(),
+            trust_annotations: true,
+            check_arguments: true,
+            approved: None,
+            block_changes: false,
+            elicitation: None,
+            client_name: "toolkit-mcp".to_owned(),
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let backoff = McpBackoff::default().with_longest(Duration::from_secs(3));
+        for (attempt, base) in [(1, 500), (2, 1_000), (3, 2_000), (4, 3_000), (5, 3_000), (u32::MAX, 3_000)] {
+            let pause = backoff.pause(attempt);
+            let base = Duration::from_millis(base);
+            assert!(base <= pause && pause <= base * 6 / 5, "{attempt}: {pause:?}");
+        }
+    }
+}

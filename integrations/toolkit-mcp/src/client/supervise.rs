@@ -1,0 +1,120 @@
+//! The background task of a client: lists changed tools again and restores lost connections.
+
+use super::Inner;
+use super::event::McpEvent;
+use super::session::Session;
+use rmcp::service::Subscription;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// The minimum time between two listings of the tools.
+const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
+
+/// The state of the connection.
+#[derive(Clone)]
+pub(super) enum Link {
+    Up(Arc<Session>),
+    /// The connection is lost, for this reason.
+    Down(String),
+    Closed,
+}
+
+/// Follows the connection until the client is closed or dropped.
+pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
+    let mut failures = 0;
+    while let Some(reason) = watch(&inner, &session).await {
+        let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { return };
+        client.set_link(Link::Down(reason.clone()));
+        client.emit(McpEvent::Disconnected { reason });
+        // A server that dies soon after each start is not restarted without pauses.
+        if session.opened.elapsed() > client.handler.settings.backoff.longest {
+            failures = 0;
+        }
+        drop((client, session));
+        match reconnect(&inner, &mut failures).await {
+            Some(restored) => session = restored,
+            None => return,
+        }
+    }
+}
+
+/// Follows one connection. Returns the reason for its end, or `None` after the client was closed or dropped.
+async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
+    let (closing, changed) = {
+        let client = inner.upgrade()?;
+        (client.closing.clone(), client.handler.tools_changed.clone())
+    };
+    let mut subscription = session.subscribe().await;
+    loop {
+        tokio::select! {
+            () = closing.cancelled() => return None,
+            () = session.lost() => return Some(session.wire.reason()),
+            () = changed.notified() => {}
+            () = announced(&mut subscription, session) => {}
+        }
+        if let Some(client) = inner.upgrade() {
+            client.refresh(session).await;
+        }
+        sleep(BETWEEN_LISTINGS).await;
+    }
+}
+
+/// Waits for the announcement of changed tools. If the subscription ends, announcements may be lost, so the
+/// function subscribes again and returns.
+async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
+    let Some(stream) = subscription else { return std::future::pending().await };
+    match stream.next().await {
+        Ok(Some(_)) => {}
+        Ok(None) | Err(_) => {
+            sleep(Duration::from_secs(1)).await;
+            *subscription = session.subscribe().await;
+        }
+    }
+}
+
+/// Connects again, with pauses between the attempts. Returns `None` after the last attempt, or after the client
+/// was closed or dropped.
+async fn reconnect(inner: &Weak<Inner>, failures: &mut u32) -> Option<Arc<Session>> {
+    let mut attempts: u32 = 0;
+    loop {
+        attempts += 1;
+        *failures = failures.saturating_add(1);
+        let (closing, pause) = {
+            let client = inner.upgrade()?;
+            let backoff = &client.handler.settings.backoff;
+            let is_last = backoff.attempts.is_some_and(|most| attempts > most);
+            if is_last || !client.endpoint.is_reusable {
+                return None;
+            }
+            (client.closing.clone(), backoff.pause(*failures))
+        };
+        tokio::select! {
+            () = closing.cancelled() => return None,
+            () = sleep(pause) => {}
+        }
+        let client = inner.upgrade()?;
+        let opened = tokio::select! {
+            () = closing.cancelled() => return None,
+            opened = client.open() => opened,
+        };
+        match opened {
+            Ok(session) => {
+                client.set_link(Link::Up(session.clone()));
+                client.emit(McpEvent::Reconnected { attempts });
+                return Some(session);
+            }
+            Err(error) => {
+                let backoff = &client.handler.settings.backoff;
+                let has_next = backoff.attempts.is_none_or(|most| attempts < most);
+                let retry_in = has_next.then(|| backoff.pause(failures.saturating_add(1)));
+                client.set_link(Link::Down(error.to_string()));
+                client.emit(McpEvent::ReconnectFailed {
+                    attempt: attempts,
+                    error: error.to_string(),
+                    retry_in,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! An observer around a transport, for progress reports and the end of the connection.
+
+use super::event::McpEvent;
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientRequest, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken, ServerNotification,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::{broadcast, mpsc};
+use toolkit_core::CancellationToken;
+
+/// The state of one connection, shared with its transport.
+#[derive(Debug)]
+pub(super) struct Wire {
+    /// Cancelled when the connection ends.
+    pub(super) ended: CancellationToken,
+    pub(super) events: broadcast::Sender<McpEvent>,
+    progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
+    /// The reason for the end of the connection, if known.
+    reason: Mutex<Option<String>>,
+}
+
+/// The receiver of the progress reports of one call, as extension of the request.
+#[derive(Debug, Clone)]
+pub(super) struct ProgressSink(pub(super) mpsc::Sender<ProgressNotificationParam>);
+
+impl Wire {
+    pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
+        let ended = CancellationToken::new();
+        Self { ended, events, progress: Mutex::default(), reason: Mutex::default() }
+    }
+
+    /// Emits an event. Without listeners, nothing happens.
+    pub(super) fn emit(&self, event: McpEvent) {
+        let _ = self.events.send(event);
+    }
+
+    /// Sets the reason for the end of the connection, unless a reason is set already.
+    pub(super) fn ends_because(&self, reason: impl Into<String>) {
+        let mut known = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert_with(|| reason.into());
+    }
+
+    /// Returns the reason for the end of the connection.
+    pub(super) fn reason(&self) -> String {
+        let known = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone().unwrap_or_else(|| "the server closed the connection".to_owned())
+    }
+
+    fn sinks(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, ProgressSink>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers the progress sink of a request before the request is sent.
+    fn sending(&self, message: &TxJsonRpcMessage<RoleClient>) {
+        let JsonRpcMessage::Request(request) = message else { return };
+        let ClientRequest::CallToolRequest(call) = &request.request else { return };
+        let token = request.request.get_meta().get_progress_token();
+        if let (Some(sink), Some(token)) = (call.extensions.get(), token) {
+            self.sinks().insert(token, ProgressSink::clone(sink));
+        }
+    }
+
+    /// Removes the progress sink of an ended call.
+    pub(super) fn forget(&self, token: &ProgressToken) {
+        self.sinks().remove(token);
+    }
+
+    /// Returns `true` if the message was a progress report. Reports are passed on in their order.
+    fn took_progress(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+        let JsonRpcMessage::Notification(notification) = message else { return false };
+        let ServerNotification::ProgressNotification(report) = &notification.notification else {
+            return false;
+        };
+        let sink = self.sinks().get(&report.params.progress_token).cloned();
+        if let Some(ProgressSink(sink)) = sink {
+            // A report is lost if the call does not keep up. Later reports replace it anyway.
+            let _ = sink.try_send(report.params.clone());
+        }
+        true
+    }
+}
+
+/// A transport that passes progress reports to calls and reports the end of the connection.
+pub(super) struct Watched<T> {
+    transport: T,
+    wire: Arc<Wire>,
+}
+
+impl<T> Watched<T> {
+    pub(super) fn new(transport: T, wire: Arc<Wire>) -> Self {
+        Self { transport, wire }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
+    type Error = T::Error;
+
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.wire.sending(&message);
+        self.transport.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            match self.transport.receive().await {
+                Some(message) if self.wire.took_progress(&message) => {}
+                Some(message) => return Some(message),
+                None => {
+                    self.wire.ended.cancel();
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.wire.ended.cancel();
+        self.transport.close().await
+    }
+}
+
+impl<T> Drop for Watched<T> {
+    fn drop(&mut self) {
+        self.wire.ended.cancel();
+    }
+}

@@ -1,0 +1,168 @@
+//! One call of a tool: from the request to the response.
+
+use super::arguments;
+use super::caller::Caller;
+use super::handler::Handler;
+use super::input::{Inputs, Suspension};
+use super::results::{busy, failure, success};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    ProgressNotificationParam, ProgressToken,
+};
+use rmcp::service::{Peer, RequestContext};
+use std::pin::pin;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use toolkit_core::context::Progress;
+use toolkit_core::{ErrorKind, RunContext, ToolCall, ToolError, ToolRegistry, ToolResult};
+
+/// The number of progress reports that wait for a slow client. Further reports are dropped.
+const PROGRESS_REPORTS: usize = 64;
+
+/// The time to send the last progress reports after the end of the call.
+const LAST_REPORTS: Duration = Duration::from_secs(1);
+
+pub(super) async fn run(
+    handler: &Handler,
+    mut request: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let settings = &handler.settings;
+    let registry = settings.dispatcher.registry();
+    let names = registry.wire_names(&settings.format());
+    let name = names.unspell(&request.name);
+    let Some(tool) = registry.get(name) else { return unknown(&registry, name) };
+    let has_schema = tool.definition().output_schema().is_some();
+    let Ok(_permit) = settings.permits.try_acquire() else { return Ok(busy(settings.max_calls).into()) };
+
+    let text = arguments::text(&context.extensions, request.arguments.take());
+    let call = ToolCall::new(settings.next_call_id(), name, &*text);
+    let inputs = Inputs::new(&settings.secret, name, text, request.input_responses, request.request_state)?;
+    let cancellation = context.ct.clone();
+    let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
+    let caller = Caller::new(handler, context, inputs);
+    let run = match run_context(handler, &caller) {
+        Ok(run) => run,
+        Err(error) => return Ok(failure(&error).into()),
+    };
+
+    let id = call.id.clone();
+    let result = match reports {
+        None => dispatch(handler, run, call, cancellation, &caller).await,
+        Some((token, peer)) => {
+            let (sender, receiver) = mpsc::channel(PROGRESS_REPORTS);
+            // A report beyond those that wait is dropped: the client sees a later one.
+            let run = run.on_progress(move |progress| drop(sender.try_send(progress)));
+            reporting(dispatch(handler, run, call, cancellation, &caller), receiver, token, peer).await
+        }
+    };
+    // Read even if the call is suspended, so that no link stays behind.
+    let links = settings.outputs.as_ref().map(|outputs| outputs.take_links(&id)).unwrap_or_default();
+    match result {
+        Err(suspension) => suspension.into_response(&settings.secret),
+        Ok(result) => {
+            let mut result = complete(result, has_schema);
+            result.content.extend(links.into_iter().map(ContentBlock::resource_link));
+            Ok(result.into())
+        }
+    }
+}
+
+/// Returns the response to a call of a tool that cannot be called: a protocol error for an unknown name, and an error
+/// for the model if the tool is disabled.
+fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, ErrorData> {
+    match registry.validate(name, "{}") {
+        Err(error) if error.kind() != ErrorKind::NotFound => Ok(failure(&error).into()),
+        Err(error) => Err(ErrorData::invalid_params(error.message().to_owned(), None)),
+        Ok(()) => Err(ErrorData::invalid_params(format!("Tool `{name}` not found"), None)),
+    }
+}
+
+/// Returns the run of one call: the run of the dispatcher with the state and the session of the client.
+fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
+    let own = handler.settings.dispatcher.run_context();
+    let mut run = own.map(|run| (**run).clone()).unwrap_or_default();
+    if run.session().is_none() {
+        run = run.with_session(handler.session());
+    }
+    run = run.with_state(caller.clone());
+    for state in &handler.settings.call_state {
+        run = state(caller, run)?;
+    }
+    Ok(run)
+}
+
+/// Runs the call until it ends, or until it needs an answer that only a repeated request can bring.
+async fn dispatch(
+    handler: &Handler,
+    run: RunContext,
+    call: ToolCall,
+    cancellation: CancellationToken,
+    caller: &Caller,
+) -> Result<ToolResult, Suspension> {
+    let (id, name) = (call.id.clone(), call.name.clone());
+    let dispatcher = handler.settings.dispatcher.clone().with_run(run);
+    let results = dispatcher.dispatch_with([call], cancellation);
+    let results = if caller.can_suspend() {
+        tokio::select! {
+            biased;
+            results = results => results,
+            () = caller.inputs().suspended() => Vec::new(),
+        }
+    } else {
+        results.await
+    };
+    if let Some(suspension) = caller.inputs().take_suspension() {
+        return Err(suspension);
+    }
+    let lost = || ToolResult::new(id, name.clone(), Err(ToolError::cancelled(&name)));
+    Ok(results.into_iter().next().unwrap_or_else(lost))
+}
+
+fn complete(result: ToolResult, has_schema: bool) -> CallToolResult {
+    match result.outcome {
+        Ok(output) => success(output, has_schema),
+        Err(error) => failure(&error),
+    }
+}
+
+/// Runs the call and sends its progress reports to the client, all of them before the result.
+async fn reporting<T>(
+    call: impl Future<Output = T>,
+    mut reports: mpsc::Receiver<Progress>,
+    token: ProgressToken,
+    peer: Peer<RoleServer>,
+) -> T {
+    let ended = CancellationToken::new();
+    let mut send = pin!(async {
+        let mut sent = f64::NEG_INFINITY;
+        loop {
+            let report = tokio::select! {
+                biased;
+                report = reports.recv() => report,
+                () = ended.cancelled() => None,
+            };
+            let Some(report) = report else { return };
+            // The protocol demands that progress increases.
+            let percent = report.fraction * 100.0;
+            if percent > sent {
+                sent = percent;
+                let mut params = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
+                params.message = Some(report.message).filter(|message| !message.is_empty());
+                if peer.notify_progress(params).await.is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut call = pin!(call);
+    let value = tokio::select! {
+        value = &mut call => value,
+        () = &mut send => return call.await,
+    };
+    ended.cancel();
+    let _ = tokio::time::timeout(LAST_REPORTS, send).await;
+    value
+}

@@ -1,0 +1,268 @@
+//! The client of a call, as state for tools.
+
+use super::handler::{Handler, is_stateless};
+use super::input::{Elicited, Inputs, request_input};
+use rmcp::RoleServer;
+use rmcp::model::ClientCapabilities;
+#[expect(deprecated, reason = "logging is still part of the protocol")]
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+use toolkit_core::{ToolContext, ToolError};
+
+/// The client that called a tool, with the data of the request. Clones are cheap.
+///
+/// A tool takes the caller as state, or gets it with [`Caller::of`]:
+///
+/// ```
+/// use toolkit::{ToolError, ToolRegistry, tool, tools};
+/// use toolkit_mcp::server::{Caller, LogLevel};
+///
+/// /// Greets the program of the user.
+/// #[tool]
+/// async fn greet(#[state] caller: &Caller) -> Result<String, ToolError> {
+///     caller.log(LogLevel::Info, "greeting").await;
+///     Ok(format!("Hello, {}!", caller.client_name().unwrap_or_default()))
+/// }
+///
+/// let registry = ToolRegistry::from_tools(tools![greet])?;
+/// let server = toolkit_mcp::McpServer::new(registry)?;
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct Caller(Arc<Inner>);
+
+struct Inner {
+    context: RequestContext<RoleServer>,
+    inputs: Inputs,
+    /// The least severe log messages for the client; `None` if the client wants none.
+    log_level: Option<LogLevel>,
+    can_suspend: bool,
+}
+
+/// The severity of a log message for the client, least severe first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LogLevel {
+    /// Details for developers.
+    Debug,
+    /// General information, such as the current step.
+    Info,
+    /// Events that are normal but significant.
+    Notice,
+    /// Conditions that may lead to an error.
+    Warning,
+    /// Errors.
+    Error,
+    /// Failures of a part of the server.
+    Critical,
+    /// Conditions that need an action at once.
+    Alert,
+    /// The server is unusable.
+    Emergency,
+}
+
+#[expect(deprecated, reason = "logging is still part of the protocol")]
+impl LogLevel {
+    const ALL: [(Self, LoggingLevel); 8] = [
+        (Self::Debug, LoggingLevel::Debug),
+        (Self::Info, LoggingLevel::Info),
+        (Self::Notice, LoggingLevel::Notice),
+        (Self::Warning, LoggingLevel::Warning),
+        (Self::Error, LoggingLevel::Error),
+        (Self::Critical, LoggingLevel::Critical),
+        (Self::Alert, LoggingLevel::Alert),
+        (Self::Emergency, LoggingLevel::Emergency),
+    ];
+
+    pub(super) fn of(level: LoggingLevel) -> Self {
+        Self::ALL.into_iter().find(|(_, known)| *known == level).map_or(Self::Info, |(own, _)| own)
+    }
+
+    fn published(self) -> LoggingLevel {
+        Self::ALL.into_iter().find(|(own, _)| *own == self).map_or(LoggingLevel::Info, |(_, level)| level)
+    }
+}
+
+impl Caller {
+    pub(super) fn new(handler: &Handler, context: RequestContext<RoleServer>, inputs: Inputs) -> Self {
+        let can_suspend = is_stateless(&context);
+        // Since version 2026-07-28, each request asks for log messages itself.
+        let log_level = match can_suspend {
+            true => context.meta.log_level().map(LogLevel::of),
+            false => Some(handler.log_level()),
+        };
+        Self(Arc::new(Inner { context, inputs, log_level, can_suspend }))
+    }
+
+    /// Returns the caller of a call; `None` if the call does not come from an MCP client.
+    #[must_use]
+    pub fn of(context: &ToolContext) -> Option<&Self> {
+        context.state::<Self>()
+    }
+
+    pub(super) fn inputs(&self) -> &Inputs {
+        &self.0.inputs
+    }
+
+    pub(super) fn context(&self) -> &RequestContext<RoleServer> {
+        &self.0.context
+    }
+
+    /// Returns whether a call can end with a question to the client, and be repeated with the answer.
+    pub(super) fn can_suspend(&self) -> bool {
+        self.0.can_suspend
+    }
+
+    /// Returns the name of the client program, as stated by the client.
+    #[must_use]
+    pub fn client_name(&self) -> Option<String> {
+        self.0.context.client_info().map(|client| client.name)
+    }
+
+    /// Returns the version of the client program, as stated by the client.
+    #[must_use]
+    pub fn client_version(&self) -> Option<String> {
+        self.0.context.client_info().map(|client| client.version)
+    }
+
+    /// Returns the protocol version of the request, such as `2026-07-28`.
+    #[must_use]
+    pub fn protocol_version(&self) -> Option<String> {
+        self.0.context.protocol_version().map(|version| version.as_str().to_owned())
+    }
+
+    /// Returns a value of the request's `_meta`.
+    #[must_use]
+    pub fn meta(&self, key: &str) -> Option<&Value> {
+        self.0.context.meta.0.0.get(key)
+    }
+
+    /// Returns the trace context of the request, in the form of the W3C header `traceparent`.
+    #[must_use]
+    pub fn trace_parent(&self) -> Option<&str> {
+        self.0.context.meta.get_traceparent()
+    }
+
+    /// Returns the vendor-specific trace context of the request, in the form of the W3C header `tracestate`.
+    #[must_use]
+    pub fn trace_state(&self) -> Option<&str> {
+        self.0.context.meta.get_tracestate()
+    }
+
+    /// Returns a header of the HTTP request; `None` if the header is missing or not text, or the client is not
+    /// connected over HTTP.
+    #[cfg(feature = "server-http")]
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.http()?.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns an extension of the HTTP request, such as token claims added by a layer of the program's own router.
+    #[cfg(feature = "server-http")]
+    #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.http()?.extensions.get()
+    }
+
+    #[cfg(feature = "server-http")]
+    fn http(&self) -> Option<&axum::http::request::Parts> {
+        self.0.context.extensions.get()
+    }
+
+    /// Returns whether the client supports a [request](Self::request), such as `elicitation/create`.
+    #[must_use]
+    pub fn supports(&self, method: &str) -> bool {
+        let capabilities = self.capabilities();
+        match method {
+            "elicitation/create" => capabilities.elicitation.is_some(),
+            "sampling/createMessage" => capabilities.sampling.is_some(),
+            "roots/list" => capabilities.roots.is_some(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
+        self.0.context.client_capabilities().unwrap_or_default()
+    }
+
+    /// Returns whether the client can ask the user with a form.
+    #[must_use]
+    pub fn can_elicit(&self) -> bool {
+        let elicitation = self.capabilities().elicitation;
+        // A client that names no mode supports forms.
+        elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    }
+
+    /// Sends a log message, unless the client does not want messages of this level.
+    pub async fn log(&self, level: LogLevel, data: impl Into<Value>) {
+        if self.0.log_level.is_none_or(|least| level < least) {
+            return;
+        }
+        #[expect(deprecated, reason = "logging is still part of the protocol")]
+        {
+            let message = LoggingMessageNotificationParam::new(level.published(), data.into());
+            // A lost client cancels the call anyway.
+            let _ = self.0.context.peer.notify_logging_message(message).await;
+        }
+    }
+
+    /// Asks the user to fill in a form, and returns the answer.
+    ///
+    /// `schema` is the schema of the form: an object with properties of plain types. An accepted answer has been
+    /// checked against the schema. `key` identifies the question within the call.
+    ///
+    /// With protocol version 2026-07-28, the call ends here, and the client repeats the call with the answer. The
+    /// tool then runs from its beginning, and this method returns the answer. So ask before any side effect.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::{ToolError, tool};
+    /// use toolkit_mcp::server::{Caller, Elicited};
+    ///
+    /// /// Books a table.
+    /// #[tool]
+    /// async fn book(#[state] caller: &Caller) -> Result<String, ToolError> {
+    ///     let schema = json!({"type": "object", "properties": {"guests": {"type": "integer"}}, "required": ["guests"]});
+    ///     match caller.elicit("guests", "For how many guests?", schema).await? {
+    ///         Elicited::Accepted(form) => Ok(format!("booked for {}", form["guests"])),
+    ///         _ => Ok("not booked".to_owned()),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The client cannot ask the user, or is lost.
+    pub async fn elicit(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        schema: Value,
+    ) -> Result<Elicited, ToolError> {
+        let params = json!({"mode": "form", "message": message.into(), "requestedSchema": schema});
+        self.request(key, "elicitation/create", params).await.map(Elicited::of)
+    }
+
+    /// Sends a request to the client, and returns the result: `elicitation/create`, `sampling/createMessage` or
+    /// `roots/list`.
+    ///
+    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. Several requests at once reach the client
+    /// together, if the tool joins their futures.
+    ///
+    /// # Errors
+    /// The client does not support the request, refuses the request, or is lost.
+    pub async fn request(&self, key: &str, method: &str, params: Value) -> Result<Value, ToolError> {
+        request_input(self, key, method, params).await
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller")
+            .field("client", &self.client_name())
+            .field("protocol_version", &self.protocol_version())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,230 @@
+//! The handler of one session: answers the requests of the protocol.
+
+use super::call;
+use super::caller::LogLevel;
+use super::changes::{Changes, notify_session, notify_subscription};
+use super::completion::complete;
+use super::settings::Settings;
+#[expect(deprecated, reason = "logging is still part of the protocol")]
+use rmcp::model::SetLevelRequestParams;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolkit_core::Session;
+
+/// The handler of one session.
+pub(super) struct Handler {
+    pub(super) settings: Arc<Settings>,
+    /// The least severe log messages of the session.
+    log_level: Mutex<LogLevel>,
+    session: OnceLock<Session>,
+    /// The changes of a live registry since the beginning of the session.
+    changes: Mutex<Option<Changes>>,
+    end: CancellationToken,
+    _end_guard: DropGuard,
+}
+
+impl Handler {
+    pub(super) fn new(settings: Arc<Settings>) -> Self {
+        let end = CancellationToken::new();
+        Self {
+            settings,
+            log_level: Mutex::new(LogLevel::Info),
+            session: OnceLock::new(),
+            changes: Mutex::default(),
+            _end_guard: end.clone().drop_guard(),
+            end,
+        }
+    }
+
+    /// Returns the least severe level of the log messages for the client of a session.
+    pub(super) fn log_level(&self) -> LogLevel {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the session for the state of tools.
+    pub(super) fn session(&self) -> Session {
+        let new = || Session::new(uuid::Uuid::new_v4().to_string());
+        self.session.get_or_init(new).clone()
+    }
+
+    fn cache_scope(&self) -> CacheScope {
+        if self.settings.is_private { CacheScope::Private } else { CacheScope::Public }
+    }
+
+    fn take_changes(&self) -> Option<Changes> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Returns whether a request belongs to a protocol version without sessions.
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let settings = &*self.settings;
+        let mut capabilities = ServerCapabilities::builder().enable_tools().enable_completions().build();
+        capabilities.logging = Some(Default::default());
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = settings.live().map(|_| true);
+        }
+        if settings.outputs.is_some() {
+            capabilities.resources = Some(Default::default());
+        }
+        let mut server = Implementation::new(&settings.name, &settings.version);
+        server.title.clone_from(&settings.title);
+        let info = ServerConfig::new(capabilities).with_server_info(server);
+        match &settings.instructions {
+            Some(instructions) => info.with_instructions(instructions),
+            None => info,
+        }
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        // Changes from now on are announced, even if the client lists the tools before it says so.
+        let changes = self.settings.live().map(Changes::new);
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Some(changes) = self.take_changes() {
+            tokio::spawn(notify_session(changes, context.peer, self.end.clone()));
+        }
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.settings.live().map(|_| SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let settings = &*self.settings;
+        let cursor = request.and_then(|request| request.cursor);
+        let tools = settings.tools(&settings.dispatcher.registry());
+        let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size) else {
+            return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
+        };
+        let mut result = ListToolsResult::with_all_items(tools);
+        if is_stateless(&context) {
+            result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(self.cache_scope());
+        }
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let settings = &*self.settings;
+        settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        call::run(self, request, context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // A known method arrives here if its parameters have another form than the protocol's.
+        let method = request.method;
+        let is_known = match method.as_str() {
+            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => true,
+            "initialize" | "logging/setLevel" => !is_stateless(&context),
+            "subscriptions/listen" => is_stateless(&context),
+            _ => false,
+        };
+        Err(match is_known {
+            true => ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        // The protocol names prompts and resources only; a client names a tool like a prompt.
+        let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };
+        let registry = self.settings.dispatcher.registry();
+        let names = registry.wire_names(&self.settings.format());
+        let tool = registry.get(names.unspell(name));
+        Ok(tool.map_or_else(CompleteResult::default, |tool| {
+            CompleteResult::new(complete(tool.definition(), &request.argument.name, &request.argument.value))
+        }))
+    }
+
+    #[expect(deprecated, reason = "logging is still part of the protocol")]
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if is_stateless(&context) {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        // Full outputs are not listed: a result links to its own, and no client sees those of others.
+        Ok(ListResourcesResult::default())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::default())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let kept = self.settings.outputs.as_ref().and_then(|outputs| outputs.read(&request.uri));
+        match kept {
+            Some(contents) => Ok(ReadResourceResult::new(vec![contents]).into()),
+            None => {
+                let message = format!("Resource `{}` not found", request.uri);
+                Err(ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": request.uri }))))
+            }
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The transport over HTTP: a tower service, an axum router, and a server of its own.
+
+use super::McpServer;
+use super::arguments::{RawArguments, raw_arguments};
+use super::error::ServeError;
+use super::handler::Handler;
+use super::settings::Settings;
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
+use axum::http::{Method, Request, Response, StatusCode};
+use axum::serve::ListenerExt;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+/// Origins of pages that a browser loaded from this machine.
+const LOOPBACK_ORIGINS: [&str; 6] = [
+    "http://localhost:*",
+    "http://127.0.0.1:*",
+    "http://[::1]:*",
+    "https://localhost:*",
+    "https://127.0.0.1:*",
+    "https://[::1]:*",
+];
+
+/// The time for writing the responses of calls that have just ended.
+const LAST_RESPONSES: Duration = Duration::from_millis(500);
+
+/// The time for closing connections after the sessions have ended.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// The settings of a server over HTTP.
+#[derive(Clone)]
+pub(super) struct HttpSettings {
+    path: String,
+    token: Option<Arc<str>>,
+    /// The allowed hosts; `None` for the names of this machine.
+    hosts: Option<Vec<String>>,
+    /// The allowed origins; `None` for those of this machine.
+    origins: Option<Vec<String>>,
+    max_body: usize,
+    grace: Duration,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            path: "/mcp".to_owned(),
+            token: None,
+            hosts: None,
+            origins: None,
+            max_body: 4 << 20,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// # HTTP
+///
+/// Methods of the feature `server-http`. Clients with protocol version 2026-07-28 are served without sessions, clients
+/// with earlier versions with sessions.
+impl McpServer {
+    /// Sets the path of the server in its router, `/mcp` by default.
+    pub fn with_path(self, path: impl Into<String>) -> Self {
+        self.with(|settings| settings.http.path = path.into())
+    }
+
+    /// Requires the header `Authorization: Bearer …` with this token in every request.
+    ///
+    /// For tokens with claims, [mount](Self::into_router) the server behind an authentication layer of your own, and
+    /// read the claims with [`Caller::extension`](super::Caller::extension).
+    pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
+        self.with(|settings| {
+            settings.http.token = Some(token.into());
+            settings.is_private = true;
+        })
+    }
+
+    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this machine
+    /// are accepted, so that no web page can reach the server through a name of its own.
+    pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
+        let hosts = hosts.into_iter().map(Into::into).collect();
+        self.with(|settings| settings.http.hosts = Some(hosts))
+    }
+
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. Requests without this
+    /// header are accepted. By default, only origins of this machine are accepted.
+    pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
+        let origins = origins.into_iter().map(Into::into).collect();
+        self.with(|settings| settings.http.origins = Some(origins))
+    }
+
+    /// Sets the maximum size of a request in bytes, 4 MiB by default.
+    pub fn with_max_request_size(self, bytes: usize) -> Self {
+        self.with(|settings| settings.http.max_body = bytes)
+    }
+
+    /// Sets the time that running calls have to end after the server was told to stop, 10 seconds by default.
+    pub fn with_grace(self, grace: Duration) -> Self {
+        self.with(|settings| settings.http.grace = grace)
+    }
+
+    /// Returns the server as a tower service, to mount it at any path.
+    #[must_use]
+    pub fn into_service(self) -> HttpService {
+        HttpService::new(Arc::new(self.settings))
+    }
+
+    /// Returns the server as a router, to merge it into an axum application.
+    ///
+    /// ```no_run
+    /// use axum::Router;
+    /// use axum::routing::get;
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tools = McpServer::new(ToolRegistry::new())?.into_router();
+    /// let app: Router = Router::new().route("/health", get(|| async { "ok" })).merge(tools);
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// axum::serve(listener, app).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
+        let path = self.settings.http.path.clone();
+        Router::new().route_service(&path, self.into_service())
+    }
+
+    /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
+    ///
+    /// # Errors
+    /// The address is not free, or it is not an address of this machine alone and no
+    /// [hosts are allowed](Self::with_allowed_hosts).
+    pub async fn bind_http(self, address: impl ToSocketAddrs) -> io::Result<HttpServer> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() && self.settings.http.hosts.is_none() {
+            let message = format!(
+                "`{address}` is reachable from other machines; name the accepted hosts with `with_allowed_hosts`"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        Ok(HttpServer { listener, address, server: self })
+    }
+
+    /// Serves clients over HTTP at an address, until the process receives an interrupt or a request to terminate.
+    ///
+    /// # Errors
+    /// Those of [`bind_http`](Self::bind_http).
+    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), ServeError> {
+        self.bind_http(address).await?.run().await
+    }
+}
+
+/// A server bound to an address.
+#[must_use]
+pub struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    server: McpServer,
+}
+
+impl HttpServer {
+    /// Returns the address of the server.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the URL of the server.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.server.settings.http.path)
+    }
+
+    /// Serves clients until the process receives an interrupt or a request to terminate.
+    ///
+    /// # Errors
+    /// The listener fails.
+    pub async fn run(self) -> Result<(), ServeError> {
+        self.run_until(terminated()).await
+    }
+
+    /// Serves clients until `stop` is ready or the [cancellation](McpServer::with_cancellation) token is cancelled.
+    ///
+    /// The server then accepts no further calls, and waits for running calls within the
+    /// [grace](McpServer::with_grace) time.
+    ///
+    /// # Errors
+    /// The listener fails.
+    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+        let mut settings = self.server.settings;
+        let stopping = settings.cancellation.clone();
+        // The sessions end later than the listener: running calls still have to send their results.
+        let sessions = CancellationToken::new();
+        settings.cancellation = sessions.clone();
+        let settings = Arc::new(settings);
+        let router = Router::new().route_service(&settings.http.path, HttpService::new(settings.clone()));
+        let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        let stopped = CancellationToken::new();
+        let stop = {
+            let stopped = stopped.clone();
+            async move {
+                tokio::select! {
+                    () = stop => {}
+                    () = stopping.cancelled() => {}
+                }
+                stopped.cancel();
+            }
+        };
+        let end = async {
+            stopped.cancelled().await;
+            let all = u32::try_from(settings.max_calls).unwrap_or(u32::MAX);
+            // All permits are free when all calls have ended, and no call starts while they are held here.
+            let permits = tokio::time::timeout(settings.http.grace, settings.permits.acquire_many(all)).await;
+            tokio::time::sleep(LAST_RESPONSES).await;
+            sessions.cancel();
+            tokio::time::sleep(CLOSING).await;
+            drop(permits);
+        };
+        let serve = axum::serve(listener, router).with_graceful_shutdown(stop);
+        tokio::select! {
+            served = async { serve.await } => {
+                sessions.cancel();
+                served.map_err(ServeError::from)
+            }
+            () = end => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer").field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+/// Waits for an interrupt or a request to terminate.
+async fn terminated() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// A server as a tower service. Clones share sessions and limits.
+#[derive(Clone)]
+pub struct HttpService {
+    service: StreamableHttpService<Handler, LocalSessionManager>,
+    settings: Arc<Settings>,
+}
+
+impl HttpService {
+    fn new(settings: Arc<Settings>) -> Self {
+        let http = &settings.http;
+        let mut config = StreamableHttpServerConfig::default()
+            .with_json_response(true)
+            .with_max_request_body_bytes(http.max_body)
+            .with_cancellation_token(settings.cancellation.clone())
+            .enforce_origin_validation();
+        config = match &http.origins {
+            Some(origins) => config.with_allowed_origins(origins),
+            None => config.with_allowed_origins(LOOPBACK_ORIGINS),
+        };
+        if let Some(hosts) = &http.hosts {
+            config = config.with_allowed_hosts(hosts);
+        }
+        let of_session = settings.clone();
+        let handler = move || Ok(Handler::new(of_session.clone()));
+        Self { service: StreamableHttpService::new(handler, Arc::default(), config), settings }
+    }
+
+    fn is_authorized(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.settings.http.token else { return true };
+        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let given = given.and_then(|value| value.split_once(' '));
+        given.is_some_and(|(scheme, given)| {
+            // Digests are compared, so the time tells nothing about the token.
+            scheme.eq_ignore_ascii_case("bearer") && digest(given.trim()) == digest(token)
+        })
+    }
+
+    async fn handle(mut self, request: Request<Body>) -> Response<Body> {
+        if !self.is_authorized(request.headers()) {
+            let mut response = refusal(StatusCode::UNAUTHORIZED, "a bearer token is required");
+            response.headers_mut().insert(WWW_AUTHENTICATE, axum::http::HeaderValue::from_static("Bearer"));
+            return response;
+        }
+        let (mut parts, body) = request.into_parts();
+        let body = if parts.method == Method::POST {
+            let Ok(bytes) = to_bytes(body, self.settings.http.max_body).await else {
+                return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
+            };
+            if let Some(arguments) = raw_arguments(&bytes) {
+                parts.extensions.insert(RawArguments(arguments));
+            }
+            Body::from(bytes)
+        } else {
+            body
+        };
+        let response = self.service.call(Request::from_parts(parts, body)).await;
+        response.unwrap_or_else(|never| match never {}).map(Body::new)
+    }
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    hmac_sha256::Hash::hash(token.as_bytes())
+}
+
+fn refusal(status: StatusCode, message: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(Bytes::from_static(message.as_bytes())));
+    *response.status_mut() = status;
+    response
+}
+
+impl Service<Request<Body>> for HttpService {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.handle(request).await) })
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,322 @@
+//! Input from the client during a call: questions to the user, and approvals.
+//!
+//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28, a call that needs
+//! input ends with `input_required`; the client repeats the call with the answers and with the signed state of the
+//! earlier rounds.
+
+use super::Caller;
+use data_encoding::BASE64URL_NOPAD;
+use rmcp::model::{
+    CallToolResponse, ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, ServerRequest,
+};
+#[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
+use rmcp::model::{CreateMessageRequest, ListRootsRequest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+use toolkit_core::ToolError;
+use toolkit_core::middleware::{Approval, ApprovalRequest};
+use toolkit_core::schema::violations;
+
+/// The time for which a client may repeat a call with its state.
+const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
+
+/// The answer of the user to a form.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Elicited {
+    /// The user sent the form with this content.
+    Accepted(Value),
+    /// The user declined to answer.
+    Declined,
+    /// The user closed the form without an answer.
+    Cancelled,
+}
+
+impl Elicited {
+    pub(super) fn of(mut answer: Value) -> Self {
+        match answer.get("action").and_then(Value::as_str) {
+            Some("accept") => Self::Accepted(answer.get_mut("content").map(Value::take).unwrap_or_default()),
+            Some("decline") => Self::Declined,
+            _ => Self::Cancelled,
+        }
+    }
+}
+
+/// Asks the user of the client for approval; a handler for
+/// [`Permissions::with_handler`](toolkit_core::middleware::Permissions::with_handler).
+///
+/// The call is refused if the client cannot ask its user, or if the call does not come from an MCP client.
+///
+/// ```
+/// use toolkit::middleware::{PermissionRule, Permissions};
+/// use toolkit_mcp::server::ask_client;
+///
+/// let permissions = Permissions::new()
+///     .rule(PermissionRule::ask("it sends a message").for_tool("send_*")?)
+///     .rule(PermissionRule::allow())
+///     .with_handler(ask_client);
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+pub async fn ask_client(question: ApprovalRequest) -> Approval {
+    let Some(caller) = Caller::of(question.request.context()) else {
+        return Approval::Refused("the call needs approval, and there is no client to ask".to_owned());
+    };
+    if !caller.can_elicit() {
+        return Approval::Refused("the call needs approval, and the client cannot ask its user".to_owned());
+    }
+    let name = &question.request.definition().name;
+    let message = format!(
+        "Allow the tool `{name}` to run? Reason: {}. Arguments: {}",
+        question.reason, question.arguments
+    );
+    let schema = json!({"type": "object", "properties": {}});
+    match caller.elicit("toolkit.approval", message, schema).await {
+        Ok(Elicited::Accepted(_)) => Approval::Granted,
+        Ok(Elicited::Declined) => Approval::Refused("the user refused it".to_owned()),
+        Ok(Elicited::Cancelled) => Approval::Refused("the user did not decide".to_owned()),
+        Err(error) => Approval::Refused(error.message().to_owned()),
+    }
+}
+
+/// The input of one call: the answers that came with the request, and the questions of this round.
+pub(super) struct Inputs {
+    name: Box<str>,
+    arguments: Arc<str>,
+    answers: BTreeMap<String, Value>,
+    questions: Mutex<Questions>,
+    asked: Notify,
+}
+
+#[derive(Default)]
+struct Questions {
+    requests: InputRequests,
+    /// The capabilities that the client lacks for the questions of the tool.
+    missing: Option<ClientCapabilities>,
+}
+
+/// The state of an interrupted call, signed and kept by the client.
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// The digest of the tool name and the arguments.
+    call: String,
+    /// The time of the signature, in seconds since the start of 1970.
+    time: u64,
+    /// The answers of the earlier rounds.
+    answers: BTreeMap<String, Value>,
+}
+
+/// A call that cannot go on before the client has answered.
+pub(super) struct Suspension {
+    questions: Questions,
+    state: State,
+}
+
+impl Inputs {
+    /// Creates the input of a call from the answers and the state of the request.
+    ///
+    /// # Errors
+    /// The state is not from this server, belongs to another call, or is too old.
+    pub(super) fn new(
+        secret: &[u8; 32],
+        name: &str,
+        arguments: Arc<str>,
+        responses: Option<InputResponses>,
+        state: Option<String>,
+    ) -> Result<Self, ErrorData> {
+        let mut answers = BTreeMap::new();
+        if let Some(state) = state {
+            let refused = || ErrorData::invalid_params("`requestState` is not valid for this call", None);
+            let state = State::open(secret, &state).ok_or_else(refused)?;
+            let age = now().saturating_sub(state.time);
+            if state.call != digest(name, &arguments) || age > STATE_LIFETIME.as_secs() {
+                return Err(refused());
+            }
+            answers = state.answers;
+        }
+        answers.extend(responses.unwrap_or_default());
+        Ok(Self { name: name.into(), arguments, answers, questions: Mutex::default(), asked: Notify::new() })
+    }
+
+    fn questions(&self) -> MutexGuard<'_, Questions> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the call has a question without an answer.
+    pub(super) async fn suspended(&self) {
+        self.asked.notified().await;
+    }
+
+    /// Returns the suspension of the call, if there are questions without answers.
+    pub(super) fn take_suspension(&self) -> Option<Suspension> {
+        let questions = std::mem::take(&mut *self.questions());
+        if questions.requests.is_empty() && questions.missing.is_none() {
+            return None;
+        }
+        let call = digest(&self.name, &self.arguments);
+        Some(Suspension { questions, state: State { call, time: now(), answers: self.answers.clone() } })
+    }
+
+    /// Records a question and waits forever: the server drops the call.
+    async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
+        change(&mut self.questions());
+        self.asked.notify_one();
+        pending().await
+    }
+}
+
+impl Suspension {
+    pub(super) fn into_response(self, secret: &[u8; 32]) -> Result<CallToolResponse, ErrorData> {
+        if let Some(missing) = self.questions.missing {
+            return Err(ErrorData::missing_required_client_capability(missing));
+        }
+        let state = self.state.seal(secret);
+        Ok(InputRequiredResult::new(Some(self.questions.requests), Some(state)).into())
+    }
+}
+
+impl State {
+    /// Writes the state as text with a signature.
+    fn seal(&self, secret: &[u8; 32]) -> String {
+        let state = BASE64URL_NOPAD.encode(&serde_json::to_vec(self).unwrap_or_default());
+        let signature = hmac_sha256::HMAC::mac(state.as_bytes(), secret);
+        format!("{state}.{}", BASE64URL_NOPAD.encode(&signature))
+    }
+
+    /// Reads a state, if its signature is genuine.
+    fn open(secret: &[u8; 32], text: &str) -> Option<Self> {
+        let (state, signature) = text.split_once('.')?;
+        let signature: [u8; 32] = BASE64URL_NOPAD.decode(signature.as_bytes()).ok()?.try_into().ok()?;
+        if !hmac_sha256::HMAC::verify(state.as_bytes(), secret, &signature) {
+            return None;
+        }
+        serde_json::from_slice(&BASE64URL_NOPAD.decode(state.as_bytes()).ok()?).ok()
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Returns a digest of the call. The order of members in the arguments does not matter.
+fn digest(name: &str, arguments: &str) -> String {
+    let mut value: Value = serde_json::from_str(arguments).unwrap_or_default();
+    value.sort_all_objects();
+    let hash = hmac_sha256::Hash::hash(format!("{name}\n{value}").as_bytes());
+    BASE64URL_NOPAD.encode(&hash)
+}
+
+/// The requests of a server to a client.
+#[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
+enum Question {
+    Elicit(ElicitRequest),
+    Sample(CreateMessageRequest),
+    Roots(ListRootsRequest),
+}
+
+#[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
+impl Question {
+    fn new(method: &str, params: Value) -> Result<Self, String> {
+        let text = |error: serde_json::Error| error.to_string();
+        match method {
+            "elicitation/create" => {
+                serde_json::from_value(params).map(ElicitRequest::new).map(Self::Elicit).map_err(text)
+            }
+            "sampling/createMessage" => {
+                serde_json::from_value(params).map(CreateMessageRequest::new).map(Self::Sample).map_err(text)
+            }
+            "roots/list" => Ok(Self::Roots(ListRootsRequest::default())),
+            _ => {
+                Err("servers send `elicitation/create`, `sampling/createMessage` and `roots/list`".to_owned())
+            }
+        }
+    }
+
+    /// Returns the capability that the question needs, if the client lacks it.
+    fn missing_in(&self, client: &Caller) -> Option<ClientCapabilities> {
+        let capabilities = client.capabilities();
+        let mut missing = ClientCapabilities::default();
+        match self {
+            Self::Elicit(_) if capabilities.elicitation.is_none() => {
+                missing.elicitation = Some(Default::default());
+            }
+            Self::Sample(_) if capabilities.sampling.is_none() => missing.sampling = Some(Default::default()),
+            Self::Roots(_) if capabilities.roots.is_none() => missing.roots = Some(Default::default()),
+            _ => return None,
+        }
+        Some(missing)
+    }
+
+    fn into_input(self) -> InputRequest {
+        match self {
+            Self::Elicit(request) => InputRequest::Elicitation(request),
+            Self::Sample(request) => InputRequest::CreateMessage(request),
+            Self::Roots(request) => InputRequest::ListRoots(request),
+        }
+    }
+
+    fn into_request(self) -> ServerRequest {
+        match self {
+            Self::Elicit(request) => request.into(),
+            Self::Sample(request) => request.into(),
+            Self::Roots(request) => request.into(),
+        }
+    }
+}
+
+/// Returns whether `answer` is a result of the request `method`. A form's content must fit the schema of the form.
+fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
+    match method {
+        "elicitation/create" => match answer.get("action").and_then(Value::as_str) {
+            Some("decline" | "cancel") => true,
+            Some("accept") => match (params.get("requestedSchema"), answer.get("content")) {
+                (Some(schema), Some(content)) => violations(schema, content).is_empty(),
+                (Some(schema), None) => violations(schema, &json!({})).is_empty(),
+                (None, _) => true,
+            },
+            _ => false,
+        },
+        "sampling/createMessage" => answer.get("content").is_some(),
+        _ => answer.get("roots").is_some_and(Value::is_array),
+    }
+}
+
+/// Sends a request to the client and returns the result, or suspends the call until the client has the answer.
+pub(super) async fn request_input(
+    caller: &Caller,
+    key: &str,
+    method: &str,
+    params: Value,
+) -> Result<Value, ToolError> {
+    let question = Question::new(method, params.clone()).map_err(|reason| {
+        ToolError::failed(format!("`{method}` is not a valid request to the client: {reason}"))
+    })?;
+    let inputs = caller.inputs();
+    if let Some(missing) = question.missing_in(caller) {
+        if caller.can_suspend() {
+            inputs.suspend(|questions| questions.missing = Some(missing)).await;
+        }
+        return Err(ToolError::failed(format!("the client does not support `{method}`")));
+    }
+    if caller.can_suspend() {
+        if let Some(answer) = inputs.answers.get(key).filter(|answer| is_answer(method, &params, answer)) {
+            return Ok(answer.clone());
+        }
+        inputs
+            .suspend(|questions| drop(questions.requests.insert(key.to_owned(), question.into_input())))
+            .await;
+    }
+    let answer = caller.context().peer.send_request(question.into_request()).await;
+    let answer = answer.map_err(|error| ToolError::failed(format!("the client did not answer: {error}")))?;
+    let answer = serde_json::to_value(answer).unwrap_or_default();
+    if is_answer(method, &params, &answer) {
+        Ok(answer)
+    } else {
+        Err(ToolError::failed(format!("the client's answer to `{method}` is not valid")))
+    }
+}

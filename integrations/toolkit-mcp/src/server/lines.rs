@@ -1,0 +1,189 @@
+//! The transport over streams of bytes: one JSON-RPC message per line.
+//!
+//! Beside each parsed call, the transport keeps the arguments as the client wrote them, so that the decoder sees the
+//! exact numbers. It also stops reading while a slow client leaves responses unread.
+
+use super::arguments::{RawArguments, raw_arguments};
+use rmcp::RoleServer;
+use rmcp::model::{ClientRequest, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, Notify};
+
+/// The maximum size of a message, in bytes.
+const MAX_MESSAGE: usize = 16 << 20;
+
+/// The number of unsent messages at which the transport stops reading.
+const MAX_UNSENT: usize = 256;
+
+pub(super) struct LineTransport<R, W> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    /// Whether the rest of a line beyond the maximum size is being skipped.
+    is_skipping: bool,
+    write: Arc<Mutex<Option<W>>>,
+    unsent: Arc<Unsent>,
+}
+
+/// The number of messages that are not written yet.
+#[derive(Default)]
+struct Unsent {
+    count: AtomicUsize,
+    written: Notify,
+}
+
+/// Counts one message as unsent while it exists.
+struct UnsentGuard(Arc<Unsent>);
+
+impl Drop for UnsentGuard {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::AcqRel);
+        self.0.written.notify_one();
+    }
+}
+
+/// The end of an attempt to read a line.
+enum Line {
+    Complete,
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
+    pub(super) fn new(read: R, write: W) -> Self {
+        Self {
+            read: BufReader::new(read),
+            line: Vec::new(),
+            is_skipping: false,
+            write: Arc::new(Mutex::new(Some(write))),
+            unsent: Arc::default(),
+        }
+    }
+
+    /// Reads the next line into `self.line`. The future can be dropped at any time without losing bytes.
+    async fn read_line(&mut self) -> io::Result<Line> {
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(if self.line.is_empty() { Line::End } else { Line::Complete });
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let taken = newline.unwrap_or(available.len());
+            let was_skipping = self.is_skipping;
+            if !was_skipping {
+                if self.line.len() + taken > MAX_MESSAGE {
+                    self.is_skipping = true;
+                    self.line.clear();
+                } else {
+                    self.line.extend_from_slice(available.get(..taken).unwrap_or_default());
+                }
+            }
+            self.read.consume(taken + usize::from(newline.is_some()));
+            if newline.is_some() {
+                if !std::mem::take(&mut self.is_skipping) {
+                    return Ok(Line::Complete);
+                }
+                return Ok(Line::TooLong);
+            }
+        }
+    }
+
+    /// Sends an error on a task of its own, because the future of the reader may be dropped.
+    fn answer(&mut self, error: ErrorData, id: Option<RequestId>) {
+        tokio::spawn(self.send(JsonRpcMessage::error(error, id)));
+    }
+}
+
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer>
+    for LineTransport<R, W>
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let write = self.write.clone();
+        self.unsent.count.fetch_add(1, Ordering::AcqRel);
+        let guard = UnsentGuard(self.unsent.clone());
+        async move {
+            let mut line = serde_json::to_vec(&message)?;
+            line.push(b'\n');
+            drop(message);
+            let mut write = write.lock().await;
+            let Some(write) = write.as_mut() else { return Err(io::ErrorKind::NotConnected.into()) };
+            write.write_all(&line).await?;
+            write.flush().await?;
+            drop(guard);
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            while self.unsent.count.load(Ordering::Acquire) >= MAX_UNSENT {
+                self.unsent.written.notified().await;
+            }
+            match self.read_line().await {
+                Ok(Line::Complete) => {}
+                Ok(Line::TooLong) => {
+                    let message = format!("the message is longer than {MAX_MESSAGE} bytes");
+                    self.answer(ErrorData::invalid_request(message, None), None);
+                    continue;
+                }
+                Ok(Line::End) | Err(_) => return None,
+            }
+            let line = std::mem::take(&mut self.line);
+            let parsed = parse(&line);
+            self.line = line;
+            self.line.clear();
+            match parsed {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err((error, id)) => self.answer(error, id),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        drop(self.write.lock().await.take());
+        Ok(())
+    }
+}
+
+/// Parses one line. Returns `None` for an empty line.
+fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, (ErrorData, Option<RequestId>)> {
+    let line = line.trim_ascii();
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let mut message: RxJsonRpcMessage<RoleServer> =
+        serde_json::from_slice(line).map_err(|error| refusal(line, &error))?;
+    if let JsonRpcMessage::Request(request) = &mut message
+        && let ClientRequest::CallToolRequest(call) = &mut request.request
+        && let Some(arguments) = raw_arguments(line)
+    {
+        call.params.arguments = None;
+        call.extensions.insert(RawArguments(arguments));
+    }
+    Ok(Some(message))
+}
+
+/// Returns the error for a line without a message, and the id of the request if there is one.
+fn refusal(line: &[u8], error: &serde_json::Error) -> (ErrorData, Option<RequestId>) {
+    #[derive(Deserialize)]
+    struct Identified {
+        id: Option<RequestId>,
+    }
+    match serde_json::from_slice::<Identified>(line) {
+        Ok(Identified { id }) => (ErrorData::invalid_request("the message is not a valid request", None), id),
+        Err(_) if error.is_data() => (ErrorData::invalid_request("the message is not a request", None), None),
+        Err(_) => (ErrorData::parse_error("the message is not JSON", None), None),
+    }
+}

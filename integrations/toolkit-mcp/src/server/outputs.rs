@@ -1,0 +1,80 @@
+//! Full texts of truncated results, kept as resources.
+
+use rmcp::model::{Resource, ResourceContents};
+use std::collections::{HashMap, VecDeque};
+use std::error::Error;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use toolkit_core::CallId;
+use toolkit_core::output::FullOutput;
+
+/// The maximum size of all kept texts, in bytes.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The prefix of the URI of a kept text.
+const PREFIX: &str = "toolkit://outputs/";
+
+/// A store for full texts. The oldest texts are dropped when the store is full.
+///
+/// The URI of a text is random: only a client that received the link can read the text.
+#[derive(Default)]
+pub(super) struct OutputStore(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    texts: HashMap<Arc<str>, Output>,
+    /// The URIs of `texts`, oldest first.
+    order: VecDeque<Arc<str>>,
+    bytes: usize,
+    /// The links to the texts of running calls.
+    links: HashMap<CallId, Vec<Resource>>,
+}
+
+struct Output {
+    text: Arc<str>,
+    media_type: &'static str,
+}
+
+impl OutputStore {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a text and returns its URI as a phrase for the model.
+    pub(super) fn keep(&self, full: FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
+        let size = full.text.len();
+        if size > MAX_BYTES {
+            return Err("the text is larger than the store".into());
+        }
+        let media_type = if full.is_json { "application/json" } else { "text/plain" };
+        let uri: Arc<str> = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()).into();
+        let link = Resource::new(&*uri, format!("{}-output", full.tool))
+            .with_description(format!("The full output of the tool `{}`.", full.tool))
+            .with_mime_type(media_type)
+            .with_size(size as u64);
+        let mut kept = self.lock();
+        while kept.bytes + size > MAX_BYTES {
+            let Some(oldest) = kept.order.pop_front() else { break };
+            let dropped = kept.texts.remove(&oldest).map_or(0, |output| output.text.len());
+            kept.bytes -= dropped;
+        }
+        kept.bytes += size;
+        kept.order.push_back(uri.clone());
+        kept.texts.insert(uri.clone(), Output { text: full.text.into(), media_type });
+        if let Some(id) = full.call_id {
+            kept.links.entry(id).or_default().push(link);
+        }
+        Ok(format!("resource {uri}"))
+    }
+
+    /// Returns the links to the texts of an ended call.
+    pub(super) fn take_links(&self, call: &CallId) -> Vec<Resource> {
+        self.lock().links.remove(call).unwrap_or_default()
+    }
+
+    /// Returns a kept text as the contents of a resource.
+    pub(super) fn read(&self, uri: &str) -> Option<ResourceContents> {
+        let (text, media_type) =
+            self.lock().texts.get(uri).map(|kept| (kept.text.clone(), kept.media_type))?;
+        Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
+    }
+}

@@ -1,0 +1,94 @@
+//! Results of calls in the form of the protocol.
+
+use data_encoding::BASE64;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::Value;
+use toolkit_core::output::MediaData;
+use toolkit_core::{Content, Media, ToolError, ToolOutput};
+
+/// Returns the result of a successful call. `has_schema` is whether the tool has an output schema: the protocol then
+/// demands structured content.
+pub(super) fn success(output: ToolOutput, has_schema: bool) -> CallToolResult {
+    let structured = match (output.structured(), output.content()) {
+        (Some(value), _) => Some(value.clone()),
+        (None, [Content::Json(json)]) if has_schema => Some(json.to_value()),
+        _ => None,
+    };
+    let message = Some(output.message()).filter(|message| !message.is_empty());
+    let message = message.map(|message| ContentBlock::text(message.to_owned()));
+    let content = output.into_content().into_iter().enumerate();
+    let content = content.map(|(index, content)| block(content, index));
+    let mut result = CallToolResult::success(content.chain(message).collect());
+    result.structured_content = structured;
+    result
+}
+
+/// Returns the result of a failed call. The model reads the message.
+pub(super) fn failure(error: &ToolError) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.message())])
+}
+
+fn block(content: Content, index: usize) -> ContentBlock {
+    match content {
+        Content::Text(text) => ContentBlock::text(text),
+        Content::Json(json) => ContentBlock::text(json.into_string()),
+        Content::Image(media) => match *media {
+            Media { media_type, data: MediaData::Base64(data), .. } => ContentBlock::image(data, media_type),
+            media => link(media, index),
+        },
+        Content::Audio(media) => match *media {
+            Media { media_type, data: MediaData::Base64(data), .. } => ContentBlock::audio(data, media_type),
+            media => link(media, index),
+        },
+        Content::File(media) => match *media {
+            Media { media_type, data: MediaData::Base64(data), name } => {
+                ContentBlock::resource(embedded(media_type, data, name, index))
+            }
+            media => link(media, index),
+        },
+        Content::Resource(resource) => {
+            let mut linked = rmcp::model::Resource::new(resource.uri, resource.name);
+            linked.mime_type = resource.media_type;
+            ContentBlock::resource_link(linked)
+        }
+        other => ContentBlock::text(other.to_text()),
+    }
+}
+
+/// Returns a link to a media item with a URL.
+fn link(media: Media, index: usize) -> ContentBlock {
+    let name = media.name.unwrap_or_else(|| format!("attachment {}", index + 1));
+    let (MediaData::Url(uri) | MediaData::Base64(uri)) = media.data;
+    ContentBlock::resource_link(rmcp::model::Resource::new(uri, name).with_mime_type(media.media_type))
+}
+
+/// Returns a file as the contents of a resource: text for a text format, bytes otherwise.
+fn embedded(media_type: String, data: String, name: Option<String>, index: usize) -> ResourceContents {
+    let uri = match name {
+        Some(name) if name.contains("://") => name,
+        Some(name) => format!("attachment:///{name}"),
+        None => format!("attachment:///{}", index + 1),
+    };
+    let decoded = is_text(&media_type).then(|| BASE64.decode(data.as_bytes()).ok()).flatten();
+    let contents = match decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        Some(text) => ResourceContents::text(text, uri),
+        None => ResourceContents::blob(data, uri),
+    };
+    contents.with_mime_type(media_type)
+}
+
+fn is_text(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json")
+}
+
+/// Returns the error result for a call beyond the server's limit.
+pub(super) fn busy(limit: usize) -> CallToolResult {
+    let message = format!("The server is busy with {limit} calls; call the tool again later");
+    CallToolResult::error(vec![ContentBlock::text(message)])
+}
+
+/// Returns the text of the JSON `value` if it is a string, and its JSON form otherwise.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

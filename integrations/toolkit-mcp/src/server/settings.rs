@@ -1,0 +1,124 @@
+//! The settings of a server, shared by its sessions.
+
+use super::Caller;
+use super::definitions::{McpFormat, ToolList};
+use super::outputs::OutputStore;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use toolkit_core::name::NameRule;
+use toolkit_core::output::Truncation;
+use toolkit_core::registry::RegistrySource;
+use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolError, ToolRegistry};
+
+/// The rule of the protocol for tool names.
+const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-", letter_first: false };
+
+const MAX_CALLS: usize = 1_000;
+const PAGE_SIZE: usize = 1_000;
+const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
+
+/// A function that adds state to the run of a call.
+type CallState = dyn Fn(&Caller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
+
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) title: Option<String>,
+    pub(super) instructions: Option<String>,
+    pub(super) name_rule: NameRule,
+    pub(super) page_size: usize,
+    pub(super) list_ttl: Option<Duration>,
+    /// Whether only the client itself may cache the list of tools.
+    pub(super) is_private: bool,
+    pub(super) permits: Arc<Semaphore>,
+    pub(super) max_calls: usize,
+    pub(super) outputs: Option<Arc<OutputStore>>,
+    pub(super) call_state: Vec<Arc<CallState>>,
+    pub(super) secret: [u8; 32],
+    pub(super) cancellation: CancellationToken,
+    #[cfg(feature = "server-http")]
+    pub(super) http: super::http::HttpSettings,
+    calls: Arc<AtomicU64>,
+}
+
+impl Settings {
+    pub(super) fn new(dispatcher: Dispatcher) -> Self {
+        let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(uuid::Uuid::into_bytes);
+        Self {
+            dispatcher,
+            name: env!("CARGO_PKG_NAME").to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            title: None,
+            instructions: None,
+            name_rule: PROTOCOL_NAMES,
+            page_size: PAGE_SIZE,
+            list_ttl: None,
+            is_private: false,
+            permits: Arc::new(Semaphore::new(MAX_CALLS)),
+            max_calls: MAX_CALLS,
+            outputs: None,
+            call_state: Vec::new(),
+            secret: hmac_sha256::Hash::hash(random.as_flattened()),
+            cancellation: CancellationToken::new(),
+            #[cfg(feature = "server-http")]
+            http: super::http::HttpSettings::default(),
+            calls: Arc::default(),
+        }
+    }
+
+    pub(super) fn set_max_calls(&mut self, calls: usize) {
+        self.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
+        self.permits = Arc::new(Semaphore::new(self.max_calls));
+    }
+
+    pub(super) fn set_truncation(&mut self, truncation: Truncation) {
+        let store = self.outputs.get_or_insert_default().clone();
+        let sink = move |full| std::future::ready(store.keep(full));
+        self.dispatcher = self.dispatcher.clone().with_truncation(truncation.with_sink(sink));
+    }
+
+    /// Returns the published tools of a registry, rendered once for each registry.
+    pub(super) fn tools(&self, registry: &ToolRegistry) -> ToolList {
+        registry.definitions(self.format())
+    }
+
+    pub(super) fn format(&self) -> McpFormat {
+        McpFormat { name_rule: self.name_rule }
+    }
+
+    /// Returns the registry if its tools can change.
+    pub(super) fn live(&self) -> Option<&LiveRegistry> {
+        match self.dispatcher.source() {
+            RegistrySource::Live(live) => Some(live),
+            _ => None,
+        }
+    }
+
+    pub(super) fn list_ttl_ms(&self) -> u64 {
+        let default = if self.live().is_some() { Duration::ZERO } else { FIXED_LIST_TTL };
+        u64::try_from(self.list_ttl.unwrap_or(default).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns a call id that no other call of the server has.
+    pub(super) fn next_call_id(&self) -> CallId {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        format!("mcp_{number}").into()
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("dispatcher", &self.dispatcher)
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .field("max_calls", &self.max_calls)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,61 @@
+//! The client against servers of the official SDK, and against servers that misbehave.
+
+mod agent;
+mod bare;
+mod calls;
+mod changes;
+mod config;
+mod faults;
+#[cfg(feature = "client-http")]
+mod http;
+mod process;
+mod raw;
+mod raw_stateless;
+
+use std::time::Duration;
+use tokio::time::timeout;
+use toolkit::{ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
+use toolkit_mcp::client::{McpClient, McpEvent, McpEvents};
+
+/// Returns a registry with the tools of a client.
+fn registry(client: &McpClient) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry.register_provider(client.clone()).unwrap();
+    registry
+}
+
+/// Calls a tool of a client with a context of its own.
+async fn call(client: &McpClient, tool: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
+    call_in(client, tool, arguments, |context| context).await
+}
+
+/// Calls a tool of a client with a changed context.
+async fn call_in(
+    client: &McpClient,
+    tool: &str,
+    arguments: &str,
+    change: impl FnOnce(ToolContext) -> ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let registry = registry(client);
+    let context = change(ToolContext::new(ToolName::new(tool).unwrap()));
+    let tool = registry.get(tool).expect("a tool").clone();
+    within(tool.call(arguments, &context)).await
+}
+
+/// Fails if the future takes more than a minute.
+async fn within<F: Future>(future: F) -> F::Output {
+    timeout(Duration::from_secs(60), future).await.expect("nothing hangs")
+}
+
+/// Waits for an event for which `find` returns a value.
+async fn event<T>(events: &mut McpEvents, find: impl Fn(&McpEvent) -> Option<T>) -> T {
+    within(async {
+        loop {
+            let event = events.next().await.expect("an event");
+            if let Some(found) = find(&event) {
+                return found;
+            }
+        }
+    })
+    .await
+}

@@ -1,0 +1,27 @@
+//! Agents take the tools of servers like any others.
+
+use super::bare::Bare;
+use super::within;
+use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
+use toolkit_agent::{Agent, ScriptedModel};
+use toolkit_mcp::client::McpClient;
+
+#[tokio::test]
+async fn an_agent_calls_tools_of_a_server_beside_its_own() {
+    let client = McpClient::builder(Bare::new().endpoint()).with_namespace("shop").connect().await.unwrap();
+    let own = ClosureTool::without_arguments("own", "Ours.", || "ours").unwrap();
+    let live = LiveRegistry::new(ToolRegistry::from_tools([own]).unwrap()).unwrap();
+    let _following = client.follow(&live).unwrap();
+    let model = ScriptedModel::new()
+        .call("shop-add", r#"{"a": "2", "b": 3}"#)
+        .call("shop-fail", "{}")
+        .call("own", "{}")
+        .text("Five.");
+    let agent = Agent::builder(model.clone()).tools(live).build().unwrap();
+    let output = within(agent.run("What is 2 + 3?")).await.unwrap();
+    assert_eq!((output.text.as_str(), output.tool_calls), ("Five.", 3));
+    let last = format!("{:?}", model.requests().last().unwrap());
+    for part in ["the shop is closed", "ours"] {
+        assert!(last.contains(part), "{last}");
+    }
+}

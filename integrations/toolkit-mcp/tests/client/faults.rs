@@ -1,0 +1,280 @@
+//! Servers that die, lie, flood and stall.
+
+use super::bare::tool;
+use super::raw::{Behaviour, Client, Raw};
+use super::{call, event, registry, within};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use toolkit::{ErrorKind, LiveRegistry, ToolProvider, ToolRegistry};
+use toolkit_mcp::client::{
+    McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, ToolIssueKind,
+};
+
+/// A server that misbehaves in the way named by the called tool.
+struct Faulty;
+
+impl Behaviour for Faulty {
+    fn list(&self, _: &Value) -> Value {
+        let names = ["good", "die", "garbage", "huge", "invalid", "malformed", "stall", "future", "later"];
+        json!({"tools": names.map(|name| tool(name, json!({"type": "object"})))})
+    }
+
+    fn call(&self, id: Value, params: &Value, client: &Client) {
+        match params["name"].as_str().unwrap() {
+            "good" => client.text(&id, "good"),
+            "die" => client.hang_up(),
+            "garbage" => {
+                client.line("Listening on port 80");
+                client.line("{\"jsonrpc\": \"2.0\", \"id\": ");
+                client.line("\u{0}\u{1}[[[[");
+                client.notify("notifications/unheard/of", &json!({}));
+                client.text(&id, "after the garbage");
+            }
+            "huge" => {
+                let content = format!(r#"[{{"type": "text", "text": "{}"}}]"#, "x".repeat(50 << 20));
+                client
+                    .line(format!(r#"{{"result": {{"content": {content}}}, "jsonrpc": "2.0", "id": {id}}}"#));
+            }
+            "invalid" => client.result(&id, &json!({"content": "text", "isError": "no", "tools": 5})),
+            "malformed" => client.line(json!({"jsonrpc": "3.0", "id": id, "result": {}}).to_string()),
+            "future" => client.result(&id, &json!({"content": [{"type": "hologram", "of": "a cat"}]})),
+            "later" => {
+                let client = client.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    client.text(&id, "late");
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn builder<B: Behaviour>(server: &Raw<B>) -> McpClientBuilder {
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    McpClient::builder(server.endpoint()).with_name("shop").with_backoff(backoff)
+}
+
+async fn connect<B: Behaviour>(server: &Raw<B>) -> McpClient {
+    within(builder(server).connect()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_call_ends_when_its_server_dies_and_the_connection_is_restored() {
+    let server = Raw::new(Faulty);
+    let client = connect(&server).await;
+    let mut events = client.events();
+    let (other, died) =
+        within(async { tokio::join!(call(&client, "stall", "{}"), call(&client, "die", "{}")) }).await;
+    for error in [other.unwrap_err(), died.unwrap_err()] {
+        let expected = "Error running tool: MCP server `shop` was lost during the call; \
+                        it may have been executed; check before trying again";
+        assert_eq!((error.message(), error.is_retryable()), (expected, false));
+    }
+    event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
+    event(&mut events, |event| matches!(event, McpEvent::Reconnected { attempts: 1 }).then_some(())).await;
+    assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
+}
+
+#[tokio::test]
+async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
+    let server = Raw::new(Faulty);
+    let client = connect(&server).await;
+    let mut events = client.events();
+    *server.is_down.lock().unwrap() = true;
+    server.client().hang_up();
+    let failed = |event: &McpEvent| match event {
+        McpEvent::ReconnectFailed { attempt, error, retry_in } => Some((*attempt, error.clone(), *retry_in)),
+        _ => None,
+    };
+    for expected in 1..=3 {
+        let (attempt, error, retry_in) = event(&mut events, failed).await;
+        assert_eq!(attempt, expected);
+        assert!(error.contains("cannot be reached") && retry_in.is_some(), "{error}");
+    }
+    assert!(!client.is_connected());
+    let started = Instant::now();
+    let error = call(&client, "good", "{}").await.unwrap_err();
+    assert!(started.elapsed() < Duration::from_secs(1), "the answer comes at once");
+    let expected = "Error running tool: MCP server `shop` is not reachable; try again later, \
+                    or continue without its tools";
+    assert_eq!((error.message(), error.is_retryable()), (expected, true));
+    // The tools stay registered.
+    assert_eq!(client.tools().len(), 9);
+    *server.is_down.lock().unwrap() = false;
+    assert!(within(client.connected()).await);
+    assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
+}
+
+#[tokio::test]
+async fn the_number_of_attempts_has_a_limit() {
+    let server = Raw::new(Faulty);
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(5)).with_attempts(2);
+    let client = within(builder(&server).with_backoff(backoff).connect()).await.unwrap();
+    let mut events = client.events();
+    *server.is_down.lock().unwrap() = true;
+    server.client().hang_up();
+    let last = |event: &McpEvent| match event {
+        McpEvent::ReconnectFailed { attempt, retry_in: None, .. } => Some(*attempt),
+        _ => None,
+    };
+    assert_eq!(event(&mut events, last).await, 2);
+}
+
+#[tokio::test]
+async fn garbage_is_reported_and_harms_no_call() {
+    let server = Raw::new(Faulty);
+    let client = connect(&server).await;
+    let mut events = client.events();
+    assert_eq!(call(&client, "garbage", "{}").await.unwrap().to_text(), "after the garbage");
+    let text = |event: &McpEvent| match event {
+        McpEvent::InvalidMessage { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    assert_eq!(event(&mut events, text).await, "Listening on port 80");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_of_50_megabytes_becomes_an_error() {
+    let server = Raw::new(Faulty);
+    let client = connect(&server).await;
+    let (huge, good) =
+        within(async { tokio::join!(call(&client, "huge", "{}"), call(&client, "good", "{}")) }).await;
+    let expected = "Error running tool: MCP server `shop` returned a result of more than 16777216 bytes; \
+                    ask for less, for instance with narrower arguments";
+    assert_eq!(huge.unwrap_err().message(), expected);
+    assert_eq!(good.unwrap().to_text(), "good");
+}
+
+#[tokio::test]
+async fn an_invalid_result_becomes_an_error_and_an_unknown_content_is_kept() {
+    let server = Raw::new(Faulty);
+    let client = connect(&server).await;
+    let malformed = call(&client, "malformed", "{}").await.unwrap_err();
+    let expected = "Error running tool: MCP server `shop` sent an invalid result; use another tool";
+    assert_eq!(malformed.message(), expected);
+    assert_eq!(call(&client, "invalid", "{}").await.unwrap().to_text(), "\"text\"");
+    let future = call(&client, "future", "{}").await.unwrap();
+    assert_eq!(future.to_text(), r#"{"type":"hologram","of":"a cat"}"#);
+}
+
+#[tokio::test]
+async fn a_stalled_call_times_out_and_others_go_on() {
+    let server = Raw::new(Faulty);
+    let client =
+        within(builder(&server).with_call_timeout(Duration::from_millis(200)).connect()).await.unwrap();
+    let (stalled, late) =
+        within(async { tokio::join!(call(&client, "stall", "{}"), call(&client, "later", "{}")) }).await;
+    assert_eq!(stalled.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert_eq!(late.unwrap().to_text(), "late");
+    within(async {
+        let is_cancelled = |message: &Value| message["method"] == "notifications/cancelled";
+        while !server.received.lock().unwrap().iter().any(is_cancelled) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_cannot_be_connected() {
+    let (near, _far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let endpoint = toolkit_mcp::client::McpEndpoint::streams(reader, writer);
+    let builder = McpClient::builder(endpoint).with_name("silent").with_protocol(McpProtocol::Handshake);
+    let error = within(builder.with_connect_timeout(Duration::from_millis(100)).connect()).await.unwrap_err();
+    assert_eq!(error.kind(), McpErrorKind::TimedOut);
+    assert_eq!(error.to_string(), "MCP server `silent`: the server did not connect within 0.1 s");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_cannot_be_connected() {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    drop(far);
+    let (reader, writer) = tokio::io::split(near);
+    let endpoint = toolkit_mcp::client::McpEndpoint::streams(reader, writer);
+    let error = within(McpClient::builder(endpoint).connect()).await.unwrap_err();
+    assert_eq!(error.kind(), McpErrorKind::Connection, "{error}");
+}
+
+/// A server with a list of its own.
+struct Listing(fn(&Value) -> Value);
+
+impl Behaviour for Listing {
+    fn list(&self, params: &Value) -> Value {
+        (self.0)(params)
+    }
+
+    fn call(&self, id: Value, params: &Value, client: &Client) {
+        client.text(&id, params["name"].as_str().unwrap());
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_tools_are_cut_to_the_limit() {
+    let server = Raw::new(Listing(|_| {
+        let tools: Vec<Value> =
+            (0..10_000).map(|n| tool(&format!("t{n}"), json!({"type": "object"}))).collect();
+        json!({ "tools": tools })
+    }));
+    let client = connect(&server).await;
+    assert_eq!(client.tools().len(), 1_000);
+    let issues = client.issues();
+    assert_eq!(issues[0].to_string(), "The server lists more than 1000 tools; the rest was left out");
+    let all = builder(&server).with_limits(McpLimits::default().with_tools(10_000));
+    let client = within(all.connect()).await.unwrap();
+    assert_eq!((client.tools().len(), client.issues().len()), (10_000, 0));
+    let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
+    client.follow(&live).unwrap().detach();
+    assert_eq!(live.snapshot().len(), 10_000);
+    assert_eq!(call(&client, "t9999", "{}").await.unwrap().to_text(), "t9999");
+}
+
+#[tokio::test]
+async fn endless_pages_end() {
+    // Each page leads to the first page again.
+    let circle = Raw::new(Listing(|params| {
+        let (name, next) = if params["cursor"] == "2" { ("b", "1") } else { ("a", "2") };
+        json!({"tools": [tool(name, json!({"type": "object"}))], "nextCursor": next})
+    }));
+    let client = connect(&circle).await;
+    assert_eq!(client.tools().len(), 2);
+    assert!(
+        client.issues().iter().all(|issue| issue.kind == ToolIssueKind::Duplicate),
+        "{:?}",
+        client.issues()
+    );
+    // Each page is new, and has no tools.
+    let line = Raw::new(Listing(|params| {
+        let page: usize = params["cursor"].as_str().and_then(|page| page.parse().ok()).unwrap_or_default();
+        json!({"tools": [], "nextCursor": (page + 1).to_string()})
+    }));
+    assert_eq!(connect(&line).await.tools().len(), 0);
+}
+
+#[tokio::test]
+async fn faulty_tools_are_reported_and_the_others_are_registered() {
+    let server = Raw::new(Listing(|_| {
+        let object = json!({"type": "object"});
+        json!({"tools": [
+            tool("good", object.clone()), tool("good", object.clone()), tool("spaced name", object),
+            tool("remote", json!({"$ref": "http://127.0.0.1:9/schema.json"})), {"name": "none"}, 7,
+        ]})
+    }));
+    let client = connect(&server).await;
+    let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
+    assert_eq!(names, ["good", "spaced_name"]);
+    let kinds: Vec<ToolIssueKind> = client.issues().iter().map(|issue| issue.kind).collect();
+    use ToolIssueKind::{Duplicate, Malformed, RemoteReference, Renamed};
+    assert_eq!(kinds, [Duplicate, Renamed, RemoteReference, Malformed, Malformed]);
+    // The server knows the tool by its own name.
+    assert_eq!(call(&client, "spaced_name", "{}").await.unwrap().to_text(), "spaced name");
+    assert_eq!(registry(&client).len(), 2);
+}
+
+#[tokio::test]
+async fn a_list_that_is_no_list_is_an_error() {
+    let server = Raw::new(Listing(|_| json!({"tools": "none"})));
+    let error = within(builder(&server).connect()).await.unwrap_err();
+    assert_eq!(error.to_string(), "MCP server `shop`: the server's list of tools is not a list");
+}

@@ -1,0 +1,111 @@
+//! Servers as child processes. The process is this test program, started again.
+
+use super::bare::Bare;
+use super::{call, event, within};
+use rmcp::service::serve_server;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+use toolkit::ToolProvider;
+use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind, McpEvent};
+
+const MODE: &str = "TOOLKIT_MCP_TEST_SERVER";
+
+/// Serves MCP over standard input and output, if started by one of the tests below.
+#[tokio::test]
+#[ignore = "the server of other tests"]
+async fn serve() {
+    let Ok(mode) = std::env::var(MODE) else { return };
+    eprintln!("starting in mode {mode}");
+    match mode.as_str() {
+        "crash" => std::process::exit(3),
+        "once" => {
+            let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            drop(running);
+            std::process::exit(4);
+        }
+        // A server that ignores the end of its input.
+        "stubborn" => {
+            let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
+            let _ = running.waiting().await;
+            std::future::pending::<()>().await;
+        }
+        _ => {
+            let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
+            let _ = running.waiting().await;
+        }
+    }
+    // The test runner would write its summary to the closed output.
+    std::process::exit(0);
+}
+
+/// Returns the program of the server, its arguments, and the name of the variable with its mode. The test runner's
+/// own output is garbage for the client.
+pub(super) fn command_line() -> (PathBuf, [&'static str; 4], &'static str) {
+    let arguments = ["--exact", "client::process::serve", "--ignored", "--nocapture"];
+    (std::env::current_exe().unwrap(), arguments, MODE)
+}
+
+fn server(mode: &str) -> McpCommand {
+    let (program, arguments, variable) = command_line();
+    McpCommand::new(program).args(arguments).env(variable, mode)
+}
+
+#[tokio::test]
+async fn a_command_is_started_called_and_ended() {
+    let builder = McpClient::builder(server("good")).with_namespace("child");
+    let mut events = builder.events();
+    let client = within(builder.connect()).await.unwrap();
+    assert_eq!(client.tools().len(), 7);
+    assert_eq!(
+        call(&client, "child-add", &json!({"a": 2, "b": 3}).to_string()).await.unwrap().to_text(),
+        "5"
+    );
+    let line = |event: &McpEvent| match event {
+        McpEvent::Stderr { line } => Some(line.clone()),
+        _ => None,
+    };
+    assert_eq!(event(&mut events, line).await, "starting in mode good");
+    within(client.close()).await;
+}
+
+#[tokio::test]
+async fn a_process_that_ends_at_once_is_an_error_with_its_last_words() {
+    let error = within(McpClient::builder(server("crash")).with_name("shop").connect()).await.unwrap_err();
+    assert_eq!(error.kind(), McpErrorKind::Connection, "{error}");
+    assert!(error.to_string().contains("starting in mode crash"), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_an_error() {
+    let command = McpCommand::new("no-such-program-anywhere");
+    let error = within(McpClient::builder(command).connect()).await.unwrap_err();
+    assert_eq!(error.kind(), McpErrorKind::Start);
+    let start = "MCP server `no-such-program-anywhere`: `no-such-program-anywhere` could not be started: ";
+    assert!(error.to_string().starts_with(start), "{error}");
+}
+
+#[tokio::test]
+async fn a_process_that_dies_in_a_call_is_started_again() {
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    let client = within(McpClient::builder(server("once")).with_backoff(backoff).connect()).await.unwrap();
+    let mut events = client.events();
+    let error = call(&client, "wait", "{}").await.unwrap_err();
+    assert!(error.message().contains("was lost during the call"), "{error}");
+    let reason = |event: &McpEvent| match event {
+        McpEvent::Disconnected { reason } => Some(reason.clone()),
+        _ => None,
+    };
+    let reason = event(&mut events, reason).await;
+    assert_eq!(reason, "the process ended (exit status: 4); its last output: starting in mode once");
+    event(&mut events, |event| matches!(event, McpEvent::Reconnected { .. }).then_some(())).await;
+    within(client.close()).await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_process_that_does_not_end_is_terminated() {
+    let client = within(McpClient::builder(server("stubborn")).connect()).await.unwrap();
+    within(client.close()).await;
+}

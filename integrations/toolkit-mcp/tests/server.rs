@@ -1,0 +1,10 @@
+//! Tests of the server, with a client that writes and reads plain JSON.
+
+mod calls;
+mod client;
+mod faults;
+#[cfg(feature = "server-http")]
+mod http;
+mod input;
+mod listing;
+mod results;

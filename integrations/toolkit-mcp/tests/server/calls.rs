@@ -1,0 +1,271 @@
+//! Calls: arguments, state, progress, logging, cancellation and limits.
+
+use super::client::{Client, PATIENCE, text};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
+use toolkit::middleware::{PermissionRule, Permissions};
+use toolkit::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
+use toolkit_mcp::McpServer;
+use toolkit_mcp::server::{Caller, LogLevel};
+
+/// Repeats numbers.
+#[tool]
+fn numbers(big: u128, exact: String, #[param(default = 1)] times: u8) -> String {
+    format!("{big} {exact} {times}")
+}
+
+/// Tells about the client.
+#[tool]
+fn client_name(#[state] caller: &Caller) -> String {
+    let name = caller.client_name().unwrap_or_default();
+    let version = caller.client_version().unwrap_or_default();
+    let protocol = caller.protocol_version().unwrap_or_default();
+    let trace = caller.trace_parent().unwrap_or("none");
+    format!("{name} {version} {protocol} {trace}")
+}
+
+struct Tenant(String);
+
+/// Tells the tenant.
+#[tool]
+fn tenant(#[state] tenant: &Tenant) -> String {
+    tenant.0.clone()
+}
+
+/// Counts the calls of a session.
+#[tool]
+fn count(context: &ToolContext) -> i64 {
+    let count = context.session().get("count").and_then(|count| count.as_i64()).unwrap_or(0) + 1;
+    context.session().set("count", count);
+    count
+}
+
+/// Reports progress, also backwards.
+#[tool]
+async fn steps(context: &ToolContext) -> &'static str {
+    for (fraction, message) in [(0.0, "begin"), (0.5, "half"), (0.25, "back"), (1.0, "")] {
+        context.progress(fraction, message);
+        tokio::task::yield_now().await;
+    }
+    "stepped"
+}
+
+/// Logs at several levels.
+#[tool]
+async fn logs(#[state] caller: &Caller) -> &'static str {
+    caller.log(LogLevel::Debug, "detail").await;
+    caller.log(LogLevel::Info, json!({"step": 1})).await;
+    caller.log(LogLevel::Error, "fault").await;
+    "logged"
+}
+
+/// Tells when calls have begun and whether they were cancelled.
+#[derive(Default)]
+struct Gate {
+    begun: Notify,
+    open: Notify,
+    cancelled: Notify,
+}
+
+/// Waits for the gate.
+#[tool]
+async fn wait(#[state] gate: Arc<Gate>, context: &ToolContext) -> &'static str {
+    struct OnDrop(Arc<Gate>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.cancelled.notify_one();
+        }
+    }
+    gate.begun.notify_one();
+    let dropped = OnDrop(gate.clone());
+    tokio::select! {
+        () = gate.open.notified() => {}
+        () = context.cancelled() => std::future::pending().await,
+    }
+    std::mem::forget(dropped);
+    "waited"
+}
+
+fn server() -> McpServer {
+    let registry = ToolRegistry::from_tools(tools![numbers, client_name, count, steps, logs]);
+    McpServer::new(registry.expect("the names are legal")).expect("complete")
+}
+
+fn gated() -> (Arc<Gate>, ToolRegistry) {
+    let gate = Arc::new(Gate::default());
+    let registry = ToolRegistry::from_tools(tools![wait]).expect("the names are legal");
+    (gate.clone(), registry.with_shared_state(gate))
+}
+
+#[tokio::test]
+async fn arguments_reach_the_tool_as_the_client_wrote_them() {
+    let mut client = Client::session(server(), json!({})).await;
+    let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"numbers","arguments":
+        {"big":340282366920938463463374607431768211455,"exact":"a\u00e9\n","times":2}}}"#;
+    client.send_text(&line.replace('\n', "")).await;
+    let result = client.finish(7).await.expect("a result");
+    assert_eq!(text(&result), "340282366920938463463374607431768211455 a\u{e9}\n 2");
+
+    let result = client.request("tools/call", json!({"name": "count"})).await.expect("a result");
+    assert_eq!(text(&result), "1");
+    let error = client.request("tools/call", json!({"name": "count", "arguments": [1]})).await;
+    assert_eq!(error.expect_err("arguments are an object")["code"], -32602);
+}
+
+#[tokio::test]
+async fn tools_see_the_client_and_the_trace_context() {
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+    let params = json!({"name": "client_name", "arguments": {}, "_meta": {"traceparent": trace}});
+    let mut client = Client::session(server(), json!({})).await;
+    let result = client.request("tools/call", params.clone()).await.expect("a result");
+    assert_eq!(text(&result), format!("tester 1.2.3 2025-11-25 {trace}"));
+    let mut client = Client::stateless(server(), json!({}));
+    let result = client.request("tools/call", params).await.expect("a result");
+    assert_eq!(text(&result), format!("tester 1.2.3 2026-07-28 {trace}"));
+}
+
+#[tokio::test]
+async fn each_call_has_state_of_its_own() {
+    let registry = ToolRegistry::from_tools(tools![tenant]).expect("legal").with_run_state::<Tenant>();
+    let server = McpServer::new(registry).expect("complete").with_call_state(|caller| {
+        let tenant = caller.meta("example.com/tenant").and_then(|tenant| tenant.as_str());
+        tenant.map(|tenant| Tenant(tenant.to_owned())).ok_or_else(|| ToolError::failed("no tenant"))
+    });
+    let mut client = Client::session(server, json!({})).await;
+    let meta = json!({"example.com/tenant": "Acme"});
+    let result =
+        client.request("tools/call", json!({"name": "tenant", "_meta": meta})).await.expect("a result");
+    assert_eq!(text(&result), "Acme");
+    let result = client.call("tenant", json!({})).await.expect("a result");
+    assert_eq!((&result["isError"], text(&result)), (&json!(true), "Error running tool: no tenant"));
+}
+
+#[tokio::test]
+async fn a_session_keeps_its_state_and_shares_it_with_no_other() {
+    let server = server();
+    let mut first = Client::session(server.clone(), json!({})).await;
+    let mut second = Client::session(server, json!({})).await;
+    for (client, expected) in [(&mut first, "1"), (&mut second, "1")] {
+        assert_eq!(text(&client.call("count", json!({})).await.expect("a result")), expected);
+    }
+    assert_eq!(text(&first.call("count", json!({})).await.expect("a result")), "2");
+}
+
+#[tokio::test]
+async fn the_run_of_the_dispatcher_stays() {
+    let registry = ToolRegistry::from_tools(tools![tenant]).expect("legal").with_run_state::<Tenant>();
+    let run = RunContext::new().with_state(Tenant("from the run".to_owned()));
+    let dispatcher = Dispatcher::new(registry).expect("complete").with_run(run);
+    let mut client = Client::session(McpServer::from(dispatcher), json!({})).await;
+    assert_eq!(text(&client.call("tenant", json!({})).await.expect("a result")), "from the run");
+    assert!(State::new().get::<Tenant>().is_none());
+}
+
+#[tokio::test]
+async fn progress_is_reported_in_order_before_the_result() {
+    let mut client = Client::session(server(), json!({})).await;
+    let params = json!({"name": "steps", "arguments": {}, "_meta": {"progressToken": "token 1"}});
+    let result = client.request("tools/call", params).await.expect("a result");
+    assert_eq!(text(&result), "stepped");
+    let reports: Vec<_> = client.messages.drain(..).map(|mut message| message["params"].take()).collect();
+    let expected = [
+        json!({"progressToken": "token 1", "progress": 0.0, "total": 100.0, "message": "begin"}),
+        json!({"progressToken": "token 1", "progress": 50.0, "total": 100.0, "message": "half"}),
+        json!({"progressToken": "token 1", "progress": 100.0, "total": 100.0}),
+    ];
+    assert_eq!(reports, expected);
+    client.call("steps", json!({})).await.expect("a result");
+    assert!(client.messages.is_empty(), "nobody asked for progress");
+}
+
+#[tokio::test]
+async fn log_messages_have_the_level_that_the_client_wants() {
+    let mut client = Client::session(server(), json!({})).await;
+    client.call("logs", json!({})).await.expect("a result");
+    let messages: Vec<_> = client.messages.drain(..).map(|mut message| message["params"].take()).collect();
+    let expected =
+        [json!({"level": "info", "data": {"step": 1}}), json!({"level": "error", "data": "fault"})];
+    assert_eq!(messages, expected);
+    client.request("logging/setLevel", json!({"level": "error"})).await.expect("it is set");
+    client.call("logs", json!({})).await.expect("a result");
+    assert_eq!(client.messages.len(), 1);
+
+    let mut client = Client::stateless(server(), json!({}));
+    client.call("logs", json!({})).await.expect("a result");
+    assert!(client.messages.is_empty());
+    let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
+    let params = json!({"name": "logs", "arguments": {}, "_meta": meta});
+    client.request("tools/call", params).await.expect("a result");
+    assert_eq!(client.messages.len(), 3);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_and_the_session_goes_on() {
+    let (gate, registry) = gated();
+    let mut client = Client::session(McpServer::new(registry).expect("complete"), json!({})).await;
+    let id = client.start("tools/call", json!({"name": "wait", "arguments": {}})).await;
+    timeout(PATIENCE, gate.begun.notified()).await.expect("the call begins");
+    let params = json!({"requestId": id, "reason": "changed my mind"});
+    client.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})).await;
+    timeout(PATIENCE, gate.cancelled.notified()).await.expect("the call is dropped");
+    client.request("ping", json!({})).await.expect("the session goes on");
+    assert!(client.messages.is_empty(), "a cancelled request has no response: {:?}", client.messages);
+}
+
+#[tokio::test]
+async fn calls_beyond_the_limit_are_refused() {
+    let (gate, registry) = gated();
+    let server = McpServer::new(registry).expect("complete").with_max_calls(1);
+    let mut client = Client::session(server, json!({})).await;
+    let first = client.start("tools/call", json!({"name": "wait", "arguments": {}})).await;
+    timeout(PATIENCE, gate.begun.notified()).await.expect("the call begins");
+    let second = client.call("wait", json!({})).await.expect("a result");
+    assert_eq!(
+        (&second["isError"], text(&second)),
+        (&json!(true), "The server is busy with 1 calls; call the tool again later")
+    );
+    gate.open.notify_one();
+    assert_eq!(text(&client.finish(first).await.expect("a result")), "waited");
+}
+
+#[tokio::test]
+async fn the_limits_and_rules_of_the_dispatcher_apply() {
+    let (_gate, registry) = gated();
+    let dispatcher = Dispatcher::new(registry).expect("complete").with_timeout(Duration::from_millis(20));
+    let mut client = Client::session(McpServer::from(dispatcher.clone()), json!({})).await;
+    let result = client.call("wait", json!({})).await.expect("a result");
+    assert_eq!((&result["isError"], text(&result)), (&json!(true), "Tool `wait` timed out after 0.02s"));
+
+    let permissions = Permissions::new().rule(PermissionRule::deny("not today"));
+    let dispatcher = dispatcher.with_middleware(permissions);
+    let mut client = Client::session(McpServer::from(dispatcher), json!({})).await;
+    let result = client.call("wait", json!({})).await.expect("a result");
+    assert_eq!(text(&result), "Tool `wait` was denied: not today");
+}
+
+#[tokio::test]
+async fn calls_of_one_client_run_at_the_same_time() {
+    let (gate, registry) = gated();
+    let mut client = Client::session(McpServer::new(registry).expect("complete"), json!({})).await;
+    let mut calls = Vec::new();
+    for _ in 0..10 {
+        calls.push(client.start("tools/call", json!({"name": "wait", "arguments": {}})).await);
+        timeout(PATIENCE, gate.begun.notified()).await.expect("the call begins");
+    }
+    for _ in 0..10 {
+        gate.open.notify_one();
+        tokio::task::yield_now().await;
+    }
+    gate.open.notify_waiters();
+    let _ = Semaphore::new(1);
+    for id in calls {
+        while client.messages.iter().all(|message| message["id"] != id) {
+            gate.open.notify_waiters();
+            let message = client.read().await.expect("a response");
+            client.messages.push_back(message);
+        }
+    }
+}
