@@ -84,7 +84,7 @@ fn allowed_lints() -> TokenStream {
         #[allow(
             deprecated, dead_code, irrefutable_let_patterns, unreachable_pub, unused_imports, unused_mut, unused_parens,
             unused_qualifications,
-            clippy::all, clippy::pedantic
+            clippy::all, clippy::nursery, clippy::pedantic
         )]
     }
 }

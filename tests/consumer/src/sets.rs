@@ -124,6 +124,7 @@ pub struct Desk<T, const FEW: usize> {
 impl<T: Debug + ToolParams + Clone + Send + Sync, const FEW: usize> Desk<T, FEW> {
     /// Shows rows.
     #[tool]
+    #[must_use]
     pub fn show(
         &self,
         #[param(default = FEW, range = 1..=9)] count: usize,
