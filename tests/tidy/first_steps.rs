@@ -129,7 +129,14 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
 #[test]
 fn every_feature_is_in_the_table_of_its_crate() {
     let mut missing = Vec::new();
-    let crates = [".", "toolkit-schema", "toolkit-core", "toolkit-wire", "integrations/toolkit-agent", "integrations/toolkit-mcp"];
+    let crates = [
+        ".",
+        "toolkit-schema",
+        "toolkit-core",
+        "toolkit-wire",
+        "integrations/toolkit-agent",
+        "integrations/toolkit-mcp",
+    ];
     for folder in crates {
         let manifest = read(&format!("{folder}/Cargo.toml"));
         let documents =

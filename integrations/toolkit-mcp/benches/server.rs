@@ -1,8 +1,8 @@
-//! The server beside a bare server of the official SDK with the same tool: calls in memory, over stdio and over HTTP,
-//! the list of a thousand tools, and the memory of two hundred sessions.
+//! The server beside a bare server of the official SDK with the same tool: calls in memory, over stdio and
+//! over HTTP, the list of a thousand tools, and the memory of two hundred sessions.
 //!
-//! `cargo bench -p toolkit-mcp --all-features --bench server [-- WORD]` measures the sections that contain the word.
-//! Both servers take turns in short rounds, so that both meet the same load of the machine.
+//! `cargo bench -p toolkit-mcp --all-features --bench server [-- WORD]` measures the sections that contain
+//! the word. Both servers take turns in short rounds, so that both meet the same load of the machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
@@ -254,8 +254,11 @@ impl HttpClient {
         let head = self.post("", body).await;
         let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
         self.session = Some(session.expect("a session").trim().to_owned());
-        self.post("MCP-Protocol-Version: 2025-11-25\r\n", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-            .await;
+        self.post(
+            "MCP-Protocol-Version: 2025-11-25\r\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        )
+        .await;
     }
 }
 
@@ -395,7 +398,8 @@ impl Rebuilt {
 async fn listing() {
     const TOOLS: usize = 1_000;
     let tools = (0..TOOLS).map(|number| {
-        ClosureTool::new(&format!("tool_{number:04}"), "Adds two numbers.", |Add { a, b }: Add| a + b).unwrap()
+        ClosureTool::new(&format!("tool_{number:04}"), "Adds two numbers.", |Add { a, b }: Add| a + b)
+            .unwrap()
     });
     let registry = ToolRegistry::from_tools(tools).unwrap();
     let server = McpServer::new(registry).unwrap();
@@ -415,6 +419,46 @@ async fn listing() {
     let stored = time(Box::new(move || stored.list_all().len()));
     report("listing a thousand tools", &[(Kind::Toolkit, ours), (Kind::Sdk, rebuilt)]);
     report("listing a thousand tools, stored router", &[(Kind::Sdk, stored)]);
+}
+
+/// The way of arguments to the decoder: the client's own text, or the parsed object written as text.
+fn argument_texts() {
+    #[derive(serde::Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        params: Params<'a>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        arguments: &'a serde_json::value::RawValue,
+    }
+    let rows: Vec<_> =
+        (0..100).map(|row| json!({"id": row, "name": "a name", "value": 1.5, "on": true})).collect();
+    for (size, arguments) in [("small", json!({"a": 1, "b": 2})), ("6 KB", json!({ "rows": rows }))] {
+        let params = json!({"name": "add", "arguments": arguments});
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+        let time = |work: &dyn Fn() -> usize| {
+            let times = (0..101).map(|_| {
+                let started = Instant::now();
+                for _ in 0..100 {
+                    black_box(work());
+                }
+                started.elapsed() / 100
+            });
+            median(times.collect())
+        };
+        let raw = time(&|| {
+            let message: Message<'_> = serde_json::from_str(&message).unwrap();
+            let text: std::sync::Arc<str> = message.params.arguments.get().into();
+            black_box(&*text).to_owned().len()
+        });
+        let written = time(&|| arguments.to_string().len());
+        for (way, time) in [("found in the message", raw), ("written again", written)] {
+            println!("arguments, {size:<6} {way:<26} {:>20.2} µs", time.as_secs_f64() * 1e6);
+        }
+    }
 }
 
 fn resident(pid: u32) -> u64 {
@@ -471,6 +515,9 @@ async fn main() {
             println!("{:<44} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
             if wanted("calls") {
                 calls().await;
+            }
+            if wanted("arguments") {
+                argument_texts();
             }
             if wanted("listing") {
                 listing().await;

@@ -112,9 +112,14 @@ impl ServerHandler for Handler {
         self.settings.live().map(|_| SubscriptionFilter::builder().tools_list_changed().build())
     }
 
-    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
-        Ok(())
+    fn listen(
+        &self,
+        subscription: SubscriptionContext,
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
+        Box::pin(async move {
+            notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
+            Ok(())
+        })
     }
 
     async fn list_tools(
@@ -141,12 +146,13 @@ impl ServerHandler for Handler {
         settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
     }
 
-    async fn call_tool(
+    // Boxed, because the SDK moves the future of a request several times, and a call is large.
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        call::run(self, request, context).await
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
+        Box::pin(call::run(self, request, context))
     }
 
     async fn on_custom_request(

@@ -1,7 +1,7 @@
 //! The transport over streams of bytes: one JSON-RPC message per line.
 //!
-//! Beside each parsed call, the transport keeps the arguments as the client wrote them, so that the decoder sees the
-//! exact numbers. It also stops reading while a slow client leaves responses unread.
+//! Beside each parsed call, the transport keeps the arguments as the client wrote them, so that the decoder
+//! sees the exact numbers. It also stops reading while a slow client leaves responses unread.
 
 use super::arguments::{RawArguments, raw_arguments};
 use rmcp::RoleServer;
