@@ -99,14 +99,9 @@ fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, Erro
     }
 }
 
-/// Returns the run of one call: the run of the dispatcher with the state and the session of the client.
+/// Returns the run of one call: the run of the session with the state of the call.
 fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
-    let own = handler.settings.dispatcher.run_context();
-    let mut run = own.map(|run| (**run).clone()).unwrap_or_default();
-    if run.session().is_none() {
-        run = run.with_session(handler.session());
-    }
-    run = run.with_state(caller.clone());
+    let mut run = handler.run().with_state(caller.clone());
     for state in &handler.settings.call_state {
         run = state(caller, run)?;
     }
