@@ -1,8 +1,8 @@
-//! The server beside a bare server of the official SDK with the same tool: calls in memory, over stdio and over HTTP,
-//! the list of a thousand tools, and the memory of two hundred sessions.
+//! The server beside a bare server of the official SDK with the same tool: calls in memory, over stdio and
+//! over HTTP, the list of a thousand tools, and the memory of two hundred sessions.
 //!
-//! `cargo bench -p toolkit-mcp --all-features --bench server [-- WORD]` measures the sections that contain the word.
-//! Both servers take turns in short rounds, so that both meet the same load of the machine.
+//! `cargo bench -p toolkit-mcp --all-features --bench server [-- WORD]` measures the sections that contain
+//! the word. Both servers take turns in short rounds, so that both meet the same load of the machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
@@ -421,6 +421,46 @@ async fn listing() {
     report("listing a thousand tools, stored router", &[(Kind::Sdk, stored)]);
 }
 
+/// The way of arguments to the decoder: the client's own text, or the parsed object written as text.
+fn argument_texts() {
+    #[derive(serde::Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        params: Params<'a>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        arguments: &'a serde_json::value::RawValue,
+    }
+    let rows: Vec<_> =
+        (0..100).map(|row| json!({"id": row, "name": "a name", "value": 1.5, "on": true})).collect();
+    for (size, arguments) in [("small", json!({"a": 1, "b": 2})), ("6 KB", json!({ "rows": rows }))] {
+        let params = json!({"name": "add", "arguments": arguments});
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+        let time = |work: &dyn Fn() -> usize| {
+            let times = (0..101).map(|_| {
+                let started = Instant::now();
+                for _ in 0..100 {
+                    black_box(work());
+                }
+                started.elapsed() / 100
+            });
+            median(times.collect())
+        };
+        let raw = time(&|| {
+            let message: Message<'_> = serde_json::from_str(&message).unwrap();
+            let text: std::sync::Arc<str> = message.params.arguments.get().into();
+            black_box(&*text).to_owned().len()
+        });
+        let written = time(&|| arguments.to_string().len());
+        for (way, time) in [("found in the message", raw), ("written again", written)] {
+            println!("arguments, {size:<6} {way:<26} {:>20.2} µs", time.as_secs_f64() * 1e6);
+        }
+    }
+}
+
 fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB");
@@ -475,6 +515,9 @@ async fn main() {
             println!("{:<44} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
             if wanted("calls") {
                 calls().await;
+            }
+            if wanted("arguments") {
+                argument_texts();
             }
             if wanted("listing") {
                 listing().await;

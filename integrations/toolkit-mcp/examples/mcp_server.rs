@@ -6,6 +6,8 @@
 //! cargo run -p toolkit-mcp --all-features --example mcp_server -- --http 127.0.0.1:8000 3600
 //! ```
 
+#![allow(clippy::print_stderr)]
+
 use std::time::Duration;
 use toolkit::ToolTag;
 use toolkit::middleware::{PermissionRule, Permissions};

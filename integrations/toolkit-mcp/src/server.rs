@@ -10,8 +10,8 @@
 //! # }
 //! ```
 //!
-//! An [`McpServer`] has the settings: the name, limits, and the transport. A tool learns about the client through
-//! its [`Caller`].
+//! An [`McpServer`] has the settings: the name, limits, and the transport. A tool learns about the client
+//! through its [`Caller`].
 
 mod arguments;
 mod call;
@@ -60,8 +60,8 @@ pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> Result<(), Serv
 
 /// A server of the Model Context Protocol with the tools of a registry.
 ///
-/// All calls go through a [`Dispatcher`]: its limits, permissions and other middleware apply. Clients with protocol
-/// version 2026-07-28 and with earlier versions are served at the same time.
+/// All calls go through a [`Dispatcher`]: its limits, permissions and other middleware apply. Clients with
+/// protocol version 2026-07-28 and with earlier versions are served at the same time.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -90,11 +90,12 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// Creates a server for the tools of a registry. If the registry is [live](toolkit_core::LiveRegistry), clients
-    /// are notified of its changes.
+    /// Creates a server for the tools of a registry. If the registry is [live](toolkit_core::LiveRegistry),
+    /// clients are notified of its changes.
     ///
     /// A fixed registry need not declare the state [`Caller`]; a live registry must, with
-    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state), if a tool has a parameter of this type.
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state), if a tool has a parameter of this
+    /// type.
     ///
     /// # Errors
     /// Those of [`Dispatcher::new`].
@@ -113,7 +114,8 @@ impl McpServer {
         self
     }
 
-    /// Sets the name and the version of the server, as shown to clients. By default, they are those of this crate.
+    /// Sets the name and the version of the server, as shown to clients. By default, they are those of this
+    /// crate.
     pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.with(|settings| (settings.name, settings.version) = (name.into(), version.into()))
     }
@@ -130,13 +132,14 @@ impl McpServer {
 
     /// Sets the rule for published tool names.
     ///
-    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some clients pass
-    /// names to a provider without changes; [`NameRule::DASHES`] suits them all.
+    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
+    /// clients pass names to a provider without changes; [`NameRule::DASHES`] suits them all.
     pub fn with_name_rule(self, rule: NameRule) -> Self {
         self.with(|settings| settings.name_rule = rule)
     }
 
-    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as one.
+    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
+    /// one.
     pub fn with_page_size(self, tools: usize) -> Self {
         self.with(|settings| settings.page_size = tools.max(1))
     }
@@ -148,8 +151,8 @@ impl McpServer {
         self.with(|settings| settings.list_ttl = Some(ttl))
     }
 
-    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls are
-    /// refused with an error for the model. A maximum of zero counts as one.
+    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls
+    /// are refused with an error for the model. A maximum of zero counts as one.
     ///
     /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
     pub fn with_max_calls(self, calls: usize) -> Self {
@@ -158,8 +161,8 @@ impl McpServer {
 
     /// Sets how long results are truncated, and keeps the full texts as resources.
     ///
-    /// A truncated result contains a link to the resource with the full text. The server keeps the latest full texts
-    /// in memory, up to 64 MiB; a sink set in `truncation` is replaced.
+    /// A truncated result contains a link to the resource with the full text. The server keeps the latest
+    /// full texts in memory, up to 64 MiB; a sink set in `truncation` is replaced.
     ///
     /// ```
     /// use toolkit::ToolRegistry;
@@ -173,8 +176,8 @@ impl McpServer {
         self.with(|settings| settings.set_truncation(truncation))
     }
 
-    /// Adds a value to the state of each call, computed from the [`Caller`]. If `state` returns an error, the call
-    /// fails with this error.
+    /// Adds a value to the state of each call, computed from the [`Caller`]. If `state` returns an error, the
+    /// call fails with this error.
     ///
     /// The registry must declare the type with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
@@ -204,9 +207,9 @@ impl McpServer {
 
     /// Sets the secret that protects the state of interrupted calls.
     ///
-    /// With protocol version 2026-07-28, a call that asks the user ends, and the client repeats the call with the
-    /// answer and a signed state. Servers that answer calls of the same client need the same secret. By default,
-    /// the secret is random.
+    /// With protocol version 2026-07-28, a call that asks the user ends, and the client repeats the call with
+    /// the answer and a signed state. Servers that answer calls of the same client need the same secret. By
+    /// default, the secret is random.
     pub fn with_secret(self, secret: impl AsRef<[u8]>) -> Self {
         self.with(|settings| settings.secret = hmac_sha256::Hash::hash(secret.as_ref()))
     }
@@ -227,8 +230,8 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
-    /// Serves one client over a stream of bytes, such as a socket or a [`DuplexStream`](tokio::io::DuplexStream),
-    /// until the client closes the stream.
+    /// Serves one client over a stream of bytes, such as a socket or a
+    /// [`DuplexStream`](tokio::io::DuplexStream), until the client closes the stream.
     ///
     /// # Errors
     /// The client does not speak the protocol, or the transport fails.

@@ -81,7 +81,7 @@ impl RunContext {
     pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
         match registry {
             Some(registry) if self.state.is_empty() => Some(registry.clone()),
-            Some(registry) => Some(Arc::new(self.state.clone().or(registry))),
+            Some(registry) => Some(Arc::new(self.state.over(registry))),
             None if self.state.is_empty() => None,
             None => Some(Arc::new(self.state.clone())),
         }

@@ -76,6 +76,15 @@ impl State {
         self
     }
 
+    /// Returns the values of this state, and those of `below` for all other types. Declarations are left out.
+    pub(crate) fn over(&self, below: &Self) -> Self {
+        let mut values = self.values.clone();
+        for (id, value) in &below.values {
+            values.entry(*id).or_insert_with(|| value.clone());
+        }
+        Self { values, of_run: BTreeSet::new() }
+    }
+
     /// Declares that the run of each call adds a value of type `T`.
     pub(crate) fn with_run_state<T: ?Sized + 'static>(mut self) -> Self {
         self.of_run.insert(TypeId::of::<T>());

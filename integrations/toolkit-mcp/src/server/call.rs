@@ -8,7 +8,7 @@ use super::results::{busy, failure, success};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    ProgressNotificationParam, ProgressToken,
+    ProgressNotificationParam, ProgressToken, Resource,
 };
 use rmcp::service::{Peer, RequestContext};
 use std::pin::pin;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::context::Progress;
-use toolkit_core::{ErrorKind, RunContext, ToolCall, ToolError, ToolRegistry, ToolResult};
+use toolkit_core::{CallId, ErrorKind, RunContext, ToolCall, ToolError, ToolRegistry, ToolResult};
 
 /// The number of progress reports that wait for a slow client. Further reports are dropped.
 const PROGRESS_REPORTS: usize = 64;
@@ -48,30 +48,49 @@ pub(super) async fn run(
         Err(error) => return Ok(failure(&error).into()),
     };
 
-    let id = call.id.clone();
+    let links = Links { handler, call: call.id.clone() };
     let result = match reports {
         None => dispatch(handler, run, call, cancellation, &caller).await,
         Some((token, peer)) => {
             let (sender, receiver) = mpsc::channel(PROGRESS_REPORTS);
             // A report beyond those that wait is dropped: the client sees a later one.
             let run = run.on_progress(move |progress| drop(sender.try_send(progress)));
-            reporting(dispatch(handler, run, call, cancellation, &caller), receiver, token, peer).await
+            // Boxed, so that calls without reports stay small.
+            let call = Box::pin(dispatch(handler, run, call, cancellation, &caller));
+            Box::pin(reporting(call, receiver, token, peer)).await
         }
     };
-    // Read even if the call is suspended, so that no link stays behind.
-    let links = settings.outputs.as_ref().map(|outputs| outputs.take_links(&id)).unwrap_or_default();
     match result {
         Err(suspension) => suspension.into_response(&settings.secret),
         Ok(result) => {
             let mut result = complete(result, has_schema);
-            result.content.extend(links.into_iter().map(ContentBlock::resource_link));
+            result.content.extend(links.take().into_iter().map(ContentBlock::resource_link));
             Ok(result.into())
         }
     }
 }
 
-/// Returns the response to a call of a tool that cannot be called: a protocol error for an unknown name, and an error
-/// for the model if the tool is disabled.
+/// The links to the full texts of one call. They are forgotten when the call ends in any way.
+struct Links<'a> {
+    handler: &'a Handler,
+    call: CallId,
+}
+
+impl Links<'_> {
+    fn take(&self) -> Vec<Resource> {
+        let outputs = self.handler.settings.outputs.as_ref();
+        outputs.map(|outputs| outputs.take_links(&self.call)).unwrap_or_default()
+    }
+}
+
+impl Drop for Links<'_> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+/// Returns the response to a call of a tool that cannot be called: a protocol error for an unknown name, and
+/// an error for the model if the tool is disabled.
 fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, ErrorData> {
     match registry.validate(name, "{}") {
         Err(error) if error.kind() != ErrorKind::NotFound => Ok(failure(&error).into()),
@@ -80,14 +99,9 @@ fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, Erro
     }
 }
 
-/// Returns the run of one call: the run of the dispatcher with the state and the session of the client.
+/// Returns the run of one call: the run of the session with the state of the call.
 fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
-    let own = handler.settings.dispatcher.run_context();
-    let mut run = own.map(|run| (**run).clone()).unwrap_or_default();
-    if run.session().is_none() {
-        run = run.with_session(handler.session());
-    }
-    run = run.with_state(caller.clone());
+    let mut run = handler.run().with_state(caller.clone());
     for state in &handler.settings.call_state {
         run = state(caller, run)?;
     }

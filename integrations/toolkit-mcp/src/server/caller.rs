@@ -152,15 +152,16 @@ impl Caller {
         self.0.context.meta.get_tracestate()
     }
 
-    /// Returns a header of the HTTP request; `None` if the header is missing or not text, or the client is not
-    /// connected over HTTP.
+    /// Returns a header of the HTTP request; `None` if the header is missing or not text, or the client is
+    /// not connected over HTTP.
     #[cfg(feature = "server-http")]
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.http()?.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns an extension of the HTTP request, such as token claims added by a layer of the program's own router.
+    /// Returns an extension of the HTTP request, such as token claims added by a layer of the program's own
+    /// router.
     #[cfg(feature = "server-http")]
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
@@ -211,11 +212,12 @@ impl Caller {
 
     /// Asks the user to fill in a form, and returns the answer.
     ///
-    /// `schema` is the schema of the form: an object with properties of plain types. An accepted answer has been
-    /// checked against the schema. `key` identifies the question within the call.
+    /// `schema` is the schema of the form: an object with properties of plain types. An accepted answer has
+    /// been checked against the schema. `key` identifies the question within the call.
     ///
-    /// With protocol version 2026-07-28, the call ends here, and the client repeats the call with the answer. The
-    /// tool then runs from its beginning, and this method returns the answer. So ask before any side effect.
+    /// With protocol version 2026-07-28, the call ends here, and the client repeats the call with the answer.
+    /// The tool then runs from its beginning, and this method returns the answer. So ask before any side
+    /// effect.
     ///
     /// ```
     /// use serde_json::json;
@@ -245,11 +247,11 @@ impl Caller {
         self.request(key, "elicitation/create", params).await.map(Elicited::of)
     }
 
-    /// Sends a request to the client, and returns the result: `elicitation/create`, `sampling/createMessage` or
-    /// `roots/list`.
+    /// Sends a request to the client, and returns the result: `elicitation/create`, `sampling/createMessage`
+    /// or `roots/list`.
     ///
-    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. Several requests at once reach the client
-    /// together, if the tool joins their futures.
+    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. Several requests at once reach
+    /// the client together, if the tool joins their futures.
     ///
     /// # Errors
     /// The client does not support the request, refuses the request, or is lost.

@@ -19,7 +19,8 @@ impl Changes {
         Self { events: live.subscribe(), announced: live.version(), live: live.clone() }
     }
 
-    /// Waits for the next change. Changes published together count once. Returns `false` after the last change.
+    /// Waits for the next change. Changes published together count once. Returns `false` after the last
+    /// change.
     async fn next(&mut self) -> bool {
         loop {
             match self.events.next().await {

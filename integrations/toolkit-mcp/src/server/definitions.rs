@@ -28,10 +28,11 @@ impl ToolList {
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` tools and the cursor of the next page. Returns `None` for a cursor that
-    /// this server did not issue.
+    /// Returns a page of at most `size` tools and the cursor of the next page. Returns `None` for a cursor
+    /// that this server did not issue.
     ///
-    /// A cursor names a tool, so no tool is missed or repeated if others are added or removed between two pages.
+    /// A cursor names a tool, so no tool is missed or repeated if others are added or removed between two
+    /// pages.
     pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Option<(Vec<Tool>, Option<String>)> {
         let start = match cursor {
             None => 0,
@@ -118,8 +119,8 @@ fn icon(icon: &ToolIcon) -> Icon {
     published
 }
 
-/// Returns the entries of the program's own metadata with a prefix, as the protocol demands for `_meta`. All other
-/// entries stay in the program.
+/// Returns the entries of the program's own metadata with a prefix, as the protocol demands for `_meta`. All
+/// other entries stay in the program.
 fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
     let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();

@@ -18,14 +18,14 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolkit_core::Session;
+use toolkit_core::{RunContext, Session};
 
 /// The handler of one session.
 pub(super) struct Handler {
     pub(super) settings: Arc<Settings>,
     /// The least severe log messages of the session.
     log_level: Mutex<LogLevel>,
-    session: OnceLock<Session>,
+    run: OnceLock<RunContext>,
     /// The changes of a live registry since the beginning of the session.
     changes: Mutex<Option<Changes>>,
     end: CancellationToken,
@@ -38,7 +38,7 @@ impl Handler {
         Self {
             settings,
             log_level: Mutex::new(LogLevel::Info),
-            session: OnceLock::new(),
+            run: OnceLock::new(),
             changes: Mutex::default(),
             _end_guard: end.clone().drop_guard(),
             end,
@@ -50,10 +50,16 @@ impl Handler {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the session for the state of tools.
-    pub(super) fn session(&self) -> Session {
-        let new = || Session::new(uuid::Uuid::new_v4().to_string());
-        self.session.get_or_init(new).clone()
+    /// Returns the run of the calls of this session: that of the dispatcher, with a session for the state of tools.
+    pub(super) fn run(&self) -> RunContext {
+        let new = || {
+            let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
+            match run.session() {
+                Some(_) => run,
+                None => run.with_session(Session::new(uuid::Uuid::new_v4().to_string())),
+            }
+        };
+        self.run.get_or_init(new).clone()
     }
 
     fn cache_scope(&self) -> CacheScope {
@@ -112,9 +118,14 @@ impl ServerHandler for Handler {
         self.settings.live().map(|_| SubscriptionFilter::builder().tools_list_changed().build())
     }
 
-    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
-        Ok(())
+    fn listen(
+        &self,
+        subscription: SubscriptionContext,
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
+        Box::pin(async move {
+            notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
+            Ok(())
+        })
     }
 
     async fn list_tools(
@@ -141,12 +152,13 @@ impl ServerHandler for Handler {
         settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
     }
 
-    async fn call_tool(
+    // Boxed, because the SDK moves the future of a request several times, and a call is large.
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        call::run(self, request, context).await
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
+        Box::pin(call::run(self, request, context))
     }
 
     async fn on_custom_request(

@@ -68,8 +68,8 @@ impl Default for HttpSettings {
 
 /// # HTTP
 ///
-/// Methods of the feature `server-http`. Clients with protocol version 2026-07-28 are served without sessions, clients
-/// with earlier versions with sessions.
+/// Methods of the feature `server-http`. Clients with protocol version 2026-07-28 are served without
+/// sessions, clients with earlier versions with sessions.
 impl McpServer {
     /// Sets the path of the server in its router, `/mcp` by default.
     pub fn with_path(self, path: impl Into<String>) -> Self {
@@ -78,8 +78,8 @@ impl McpServer {
 
     /// Requires the header `Authorization: Bearer …` with this token in every request.
     ///
-    /// For tokens with claims, [mount](Self::into_router) the server behind an authentication layer of your own, and
-    /// read the claims with [`Caller::extension`](super::Caller::extension).
+    /// For tokens with claims, [mount](Self::into_router) the server behind an authentication layer of your
+    /// own, and read the claims with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
         self.with(|settings| {
             settings.http.token = Some(token.into());
@@ -87,15 +87,15 @@ impl McpServer {
         })
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this machine
-    /// are accepted, so that no web page can reach the server through a name of its own.
+    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
+    /// machine are accepted, so that no web page can reach the server through a name of its own.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
         let hosts = hosts.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.hosts = Some(hosts))
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. Requests without this
-    /// header are accepted. By default, only origins of this machine are accepted.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. Requests
+    /// without this header are accepted. By default, only origins of this machine are accepted.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins = origins.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.origins = Some(origins))
@@ -155,7 +155,8 @@ impl McpServer {
         Ok(HttpServer { listener, address, server: self })
     }
 
-    /// Serves clients over HTTP at an address, until the process receives an interrupt or a request to terminate.
+    /// Serves clients over HTTP at an address, until the process receives an interrupt or a request to
+    /// terminate.
     ///
     /// # Errors
     /// Those of [`bind_http`](Self::bind_http).
@@ -193,7 +194,8 @@ impl HttpServer {
         self.run_until(terminated()).await
     }
 
-    /// Serves clients until `stop` is ready or the [cancellation](McpServer::with_cancellation) token is cancelled.
+    /// Serves clients until `stop` is ready or the [cancellation](McpServer::with_cancellation) token is
+    /// cancelled.
     ///
     /// The server then accepts no further calls, and waits for running calls within the
     /// [grace](McpServer::with_grace) time.

@@ -1,8 +1,8 @@
 //! Input from the client during a call: questions to the user, and approvals.
 //!
-//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28, a call that needs
-//! input ends with `input_required`; the client repeats the call with the answers and with the signed state of the
-//! earlier rounds.
+//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28, a call
+//! that needs input ends with `input_required`; the client repeats the call with the answers and with the
+//! signed state of the earlier rounds.
 
 use super::Caller;
 use data_encoding::BASE64URL_NOPAD;
@@ -269,7 +269,8 @@ impl Question {
     }
 }
 
-/// Returns whether `answer` is a result of the request `method`. A form's content must fit the schema of the form.
+/// Returns whether `answer` is a result of the request `method`. A form's content must fit the schema of the
+/// form.
 fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
     match method {
         "elicitation/create" => match answer.get("action").and_then(Value::as_str) {
@@ -286,7 +287,8 @@ fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
     }
 }
 
-/// Sends a request to the client and returns the result, or suspends the call until the client has the answer.
+/// Sends a request to the client and returns the result, or suspends the call until the client has the
+/// answer.
 pub(super) async fn request_input(
     caller: &Caller,
     key: &str,

@@ -1,7 +1,7 @@
 //! The transport over streams of bytes: one JSON-RPC message per line.
 //!
-//! Beside each parsed call, the transport keeps the arguments as the client wrote them, so that the decoder sees the
-//! exact numbers. It also stops reading while a slow client leaves responses unread.
+//! Beside each parsed call, the transport keeps the arguments as the client wrote them, so that the decoder
+//! sees the exact numbers. It also stops reading while a slow client leaves responses unread.
 
 use super::arguments::{RawArguments, raw_arguments};
 use rmcp::RoleServer;
@@ -145,7 +145,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
             match parsed {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
-                Err((error, id)) => self.answer(error, id),
+                Err(refusal) => self.answer(refusal.error, refusal.id),
             }
         }
     }
@@ -157,14 +157,14 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
 }
 
 /// Parses one line. Returns `None` for an empty line.
-fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, (ErrorData, Option<RequestId>)> {
+fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Refusal>> {
     let line = line.trim_ascii();
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     if line.is_empty() {
         return Ok(None);
     }
     let mut message: RxJsonRpcMessage<RoleServer> =
-        serde_json::from_slice(line).map_err(|error| refusal(line, &error))?;
+        serde_json::from_slice(line).map_err(|error| Box::new(Refusal::of(line, &error)))?;
     if let JsonRpcMessage::Request(request) = &mut message
         && let ClientRequest::CallToolRequest(call) = &mut request.request
         && let Some(arguments) = raw_arguments(line)
@@ -175,15 +175,27 @@ fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, (ErrorData
     Ok(Some(message))
 }
 
-/// Returns the error for a line without a message, and the id of the request if there is one.
-fn refusal(line: &[u8], error: &serde_json::Error) -> (ErrorData, Option<RequestId>) {
-    #[derive(Deserialize)]
-    struct Identified {
-        id: Option<RequestId>,
-    }
-    match serde_json::from_slice::<Identified>(line) {
-        Ok(Identified { id }) => (ErrorData::invalid_request("the message is not a valid request", None), id),
-        Err(_) if error.is_data() => (ErrorData::invalid_request("the message is not a request", None), None),
-        Err(_) => (ErrorData::parse_error("the message is not JSON", None), None),
+/// The error for a line that is no message, and the id of the request if there is one.
+struct Refusal {
+    error: ErrorData,
+    id: Option<RequestId>,
+}
+
+impl Refusal {
+    fn of(line: &[u8], error: &serde_json::Error) -> Self {
+        #[derive(Deserialize)]
+        struct Identified {
+            id: Option<RequestId>,
+        }
+        let (error, id) = match serde_json::from_slice::<Identified>(line) {
+            Ok(Identified { id }) => {
+                (ErrorData::invalid_request("the message is not a valid request", None), id)
+            }
+            Err(_) if error.is_data() => {
+                (ErrorData::invalid_request("the message is not a request", None), None)
+            }
+            Err(_) => (ErrorData::parse_error("the message is not JSON", None), None),
+        };
+        Self { error, id }
     }
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 use toolkit_core::output::MediaData;
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
 
-/// Returns the result of a successful call. `has_schema` is whether the tool has an output schema: the protocol then
-/// demands structured content.
+/// Returns the result of a successful call. `has_schema` is whether the tool has an output schema: the
+/// protocol then demands structured content.
 pub(super) fn success(output: ToolOutput, has_schema: bool) -> CallToolResult {
     let structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),

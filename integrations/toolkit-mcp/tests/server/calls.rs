@@ -4,7 +4,7 @@ use super::client::{Client, PATIENCE, text};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
@@ -260,7 +260,6 @@ async fn calls_of_one_client_run_at_the_same_time() {
         tokio::task::yield_now().await;
     }
     gate.open.notify_waiters();
-    let _ = Semaphore::new(1);
     for id in calls {
         while client.messages.iter().all(|message| message["id"] != id) {
             gate.open.notify_waiters();
