@@ -11,6 +11,7 @@ cd "$(dirname "$0")/../../.."
 suite=$modules/conformance/dist/index.js
 everything=$modules/server-everything/dist/index.js
 python=$tools/python/bin/python
+peer=$root/integrations/toolkit-mcp/conformance/fastmcp_server.py
 log=$tools/client.log
 failed=0
 row() { printf '%-62s %s\n' "$1" "$2"; }
@@ -51,8 +52,8 @@ calls "server-everything, child process" "$refused" stdio node "$everything" std
 served 8137 node "$everything" streamableHttp
 calls "server-everything, HTTP" "$refused" http://127.0.0.1:8137/mcp
 kill "$served_pid"
-calls "FastMCP, child process" "fail " stdio "$python" "$here/fastmcp_server.py"
-served 8138 "$python" "$here/fastmcp_server.py" --http 8138
+calls "FastMCP, child process" "fail " stdio "$python" "$peer"
+served 8138 "$python" "$peer" --http 8138
 calls "FastMCP, HTTP" "fail " http://127.0.0.1:8138/mcp
 kill "$served_pid"
 
