@@ -30,8 +30,6 @@ struct Shared {
     name: &'static str,
     /// An `Arc` of the value.
     value: Arc<dyn Any + Send + Sync>,
-    /// The address of the value, to tell different values of a type apart.
-    address: usize,
 }
 
 impl State {
@@ -48,8 +46,7 @@ impl State {
     /// Adds a shared value, possibly a trait object. For instance, tools find the value of an
     /// `Arc<dyn Store>` as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        let (name, address) = (type_name::<T>(), Arc::as_ptr(&value).addr());
-        self.values.insert(TypeId::of::<T>(), Shared { name, value: Arc::new(value), address });
+        self.values.insert(TypeId::of::<T>(), Shared { name: type_name::<T>(), value: Arc::new(value) });
         self
     }
 
@@ -77,15 +74,24 @@ impl State {
         self.values.contains_key(&(need.id)())
     }
 
-    /// Returns whether the needed value was added inside of another `Arc`.
-    pub(crate) fn has_within_arc(&self, need: &StateNeed) -> bool {
-        self.values.contains_key(&(need.within_arc)())
+    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a pointer.
+    pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
+        let mut pointers = need.pointers.iter();
+        pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
     }
 
-    /// Returns whether both have a value of one type, and not the same.
-    pub(crate) fn differs_from(&self, other: &Self) -> bool {
-        let own = |id| self.values.get(id).map(|shared: &Shared| shared.address);
-        other.values.iter().any(|(id, shared)| own(id).is_some_and(|address| address != shared.address))
+    /// Adds each value of `other` that is among `needs`, unless this state already has a value of the same type.
+    pub(crate) fn with_needs(mut self, needs: &[StateNeed], other: &Self) -> Self {
+        for id in needs.iter().map(|need| (need.id)()) {
+            if let Some(value) = other.values.get(&id) {
+                self.values.entry(id).or_insert_with(|| value.clone());
+            }
+        }
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 }
 
@@ -99,7 +105,8 @@ impl fmt::Debug for State {
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
-    within_arc: fn() -> TypeId,
+    /// The names of pointer types, with the type of such a pointer to a value.
+    pointers: [(&'static str, fn() -> TypeId); 2],
     name: fn() -> &'static str,
 }
 
@@ -107,7 +114,9 @@ impl StateNeed {
     /// Returns the requirement of a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
-        Self { id: TypeId::of::<T>, within_arc: TypeId::of::<Arc<T>>, name: type_name::<T> }
+        let pointers: [(&'static str, fn() -> TypeId); 2] =
+            [("Arc", TypeId::of::<Arc<T>>), ("Box", TypeId::of::<Box<T>>)];
+        Self { id: TypeId::of::<T>, pointers, name: type_name::<T> }
     }
 
     /// Returns the name of the type.

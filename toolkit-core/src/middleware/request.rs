@@ -127,10 +127,12 @@ impl ToolRequest {
     /// coerced, defaults left out.
     ///
     /// Arguments that mean the same have equal forms however they are written: 5, 5.0 and, for a number, `"5"`. No
-    /// number is rounded. `None` if the arguments are not a JSON object.
+    /// number is rounded. `None` if the arguments are not a JSON object, or if the program
+    /// [computes](crate::ArgumentTransform::computed) an argument: equal arguments may then mean different calls.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
-        self.arguments.canonical(self.definition())
+        let definition = self.definition();
+        if definition.is_computed() { None } else { self.arguments.canonical(definition) }
     }
 
     /// Checks if the tool accepts the arguments, without running the tool.

@@ -2,13 +2,18 @@
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::context::{State, ToolContext};
-use std::sync::Arc;
+use crate::error::ToolError;
+use std::sync::{Arc, OnceLock};
 
-/// A tool with its own state. Types that it lacks are those of the registry that calls it.
+/// A tool with its own state. From the state of the calling registry, the tool sees only values that it requires
+/// and its own state lacks.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
     state: Arc<State>,
+    /// The state of the first calling registry, and the tool's own state completed with it. Nearly all calls
+    /// come from the same registry.
+    completed: OnceLock<(Arc<State>, Arc<State>)>,
 }
 
 impl BoundTool {
@@ -16,7 +21,21 @@ impl BoundTool {
     pub(crate) fn new(tool: Arc<dyn Tool>, state: Arc<State>) -> Self {
         let mut definition = tool.definition().clone();
         definition.state_needs.retain(|need| !state.has(need));
-        Self { tool, definition, state }
+        Self { tool, definition, state, completed: OnceLock::new() }
+    }
+
+    /// Returns the context of a call, with the tool's own state in place of the state of the calling registry.
+    fn bound(&self, context: &ToolContext) -> ToolContext {
+        let needs = self.definition.state_needs();
+        let complete = |others: &Arc<State>| Arc::new(State::clone(&self.state).with_needs(needs, others));
+        let state = match context.all_state() {
+            Some(others) if !needs.is_empty() => {
+                let (known, completed) = self.completed.get_or_init(|| (others.clone(), complete(others)));
+                if Arc::ptr_eq(known, others) { completed.clone() } else { complete(others) }
+            }
+            _ => self.state.clone(),
+        };
+        context.clone().with_state(state)
     }
 }
 
@@ -26,8 +45,12 @@ impl Tool for BoundTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        let context = context.clone().with_own_state(&self.state);
+        let context = self.bound(context);
         let call = async move { self.tool.call(arguments, &context).await };
         ToolFuture::running(call, |outcome| outcome)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        self.tool.validate(arguments, &self.bound(context))
     }
 }
