@@ -336,7 +336,8 @@ fn a_runtime_without_a_timer_is_reported() {
     }
     let blocking = ClosureTool::without_arguments("blocking", "", || 1).expect("a legal name");
     let blocking = blocking.with_metadata(|metadata| metadata.with_blocking(true));
-    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([blocking]).expect("one tool")).expect("complete");
+    let dispatcher =
+        Dispatcher::new(ToolRegistry::from_tools([blocking]).expect("one tool")).expect("complete");
     let call = || ToolCall::new("1", "blocking", "{}");
     assert!(!runtime.block_on(dispatcher.dispatch([call()]))[0].is_error(), "there is no limit");
     let results = runtime.block_on(dispatcher.with_timeout(Duration::from_secs(1)).dispatch([call()]));

@@ -141,7 +141,21 @@ fn tools() -> Vec<Arc<dyn Tool>> {
 
 /// Names that a model may use: names, aliases, near misses, and names derived from the hidden one.
 const NAMES: [&str; 16] = [
-    "q", "Q", "query", "one", "op", "z", "path", "d", "k", "key", "key_", "\\u006bey", "Zecret", "zecret", "zecret_",
+    "q",
+    "Q",
+    "query",
+    "one",
+    "op",
+    "z",
+    "path",
+    "d",
+    "k",
+    "key",
+    "key_",
+    "\\u006bey",
+    "Zecret",
+    "zecret",
+    "zecret_",
     "z\\u0065cret",
 ];
 
@@ -153,8 +167,9 @@ fn arguments() -> impl Strategy<Value = String> {
     let member = (prop::sample::select(NAMES.to_vec()), value());
     let member = member.prop_map(|(name, value)| format!("\"{name}\": {value}"));
     let tag = any::<bool>().prop_map(|has| has.then(|| "\"op\": \"Write\"".to_owned()));
-    (tag, prop::collection::vec(member, 0..4))
-        .prop_map(|(tag, members)| format!("{{{}}}", tag.into_iter().chain(members).collect::<Vec<_>>().join(", ")))
+    (tag, prop::collection::vec(member, 0..4)).prop_map(|(tag, members)| {
+        format!("{{{}}}", tag.into_iter().chain(members).collect::<Vec<_>>().join(", "))
+    })
 }
 
 proptest! {
@@ -214,7 +229,8 @@ async fn an_alias_of_a_hidden_argument_is_an_unknown_name() {
 #[test]
 fn an_argument_whose_aliases_cannot_be_known_cannot_be_hidden() {
     for hide in [ArgumentTransform::of(HIDDEN).hidden(), ArgumentTransform::of(HIDDEN).fixed("FIXED")] {
-        let error = AdaptedTool::of(of_type::<Open>()).with_arguments([hide]).expect_err("it may have aliases");
+        let error =
+            AdaptedTool::of(of_type::<Open>()).with_arguments([hide]).expect_err("it may have aliases");
         assert!(error.to_string().contains("it may know this argument by an alias"), "{error}");
     }
     let shown = ArgumentTransform::of(HIDDEN).with_default("FIXED");

@@ -91,7 +91,11 @@ async fn state_and_merges_may_come_in_any_order() {
 async fn state_within_a_pointer_names_the_method_for_it() {
     let tools = || ToolRegistry::from_tools(tools![of_users]).expect("one tool");
     for (registry, pointer, advice) in [
-        (tools().with_state(Arc::new(Db("users"))), "Arc", "add the `Arc` with `registry.with_shared_state(…)`"),
+        (
+            tools().with_state(Arc::new(Db("users"))),
+            "Arc",
+            "add the `Arc` with `registry.with_shared_state(…)`",
+        ),
         (tools().with_state(Box::new(Db("users"))), "Box", "add the value without the `Box`"),
     ] {
         let called = registry.call("of_users", "{}").await.expect_err("the state is missing");
@@ -146,10 +150,22 @@ fn reader(type_number: usize, is_required: bool, name: &str) -> AdaptedTool {
 /// A step of a program that builds registries.
 #[derive(Debug, Clone)]
 enum Step {
-    State { registry: usize, type_number: usize, value: u32 },
-    Register { registry: usize, type_number: usize, is_required: bool },
+    State {
+        registry: usize,
+        type_number: usize,
+        value: u32,
+    },
+    Register {
+        registry: usize,
+        type_number: usize,
+        is_required: bool,
+    },
     /// Merges another registry, which is empty afterwards.
-    Merge { into: usize, offset: usize, how: u8 },
+    Merge {
+        into: usize,
+        offset: usize,
+        how: u8,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {

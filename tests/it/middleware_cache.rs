@@ -166,7 +166,9 @@ struct Mail {
 
 /// Kinds of tools with an argument `user` that the program computes from the run of the call.
 fn mail(kind: u8, is_hidden: bool) -> ToolRegistry {
-    let mail = ClosureTool::new("mail", "Reads mail.", |Mail { folder, user }: Mail| format!("{folder:?} of {user:?}"));
+    let mail = ClosureTool::new("mail", "Reads mail.", |Mail { folder, user }: Mail| {
+        format!("{folder:?} of {user:?}")
+    });
     let of_run = |context: &ToolContext| match context.extension::<User>() {
         Some(User(id)) => Ok(json!(id)),
         None => Err(ToolError::failed("no user is logged in")),
@@ -178,7 +180,9 @@ fn mail(kind: u8, is_hidden: bool) -> ToolRegistry {
     let registry = ToolRegistry::from_tools([mail]).unwrap();
     match kind {
         0 => registry,
-        1 => registry.viewed(&RegistryView::new().adapt("mail", move |tool| tool.with_arguments([rename.clone()]))).unwrap(),
+        1 => registry
+            .viewed(&RegistryView::new().adapt("mail", move |tool| tool.with_arguments([rename.clone()])))
+            .unwrap(),
         2 => ToolRegistry::new().with_state(1_u8) + registry.with_state(User(0)),
         _ => {
             let mut outer = ToolRegistry::new();
@@ -214,12 +218,15 @@ proptest! {
 
 #[tokio::test]
 async fn a_value_computed_for_a_single_call_is_not_shared_within_a_batch() {
-    let mail = ClosureTool::new("mail", "Reads mail.", |Mail { user, .. }: Mail| format!("{user:?}")).unwrap();
+    let mail =
+        ClosureTool::new("mail", "Reads mail.", |Mail { user, .. }: Mail| format!("{user:?}")).unwrap();
     let user = ArgumentTransform::of("user")
         .computed(|context| Ok(json!(context.call_id().and_then(|id| id.as_str().parse::<u32>().ok()))));
-    let registry = ToolRegistry::from_tools([AdaptedTool::new(mail).with_arguments([user]).unwrap()]).unwrap();
+    let registry =
+        ToolRegistry::from_tools([AdaptedTool::new(mail).with_arguments([user]).unwrap()]).unwrap();
     let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(Deduplicate::new());
-    let results = dispatcher.dispatch([ToolCall::new("1", "mail", "{}"), ToolCall::new("2", "mail", "{}")]).await;
+    let results =
+        dispatcher.dispatch([ToolCall::new("1", "mail", "{}"), ToolCall::new("2", "mail", "{}")]).await;
     assert_eq!(texts(&results), ["Some(1)", "Some(2)"]);
 }
 

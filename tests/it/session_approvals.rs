@@ -14,15 +14,17 @@ use toolkit::{ClosureTool, RunContext, Session};
 fn permissions(answers: Vec<Approval>, asked: &Arc<Mutex<Vec<String>>>) -> Permissions {
     let (asked, at) = (asked.clone(), AtomicUsize::new(0));
     let for_pay = PermissionRule::ask("money").for_tool("pay").unwrap();
-    Permissions::new().rule(for_pay).rule(PermissionRule::ask("other")).with_handler(move |question: ApprovalRequest| {
-        let at = at.fetch_add(1, Ordering::Relaxed).min(answers.len() - 1);
-        asked.lock().unwrap().push(question.request.definition().name.to_string());
-        let answer = answers[at].clone();
-        async move {
-            sleep(Duration::from_millis(10)).await;
-            answer
-        }
-    })
+    Permissions::new().rule(for_pay).rule(PermissionRule::ask("other")).with_handler(
+        move |question: ApprovalRequest| {
+            let at = at.fetch_add(1, Ordering::Relaxed).min(answers.len() - 1);
+            asked.lock().unwrap().push(question.request.definition().name.to_string());
+            let answer = answers[at].clone();
+            async move {
+                sleep(Duration::from_millis(10)).await;
+                answer
+            }
+        },
+    )
 }
 
 fn dispatcher(answers: Vec<Approval>, asked: &Arc<Mutex<Vec<String>>>) -> Dispatcher {

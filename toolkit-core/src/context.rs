@@ -14,8 +14,8 @@ pub(crate) use attempts::Attempts;
 pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
 pub(crate) use grants::Grants;
-pub use run::{Progress, RunContext};
 use run::Redaction;
+pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 

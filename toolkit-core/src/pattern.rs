@@ -25,7 +25,8 @@ impl NamePattern {
                 format!("names have no {illegal:?}; use letters, digits, `_`, `.`, `-`, `*` and `?`")
             }
             None if pattern == CALL_DEFERRED => {
-                "a call of `call_deferred` counts as a call of its target tool; name the target tools".to_owned()
+                "a call of `call_deferred` counts as a call of its target tool; name the target tools"
+                    .to_owned()
             }
             None if pattern.is_empty() => "no name is empty; `*` matches every name".to_owned(),
             None if pattern.matches(|c| c != '*').count() > MAX_NAME_LENGTH => {

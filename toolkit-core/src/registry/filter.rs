@@ -133,7 +133,9 @@ impl ToolFilter {
         let names = included.filter(|pattern| !has_name(pattern)).map(|pattern| ("tool", pattern.as_str()));
         let is_there = |wanted: &str| definitions.iter().any(|tool| tool.name.namespace() == Some(wanted));
         let namespaces = self.namespaces.iter().flatten().map(String::as_str);
-        names.chain(namespaces.filter(|wanted| !is_there(wanted)).map(|wanted| ("namespace", wanted))).collect()
+        names
+            .chain(namespaces.filter(|wanted| !is_there(wanted)).map(|wanted| ("namespace", wanted)))
+            .collect()
     }
 
     /// Returns whether a tool with this definition passes the filter.

@@ -72,7 +72,8 @@ impl Catalog {
         if !counts.is_empty() {
             list.push_str(" or by namespace. The namespaces, with the numbers of their tools:");
         }
-        let lines = counts.iter().take(max_listed).map(|(namespace, count)| format!("\n- {namespace}: {count}"));
+        let lines =
+            counts.iter().take(max_listed).map(|(namespace, count)| format!("\n- {namespace}: {count}"));
         let lines = fitting(lines, max_list_tokens);
         list.push_str(&lines.concat());
         if let Some(more @ 1..) = counts.len().checked_sub(lines.len()) {

@@ -10,45 +10,39 @@ pub(super) struct Unit {
     pub(super) bytes: Range<usize>,
 }
 
-/// Reads an encoded character at the start of some units. Returns the character and the number of units.
-type Decode = fn(&[Unit]) -> Option<(char, usize)>;
+/// An encoding: the characters that begin an encoded character, and a function to read an encoded character at the
+/// start of some units. The function returns the character and the number of units.
+type Decode = (&'static str, fn(&[Unit]) -> Option<(char, usize)>);
+
+const BACKSLASH: Decode = ("\\", backslash);
+const PERCENT: Decode = ("%", percent);
+const FORM: Decode = ("%+", percent_or_plus);
+const HTML: Decode = ("&", html);
 
 /// Returns `text` as read under each encoding, beginning with the text itself. Encodings that do not change the
 /// text are left out.
 pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
-    let unit = |(start, character): (usize, char)| Unit { character, bytes: start..start + character.len_utf8() };
+    let unit =
+        |(start, character): (usize, char)| Unit { character, bytes: start..start + character.len_utf8() };
     let plain: Vec<Unit> = text.char_indices().map(unit).collect();
-    let mut readings = vec![plain];
     // Some encodings are applied twice: a URL in JSON, or a URL as the parameter of another URL.
-    let twice: [&[Decode]; 8] = [
-        &[backslash],
-        &[percent],
-        &[percent_or_plus],
-        &[html],
-        &[backslash, percent],
-        &[backslash, percent_or_plus],
-        &[backslash, html],
-        &[percent, percent],
+    let first = |decode| decoded(&plain, decode);
+    let [backslash, percent, form, html] = [BACKSLASH, PERCENT, FORM, HTML].map(first);
+    let again = |units: &Option<Vec<Unit>>, decode| decoded(units.as_deref()?, decode);
+    let twice = [
+        again(&backslash, PERCENT),
+        again(&backslash, FORM),
+        again(&backslash, HTML),
+        again(&percent, PERCENT),
     ];
-    for decodes in twice {
-        let mut units = None;
-        for decode in decodes {
-            let before = units.as_ref().unwrap_or(&readings[0]);
-            match decoded(before, *decode) {
-                Some(after) => units = Some(after),
-                None => {
-                    units = None;
-                    break;
-                }
-            }
-        }
-        readings.extend(units);
-    }
-    readings
+    [Some(plain), backslash, percent, form, html].into_iter().chain(twice).flatten().collect()
 }
 
 /// Returns the units after decoding, or `None` if there is nothing to decode.
-fn decoded(units: &[Unit], decode: Decode) -> Option<Vec<Unit>> {
+fn decoded(units: &[Unit], (beginnings, decode): Decode) -> Option<Vec<Unit>> {
+    if !characters(units).any(|c| beginnings.contains(c)) {
+        return None;
+    }
     let mut decoded = Vec::with_capacity(units.len());
     let (mut left, mut has_changed) = (units, false);
     while let Some(first) = left.first() {

@@ -16,6 +16,9 @@ const GLUED: usize = 5;
 /// The minimum length in characters of a part of a hidden string to hide, for short and for long strings.
 const PART: (usize, usize) = (8, 16);
 
+/// The minimum length in bytes of the beginning of a member.
+const MEMBER: usize = 3;
+
 /// The minimum length in bytes of a line or a quoted piece of a string to hide separately.
 const PIECE: usize = 4;
 
@@ -23,6 +26,8 @@ const PIECE: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     values: Vec<Value>,
+    /// The members for hidden arguments, as JSON text.
+    members: Vec<String>,
     /// Created when the first text is redacted, because most calls have none.
     texts: OnceLock<Texts>,
 }
@@ -45,6 +50,12 @@ impl Secrets {
         self.texts = OnceLock::new();
     }
 
+    /// Adds a hidden argument: texts about the whole object do not show that the object has this member.
+    pub(super) fn add_hidden(&mut self, name: &str, value: &Value) {
+        self.members.push(format!("{}:{value}", Value::from(name)));
+        self.add(value);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -57,6 +68,7 @@ impl Secrets {
             self.values.iter().for_each(|value| texts.add(value));
             texts
         });
+        let text = &*self.without_members(text);
         let mut hidden = vec![false; text.len()];
         for units in readings(text) {
             let characters: Vec<char> = units.iter().map(|unit| lowercase(unit.character)).collect();
@@ -79,6 +91,27 @@ impl Secrets {
     }
 }
 
+impl Secrets {
+    /// Returns `text` without the members for hidden arguments, also if an ellipsis cuts them.
+    fn without_members(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for member in self.members.iter().flat_map(|member| [format!(",{member}"), member.clone()]) {
+            text = text.replace(&member, "");
+            let cuts: Vec<usize> = text.match_indices('…').map(|(cut, _)| cut).collect();
+            for cut in cuts.into_iter().rev() {
+                let is_cut = |length: &usize| {
+                    let before = text.get(..cut).unwrap_or_default();
+                    member.get(..*length).is_some_and(|beginning| before.ends_with(beginning))
+                };
+                if let Some(length) = (MEMBER..member.len()).rev().find(is_cut) {
+                    text.replace_range(cut - length..cut, "");
+                }
+            }
+        }
+        text
+    }
+}
+
 impl Texts {
     /// Adds the texts of a value. `true`, `false` and `null` reveal nothing.
     fn add(&mut self, value: &Value) {
@@ -94,7 +127,10 @@ impl Texts {
                     }
                 }
                 let pieces = text.split(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\'));
-                pieces.map(str::trim).filter(|piece| piece.len() >= PIECE).for_each(|piece| self.add_plain(piece));
+                pieces
+                    .map(str::trim)
+                    .filter(|piece| piece.len() >= PIECE)
+                    .for_each(|piece| self.add_plain(piece));
             }
             Value::Number(number) => {
                 self.add_plain(&number.to_string());
@@ -168,7 +204,9 @@ fn is_separate(secret: &[char], text: &[char], start: usize) -> bool {
     let is_number = secret.iter().all(|c| !c.is_alphabetic());
     let goes_on = |own: Option<&char>, other: Option<&char>| match (own, other) {
         (Some(own), Some(other)) if is_number || secret.len() < GLUED => {
-            own.is_alphanumeric() && other.is_alphanumeric() && (secret.len() < GLUED || other.is_ascii_digit())
+            own.is_alphanumeric()
+                && other.is_alphanumeric()
+                && (secret.len() < GLUED || other.is_ascii_digit())
         }
         _ => false,
     };
@@ -201,12 +239,30 @@ mod tests {
     }
 
     #[test]
+    fn members_for_hidden_arguments_are_left_out() {
+        let mut secrets = Secrets::default();
+        secrets.add_hidden("key", &json!("sk-1"));
+        for (text, redacted) in [
+            (r#"got object {"q":1,"key":"sk-1"}"#, r#"got object {"q":1}"#),
+            (r#"got object {"key":"sk-1"}"#, "got object {}"),
+            (r#"got object {"q":1,"key":"s…"#, r#"got object {"q":1…"#),
+            (r#"got object {"q":1,"ke…, {"ke…"#, r#"got object {"q":1…, {…"#),
+        ] {
+            assert_eq!(secrets.redact(text), redacted);
+        }
+    }
+
+    #[test]
     fn encodings_letter_case_and_long_parts_are_found() {
         check(&json!("hunter2"), "userhunter2x HUNTER2 hunter", "user[hidden]x [hidden] hunter");
         check(&json!("p@ss w/1"), "?key=p%40ss%20w%2F1&a=p%40ss+w%2f1", "?key=[hidden]&a=[hidden]");
         check(&json!("a<b>'c'"), "a&lt;b&gt;&#39;c&#x27;", "[hidden]");
         check(&json!("a\"\nbc"), r#""{\"k\": \"a\\\"\\nbc\"}""#, r#""{\"k\": \"[hidden]\"}""#);
-        check(&json!("ünï👍"), r"\u00fcn\u00ef\ud83d\udc4d or \u{fc}n\u{ef}\u{1f44d}", "[hidden] or [hidden]");
+        check(
+            &json!("ünï👍"),
+            r"\u00fcn\u00ef\ud83d\udc4d or \u{fc}n\u{ef}\u{1f44d}",
+            "[hidden] or [hidden]",
+        );
         check(&json!("0123456789abcdef"), "ends with 89abcdef, 6789ab", "ends with [hidden], 6789ab");
         check(&json!("hunter2"), "Basic dXNlcjpodW50ZXIyIQ==", "Basic dXNlcjp[hidden]IQ==");
     }
@@ -236,7 +292,7 @@ mod tests {
         fn every_text_can_be_redacted(secret in ".{0,20}", text in r#"[%\\u&#x;{}a-f0-9+"… é]{0,60}"#) {
             let mut secrets = Secrets::default();
             secrets.add(&json!(secret));
-            secrets.add(&json!(&text));
+            secrets.add_hidden(&secret, &json!(&text));
             secrets.redact(&text);
             prop_assert_eq!(Secrets::default().redact(&text), text);
         }

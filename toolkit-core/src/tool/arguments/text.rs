@@ -105,7 +105,9 @@ impl Arguments {
                 };
                 rewriting.add(&change.argument, &value);
                 // The schema publishes the fixed default of a shown argument.
-                if change.hidden || matches!(change.supply, Some(Supply::Computed(_))) {
+                if change.hidden {
+                    secrets.add_hidden(&change.argument, &value);
+                } else if matches!(change.supply, Some(Supply::Computed(_))) {
                     secrets.add(&value);
                 }
             }
