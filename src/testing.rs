@@ -12,6 +12,7 @@
 //! or a result changed. The message lists the changes and says which of them break existing calls.
 
 use crate::{BuildError, ToolRegistry};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{env, fmt, fs, io};
 
@@ -23,7 +24,7 @@ const UPDATE: &str = "TOOLKIT_UPDATE";
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
 ///
 /// A relative path is resolved in the folder of the package, because `cargo test` runs there. If the
-/// environment variable `TOOLKIT_UPDATE` is `1`, the file is written instead of compared.
+/// environment variable `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead of compared.
 ///
 /// # Panics
 /// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or cannot be
@@ -52,7 +53,11 @@ fn fail_unless_ok(result: Result<(), Problem>) {
 }
 
 fn must_update() -> bool {
-    env::var_os(UPDATE).is_some_and(|value| !value.is_empty() && value != "0")
+    env::var_os(UPDATE).is_some_and(|value| asks_for_update(&value))
+}
+
+fn asks_for_update(value: &OsStr) -> bool {
+    ["1", "true", "yes", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
 }
 
 fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Problem> {
@@ -98,6 +103,29 @@ impl fmt::Display for Problem {
                     "the tools differ from `{path}`:\n{changes}\nto accept the changes, run again with {UPDATE}=1"
                 )
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_asks_for_an_update() {
+        for (value, expected) in [
+            ("1", true),
+            ("true", true),
+            ("YES", true),
+            ("on", true),
+            ("0", false),
+            ("false", false),
+            ("no", false),
+            ("off", false),
+            ("", false),
+            ("2", false),
+        ] {
+            assert_eq!(asks_for_update(value.as_ref()), expected, "{value}");
         }
     }
 }

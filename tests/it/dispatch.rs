@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind};
+use toolkit::{CancellationToken, ClosureTool, ErrorKind};
 
 /// Echoes.
 #[tool(namespace = "batch")]
@@ -335,4 +335,14 @@ fn a_runtime_without_a_timer_is_reported() {
             assert!(error.details().is_some_and(|text| text.contains("timers are disabled")), "{error:#}");
         }
     }
+    let blocking = ClosureTool::without_arguments("blocking", "", || 1).expect("a legal name");
+    let blocking = blocking.with_metadata(|metadata| metadata.with_blocking(true));
+    let dispatcher =
+        Dispatcher::new(ToolRegistry::from_tools([blocking]).expect("one tool")).expect("complete");
+    let call = || ToolCall::new("1", "blocking", "{}");
+    assert!(!runtime.block_on(dispatcher.dispatch([call()]))[0].is_error(), "there is no limit");
+    let results = runtime.block_on(dispatcher.with_timeout(Duration::from_secs(1)).dispatch([call()]));
+    let error = results[0].error().expect("there is no timer");
+    assert_eq!(error.kind(), ErrorKind::Panicked);
+    assert!(error.details().is_some_and(|text| text.contains("timers are disabled")), "{error:#}");
 }

@@ -262,3 +262,129 @@ async fn a_panic_whose_payload_panics_is_one_error() {
     let error = registry.call("tool", "{}").await.expect_err("it panics");
     assert_eq!(error.kind(), ErrorKind::Panicked);
 }
+
+/// Fails with the arguments' secret written with `write`.
+fn failing(secret: &str, write: fn(&str) -> String) -> ToolRegistry {
+    #[derive(Deserialize, JsonSchema)]
+    struct Arguments {
+        secret: String,
+    }
+
+    let tool = ClosureTool::with_context("tool", "Works.", move |given: Arguments, context: ToolContext| {
+        context.progress(0.5, format!("using {}", write(&given.secret)));
+        let message = format!("error for url (http://host/?key={}&page=1)", write(&given.secret));
+        Err::<String, ToolError>(ToolError::failed(&message).with_details(message))
+    });
+    let hide = ArgumentTransform::of("secret").fixed(secret);
+    let tool = AdaptedTool::new(tool.expect("an object")).with_arguments([hide]).expect("possible");
+    ToolRegistry::from_tools([tool]).expect("one tool")
+}
+
+/// Everything that a call of the tool tells: its result, its events and its progress.
+fn everything_told(registry: ToolRegistry) -> String {
+    let told = Arc::new(Mutex::new(String::new()));
+    let (heard, progress) = (told.clone(), told.clone());
+    let dispatcher = Dispatcher::new(registry)
+        .expect("complete")
+        .with_event_contents(true)
+        .with_run(toolkit::RunContext::new().on_progress(move |report| {
+            progress.lock().unwrap().push_str(&report.message);
+        }))
+        .with_listener(move |event| heard.lock().unwrap().push_str(&format!("{event:?}\n")));
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let results = runtime.block_on(dispatcher.dispatch([ToolCall::new("1", "tool", "{}")]));
+    let result = format!("{:?} {}", results, serde_json::to_string(&results).expect("it can be saved"));
+    let told = told.lock().unwrap();
+    format!("{told}\n{result}")
+}
+
+fn percent(text: &str, keep: fn(u8) -> bool, is_lower: bool) -> String {
+    let byte = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() || keep(byte) => char::from(byte).to_string(),
+        byte if is_lower => format!("%{byte:02x}"),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+fn base64(bytes: &[u8], alphabet: &[u8; 64], is_padded: bool) -> String {
+    let mut encoded = String::new();
+    for chunk in bytes.chunks(3) {
+        let group = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or_default()));
+        let group = group[0] << 16 | group[1] << 8 | group[2];
+        let digits = [18, 12, 6, 0].map(|shift| char::from(alphabet[(group >> shift & 63) as usize]));
+        encoded.extend(&digits[..=chunk.len()]);
+        encoded.extend(std::iter::repeat_n('=', if is_padded { 3 - chunk.len() } else { 0 }));
+    }
+    encoded
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The encodings in which a hidden value is found.
+const ENCODINGS: [(&str, fn(&str) -> String); 15] = [
+    ("plain", |text| text.to_owned()),
+    ("glued", |text| format!("user{text}x")),
+    ("lowercase", str::to_lowercase),
+    ("uppercase", str::to_uppercase),
+    ("percent", |text| percent(text, |_| false, false)),
+    ("percent in lowercase", |text| percent(text, |byte| b"-_.~".contains(&byte), true)),
+    ("path of a URL", |text| percent(text, |byte| b"-_.~/:@!$&'()*+,;=".contains(&byte), false)),
+    ("form", |text| percent(text, |byte| b"-_.*".contains(&byte) || byte == b' ', false).replace(' ', "+")),
+    ("JSON", |text| Value::from(text).to_string()),
+    ("Debug", |text| format!("{text:?}")),
+    ("HTML", |text| {
+        let escapes = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")];
+        escapes.iter().fold(text.to_owned(), |text, (plain, escaped)| text.replace(plain, escaped))
+    }),
+    ("Base64", |text| base64(text.as_bytes(), STANDARD, true)),
+    ("Base64 for URLs", |text| base64(text.as_bytes(), FOR_URLS, false)),
+    ("Base64 within an URL", |text| percent(&base64(text.as_bytes(), STANDARD, true), |_| false, false)),
+    ("Basic", |text| format!("Basic {}", base64(format!("user:{text}").as_bytes(), STANDARD, true))),
+];
+
+/// Whether a text has `length` characters of the secret in a row, in any letter case.
+fn has_part(text: &str, secret: &str, length: usize) -> Option<String> {
+    let (text, secret) = (text.to_lowercase(), secret.to_lowercase());
+    let characters: Vec<char> = secret.chars().collect();
+    characters.windows(length).map(|part| part.iter().collect::<String>()).find(|part| text.contains(part))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn no_encoding_of_a_hidden_value_is_told(
+        secret in "[A-Za-z0-9]{2}[!-~é <>&'\"%+/=]{6,40}[A-Za-z0-9]{2}",
+        encoding in prop::sample::select(ENCODINGS.to_vec()),
+    ) {
+        let (name, write) = encoding;
+        let told = everything_told(failing(&secret, write));
+        let written = write(&secret);
+        prop_assert!(!told.contains(&written), "{}: {} in {}", name, written, told);
+        prop_assert!(told.contains("page=1") && told.contains("using "), "the rest stays: {}", told);
+    }
+
+    #[test]
+    fn no_long_part_of_a_hidden_value_is_told(
+        secret in "[A-Za-z0-9é/+ ]{16,60}",
+        is_lower in any::<bool>(),
+    ) {
+        for write in [
+            (|text| text.chars().skip(3).collect::<String>()) as fn(&str) -> String,
+            |text| text.chars().rev().skip(2).collect::<Vec<_>>().into_iter().rev().collect(),
+            |text| text.chars().skip(2).take(10).collect(),
+            |text| format!("…{}", text.chars().skip(5).collect::<String>()),
+            |text| format!("{}…", text.chars().take(9).collect::<String>()),
+        ] {
+            let write: fn(&str) -> String = write;
+            let secret = if is_lower { secret.to_lowercase() } else { secret.clone() };
+            let secret = secret.trim();
+            prop_assume!(secret.chars().count() >= 16);
+            let told = everything_told(failing(secret, write));
+            let part = (secret.chars().count() / 4).clamp(8, 16);
+            prop_assert_eq!(has_part(&told, secret, part), None, "{}", told);
+        }
+    }
+}

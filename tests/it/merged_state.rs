@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use toolkit::prelude::*;
 use toolkit::registry::Collision;
-use toolkit::{ClosureTool, LiveRegistry, RegistryView};
+use toolkit::{AdaptedTool, ClosureTool, LiveRegistry, RegistryView, ToolName};
 
 struct Db(&'static str);
 
@@ -61,12 +61,48 @@ async fn state_of_one_registry_serves_the_tools_of_the_other() {
     assert!(Dispatcher::new(merged).is_ok());
 }
 
-#[test]
-fn state_within_an_arc_names_the_method_for_it() {
-    let registry =
-        ToolRegistry::from_tools(tools![of_users]).expect("one tool").with_state(Arc::new(Db("users")));
-    let error = Dispatcher::new(registry).expect_err("the state is missing").to_string();
-    assert!(error.contains("add the `Arc` with `registry.with_shared_state(…)`"), "{error}");
+struct Limit;
+
+/// Names the database, if there is any.
+#[tool(register = false)]
+fn optional(#[state] db: Option<&Db>) -> &'static str {
+    db.map_or("none", |db| db.0)
+}
+
+#[tokio::test]
+async fn state_and_merges_may_come_in_any_order() {
+    // The state is added after the merge.
+    let mut merged = ToolRegistry::from_tools(tools![of_orders]).expect("one tool");
+    merged.merge(users()).expect("no collision");
+    let error = Dispatcher::new(merged.clone()).expect_err("the state of `users` is not for `of_orders`");
+    assert!(error.to_string().contains("tool `of_orders`"), "{error}");
+    let merged = merged.with_state(Db("orders"));
+    assert_eq!(called(&merged, "of_orders").await, "orders");
+    assert_eq!(called(&merged, "of_users").await, "users");
+
+    // A library with state of its own sees no optional state of the program, and one without state does.
+    let with_state = ToolRegistry::from_tools(tools![optional]).expect("one tool").with_state(Limit);
+    assert_eq!(called(&(orders() + with_state), "optional").await, "none");
+    let without = ToolRegistry::from_tools(tools![optional]).expect("one tool");
+    assert_eq!(called(&(orders() + without), "optional").await, "orders");
+}
+
+#[tokio::test]
+async fn state_within_a_pointer_names_the_method_for_it() {
+    let tools = || ToolRegistry::from_tools(tools![of_users]).expect("one tool");
+    for (registry, pointer, advice) in [
+        (
+            tools().with_state(Arc::new(Db("users"))),
+            "Arc",
+            "add the `Arc` with `registry.with_shared_state(…)`",
+        ),
+        (tools().with_state(Box::new(Db("users"))), "Box", "add the value without the `Box`"),
+    ] {
+        let called = registry.call("of_users", "{}").await.expect_err("the state is missing");
+        assert!(called.details().is_some_and(|details| details.contains(advice)), "{called:?}");
+        let error = Dispatcher::new(registry).expect_err("the state is missing").to_string();
+        assert!(error.contains(advice) && error.contains(&format!("has `{pointer}<")), "{error}");
+    }
 }
 
 /// State of one of three types.
@@ -74,89 +110,177 @@ struct Slot<const TYPE: usize>(u32);
 
 type Env = BTreeMap<usize, u32>;
 
-/// A registry, and the state that each of its tools must see.
-struct Merged {
+/// Reads a required state.
+#[tool(register = false)]
+fn required_0(#[state] slot: &Slot<0>) -> u32 {
+    slot.0
+}
+
+/// Reads a required state.
+#[tool(register = false)]
+fn required_1(#[state] slot: &Slot<1>) -> u32 {
+    slot.0
+}
+
+/// Reads an optional state.
+#[tool(register = false)]
+fn optional_0(#[state] slot: Option<&Slot<0>>) -> Option<u32> {
+    slot.map(|slot| slot.0)
+}
+
+/// One of the tools that read state, under another name.
+fn reader(type_number: usize, is_required: bool, name: &str) -> AdaptedTool {
+    let tool: Arc<dyn Tool> = match (type_number, is_required) {
+        (0, true) => Arc::new(required_0::tool()),
+        (_, true) => Arc::new(required_1::tool()),
+        (0, false) => Arc::new(optional_0::tool()),
+        (_, false) => {
+            #[derive(serde::Deserialize, toolkit::schemars::JsonSchema)]
+            struct Nothing {}
+
+            let tool = ClosureTool::with_context("read", "Reads.", |_: Nothing, context: ToolContext| {
+                context.state::<Slot<1>>().map(|slot| slot.0)
+            });
+            Arc::new(tool.expect("an object"))
+        }
+    };
+    AdaptedTool::of(tool).with_name(ToolName::new(name).expect("legal"))
+}
+
+/// A step of a program that builds registries.
+#[derive(Debug, Clone)]
+enum Step {
+    State {
+        registry: usize,
+        type_number: usize,
+        value: u32,
+    },
+    Register {
+        registry: usize,
+        type_number: usize,
+        is_required: bool,
+    },
+    /// Merges another registry, which is empty afterwards.
+    Merge {
+        into: usize,
+        offset: usize,
+        how: u8,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (registry, type_number) = (0_usize..3, 0_usize..2);
+    prop_oneof![
+        (registry.clone(), type_number.clone(), 0_u32..1_000)
+            .prop_map(|(registry, type_number, value)| Step::State { registry, type_number, value }),
+        (registry.clone(), type_number, any::<bool>()).prop_map(|(registry, type_number, is_required)| {
+            Step::Register { registry, type_number, is_required }
+        }),
+        (registry, 1_usize..3, 0_u8..4).prop_map(|(into, offset, how)| Step::Merge { into, offset, how }),
+    ]
+}
+
+/// A tool, and the state of each registry with which it was merged into another one, innermost first.
+struct Reader {
+    type_number: usize,
+    is_required: bool,
+    came_with: Vec<Env>,
+}
+
+/// A registry, and what is expected of it.
+#[derive(Default)]
+struct Model {
     registry: ToolRegistry,
     state: Env,
-    tools: BTreeMap<String, Env>,
+    readers: BTreeMap<String, Reader>,
 }
 
-/// A registry with three tools, each of which reads one type of state.
-fn part(number: usize, state: &Env) -> Merged {
-    fn read<const TYPE: usize>(number: usize) -> ClosureTool {
-        let name = format!("tool{number}_{TYPE}");
-        let tool = ClosureTool::with_context(&name, "Reads.", |_: Nothing, context: ToolContext| {
-            context.state::<Slot<TYPE>>().map(|slot| slot.0)
-        });
-        tool.expect("an object")
-    }
-    #[derive(serde::Deserialize, toolkit::schemars::JsonSchema)]
-    struct Nothing {}
-
-    let tools = [read::<0>(number), read::<1>(number), read::<2>(number)];
-    let names = tools.iter().map(|tool| tool.definition().name.to_string());
-    let tools_see = names.map(|name| (name, state.clone())).collect();
-    let mut registry = ToolRegistry::from_tools(tools.clone()).expect("three tools");
-    for (kind, value) in state {
-        registry = match kind {
-            0 => registry.with_state(Slot::<0>(*value)),
-            1 => registry.with_state(Slot::<1>(*value)),
-            _ => registry.with_state(Slot::<2>(*value)),
+impl Model {
+    fn add_state(&mut self, type_number: usize, value: u32) {
+        let registry = std::mem::take(&mut self.registry);
+        self.registry = match type_number {
+            0 => registry.with_state(Slot::<0>(value)),
+            _ => registry.with_state(Slot::<1>(value)),
         };
+        self.state.insert(type_number, value);
     }
-    Merged { registry, state: state.clone(), tools: tools_see }
-}
 
-fn or(mut own: Env, other: &Env) -> Env {
-    other.iter().for_each(|(kind, value)| {
-        own.entry(*kind).or_insert(*value);
-    });
-    own
-}
-
-/// The expected state after a merge: first the state that a tool saw before, then the state of the other
-/// registry.
-fn merge(a: Merged, b: Merged, how: u8) -> Merged {
-    let mut registry = a.registry;
-    match how {
-        0 => registry.merge(b.registry).expect("no collision"),
-        1 => registry.merge_with(b.registry, Collision::Replace).expect("no collision"),
-        2 => registry += b.registry,
-        _ => {
-            let live = LiveRegistry::new(registry).expect("complete");
-            live.change(|registry| registry.merge(b.registry)).expect("no collision");
-            registry = ToolRegistry::clone(&live.snapshot());
+    fn merge(&mut self, other: Self, how: u8) {
+        match how {
+            0 => self.registry.merge(other.registry).expect("no collision"),
+            1 => self.registry.merge_with(other.registry, Collision::Replace).expect("no collision"),
+            2 => self.registry += other.registry,
+            _ => match LiveRegistry::new(self.registry.clone()) {
+                Ok(live) => {
+                    // The change is refused if state is missing.
+                    let merge = |registry: &mut ToolRegistry| registry.merge(other.registry.clone());
+                    match live.change(merge) {
+                        Ok(()) => self.registry = ToolRegistry::clone(&live.snapshot()),
+                        Err(_) => self.registry.merge(other.registry).expect("no collision"),
+                    }
+                }
+                Err(_) => self.registry += other.registry,
+            },
+        }
+        for (name, mut reader) in other.readers {
+            if !other.state.is_empty() {
+                reader.came_with.push(other.state.clone());
+            }
+            self.readers.insert(name, reader);
         }
     }
-    let of_a = a.tools.into_iter().map(|(name, env)| (name, or(env, &b.state)));
-    let of_b = b.tools.into_iter().map(|(name, env)| (name, or(env, &a.state)));
-    Merged { registry, tools: of_a.chain(of_b).collect(), state: or(a.state, &b.state) }
+
+    /// Returns the value that the tool must see.
+    fn expected(&self, reader: &Reader) -> Option<u32> {
+        let mut own = reader.came_with.iter().chain([&self.state]);
+        match reader.is_required {
+            true => own.find_map(|env| env.get(&reader.type_number)).copied(),
+            false => own.next()?.get(&reader.type_number).copied(),
+        }
+    }
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
     #[test]
-    fn every_tool_of_any_merge_sees_its_own_state_first(
-        states in proptest::collection::vec(proptest::collection::btree_map(0_usize..3, 0_u32..1_000, 0..4), 3),
-        order in any::<bool>(),
-        how in (0_u8..4, 0_u8..4),
+    fn every_tool_sees_the_state_that_it_came_with_in_any_order_of_steps(
+        steps in proptest::collection::vec(step(), 1..14),
         is_viewed in any::<bool>(),
     ) {
-        let mut parts = states.iter().enumerate().map(|(number, state)| part(number, state));
-        let (Some(a), Some(b), Some(c)) = (parts.next(), parts.next(), parts.next()) else { unreachable!() };
-        let merged = match order {
-            true => merge(merge(a, b, how.0), c, how.1),
-            false => merge(a, merge(b, c, how.0), how.1),
-        };
-        let mut registry = merged.registry;
-        if is_viewed {
-            let view = RegistryView::new().map_metadata(|_, metadata| metadata.with_title("Viewed"));
-            registry = registry.viewed(&view).expect("possible");
+        let mut models: [Model; 3] = Default::default();
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::State { registry, type_number, value } => models[registry].add_state(type_number, value),
+                Step::Register { registry, type_number, is_required } => {
+                    let name = format!("tool_{number}");
+                    models[registry].registry.register(reader(type_number, is_required, &name)).expect("a new name");
+                    models[registry].readers.insert(name, Reader { type_number, is_required, came_with: Vec::new() });
+                }
+                Step::Merge { into, offset, how } => {
+                    let other = std::mem::take(&mut models[(into + offset) % 3]);
+                    models[into].merge(other, how);
+                }
+            }
         }
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        for (name, env) in &merged.tools {
-            let kind: usize = name[name.len() - 1..].parse().expect("a digit");
-            let expected = env.get(&kind).map_or("null".to_owned(), u32::to_string);
-            prop_assert_eq!(runtime.block_on(called(&registry, name)), expected, "{}", name);
+        for model in &models {
+            let mut registry = model.registry.clone();
+            if is_viewed {
+                let view = RegistryView::new().map_metadata(|_, metadata| metadata.with_title("Viewed"));
+                registry = registry.viewed(&view).expect("possible");
+            }
+            let expected = |reader: &Reader| model.expected(reader);
+            let is_complete = model.readers.values().all(|reader| !reader.is_required || expected(reader).is_some());
+            prop_assert_eq!(Dispatcher::new(registry.clone()).is_ok(), is_complete);
+            for (name, reader) in &model.readers {
+                let text = runtime.block_on(called(&registry, name));
+                match expected(reader) {
+                    Some(value) => prop_assert_eq!(text, value.to_string(), "{}", name),
+                    None if reader.is_required => prop_assert!(text.contains("the program lends no"), "{}", text),
+                    None => prop_assert_eq!(text, "null", "{}", name),
+                }
+            }
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The cache of outputs: which calls it answers, and which it does not.
 
+use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::middleware::Cache;
+use toolkit::middleware::{Cache, Deduplicate};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{ClosureTool, LiveRegistry};
+use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, RunContext};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Query {
@@ -153,4 +154,95 @@ async fn a_replaced_tool_invalidates_its_entries() {
     live.change(|registry| registry.replace(tool("look", &new))).unwrap();
     assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 11"]);
     assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 11"]);
+}
+
+struct User(u32);
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Mail {
+    folder: Option<String>,
+    user: Option<u32>,
+}
+
+/// Kinds of tools with an argument `user` that the program computes from the run of the call.
+fn mail(kind: u8, is_hidden: bool) -> ToolRegistry {
+    let mail = ClosureTool::new("mail", "Reads mail.", |Mail { folder, user }: Mail| {
+        format!("{folder:?} of {user:?}")
+    });
+    let of_run = |context: &ToolContext| match context.extension::<User>() {
+        Some(User(id)) => Ok(json!(id)),
+        None => Err(ToolError::failed("no user is logged in")),
+    };
+    let user = ArgumentTransform::of("user");
+    let user = if is_hidden { user.computed(of_run) } else { user.with_computed_default(of_run) };
+    let mail = AdaptedTool::new(mail.unwrap()).with_arguments([user]).unwrap();
+    let rename = ArgumentTransform::of("folder").with_name("directory");
+    let registry = ToolRegistry::from_tools([mail]).unwrap();
+    match kind {
+        0 => registry,
+        1 => registry
+            .viewed(&RegistryView::new().adapt("mail", move |tool| tool.with_arguments([rename.clone()])))
+            .unwrap(),
+        2 => ToolRegistry::new().with_state(1_u8) + registry.with_state(User(0)),
+        _ => {
+            let mut outer = ToolRegistry::new();
+            outer.register_provider(Dispatcher::new(registry).unwrap()).unwrap();
+            outer
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn calls_with_different_computed_values_never_share_a_result(
+        kind in 0_u8..4,
+        is_hidden in any::<bool>(),
+        users in prop::collection::vec(0_u32..3, 1..6),
+        times in 1_usize..3,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let cache = Cache::new(100).for_tool("*").unwrap();
+        let dispatcher = Dispatcher::new(mail(kind, is_hidden)).unwrap();
+        let dispatcher = dispatcher.with_middleware(cache).with_middleware(Deduplicate::new());
+        for user in users {
+            let dispatcher = dispatcher.clone().with_run(RunContext::new().with_extension(User(user)));
+            let calls = (0..times).map(|at| ToolCall::new(at.to_string(), "mail", "{}"));
+            for text in texts(&runtime.block_on(dispatcher.dispatch(calls))) {
+                prop_assert!(text.starts_with(&format!("None of Some({user})")), "{} {}", user, text);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_value_computed_for_a_single_call_is_not_shared_within_a_batch() {
+    let mail =
+        ClosureTool::new("mail", "Reads mail.", |Mail { user, .. }: Mail| format!("{user:?}")).unwrap();
+    let user = ArgumentTransform::of("user")
+        .computed(|context| Ok(json!(context.call_id().and_then(|id| id.as_str().parse::<u32>().ok()))));
+    let registry =
+        ToolRegistry::from_tools([AdaptedTool::new(mail).with_arguments([user]).unwrap()]).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(Deduplicate::new());
+    let results =
+        dispatcher.dispatch([ToolCall::new("1", "mail", "{}"), ToolCall::new("2", "mail", "{}")]).await;
+    assert_eq!(texts(&results), ["Some(1)", "Some(2)"]);
+}
+
+#[tokio::test]
+async fn registries_with_different_state_share_no_output() {
+    let look = ClosureTool::with_context("look", "", |_: Mail, context: ToolContext| {
+        context.state::<User>().map(|user| user.0)
+    });
+    let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();
+    let cache = Cache::new(10).for_tool("*").unwrap();
+    let of = |user| {
+        let registry = tools.clone().with_state(User(user));
+        Dispatcher::new(registry).unwrap().with_middleware(cache.clone())
+    };
+    for user in [1, 2] {
+        let results = of(user).dispatch([ToolCall::new("1", "look", "{}")]).await;
+        assert_eq!(texts(&results), [user.to_string()]);
+    }
 }

@@ -64,3 +64,14 @@ proptest! {
         prop_assert_eq!([included, excluded], [allowed; 2]);
     }
 }
+
+#[test]
+fn a_pattern_for_calls_of_deferred_tools_is_a_build_error() {
+    // Such a call counts as a call of its target, so the pattern would match no call.
+    let error = PermissionRule::deny("no").for_tool("call_deferred").map(drop).unwrap_err().to_string();
+    assert!(error.contains("name the target tools"), "{error}");
+    assert!(ToolFilter::new().include(["call_deferred"]).is_err());
+    assert!(ToolFilter::new().exclude(["a", "call_deferred"]).is_err());
+    assert!(PermissionRule::deny("no").for_tool("call_*").is_ok());
+    assert!(PermissionRule::deny("no").for_tool("discover_tools").is_ok());
+}

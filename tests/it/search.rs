@@ -317,6 +317,24 @@ async fn an_invalid_target_fails_with_advice() {
 }
 
 #[tokio::test]
+async fn a_repeated_target_is_refused() {
+    let registry = registry();
+    let dispatcher = dispatcher(registry.clone());
+    for arguments in [
+        r#"{"_target_tool": "write_file", "_target_tool": "send_mail", "path": "a", "text": "b"}"#,
+        r#"{"_target_tool": "write_file", "path": "a", "text": "b", "_target\u005ftool": "write_file"}"#,
+        r#"{"_target_tool": "write_file", "_target_tool": null, "arguments": {"path": "a", "text": "b"}}"#,
+        r#"{"_target_tool": "write_file", "path": "a", "text": "b", "path": "c"}"#,
+        r#"{"_target_tool": "write_file", "arguments": {"path": "a", "text": "b", "path": "c"}}"#,
+        r#"{"_target_tool": "write_file", "arguments": {"path": "a", "text": "b"}, "arguments": {"path": "c", "text": "d"}}"#,
+    ] {
+        let result = one(&dispatcher, "call_deferred", arguments).await;
+        assert_eq!(result.error().map(ToolError::kind), Some(ErrorKind::InvalidArguments), "{arguments}");
+        assert!(registry.validate("call_deferred", arguments).is_err(), "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn the_policies_of_the_target_apply() {
     let log = Arc::new(Log::default());
     let seen = log.clone();

@@ -36,9 +36,11 @@ fn published(registry: &ToolRegistry) -> String {
     registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned()
 }
 
-/// A token has about four characters.
+/// About four characters are a token, or one that is not ASCII.
 fn tokens(registry: &ToolRegistry) -> usize {
-    published(registry).len() / 4
+    let text = published(registry);
+    let ascii = text.chars().filter(char::is_ascii).count();
+    ascii / 4 + text.chars().count() - ascii
 }
 
 #[test]
@@ -91,6 +93,49 @@ proptest! {
                 let line = format!("\\n- {namespace}: {count}");
                 prop_assert_eq!(text.matches(&line).count(), 1, "{}", namespace);
             }
+        }
+    }
+}
+
+/// A registry of deferred tools, each with a description in one sentence.
+fn described(descriptions: &[String]) -> ToolRegistry {
+    let tool = |(at, description): (usize, &String)| {
+        let name = ToolName::qualified(&format!("space_{}", at % 100), &format!("do_{at}"), Separator::Dash);
+        tool(&name.expect("legal")).with_description(description.clone())
+    };
+    let tools = descriptions.iter().enumerate().map(tool);
+    ToolRegistry::from_tools(tools).expect("different names").with_tool_search()
+}
+
+#[test]
+fn a_catalogue_counts_its_size_and_not_its_tools() {
+    let empty = tokens(&registry(Vec::new(), 50));
+    for count in [1, 10, 49, 50, 51, 500] {
+        for sentence in ["Does it.".to_owned(), "x".repeat(3_000), "word ".repeat(600), "做".repeat(3_000)] {
+            let size = tokens(&described(&vec![sentence.clone(); count]));
+            assert!(size < empty + 2_200, "{count} tools, {} characters: {size}", sentence.chars().count());
+        }
+    }
+    let one = described(&["A long sentence with many words. ".replace('.', ",").repeat(100)]);
+    let about = &one.get("discover_tools").expect("the search is on").definition().description;
+    assert!(about.contains("\n- space_0-do_0: A long sentence") && about.ends_with('…'), "{about}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn no_descriptions_make_a_catalogue_long(
+        descriptions in proptest::collection::vec("[a-z做 .]{0,400}", 0..80),
+        times in 1_usize..10,
+    ) {
+        let long: Vec<String> = descriptions.iter().map(|text| text.repeat(times)).collect();
+        let size = tokens(&described(&long));
+        prop_assert!(size < tokens(&registry(Vec::new(), 50)) + 2_200, "{}", size);
+        // Short descriptions of few tools are listed in full.
+        if long.iter().map(String::len).sum::<usize>() < 1_000 && long.len() < 20 {
+            let text = published(&described(&long));
+            prop_assert_eq!(text.matches("\\n- space_").count(), long.len());
         }
     }
 }

@@ -23,7 +23,7 @@ pub use default::{
 };
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
-pub(crate) use explain::unknown;
+pub(crate) use explain::{given_twice, unknown};
 pub(crate) use members::{Member, not_json, with_members, with_object};
 pub(crate) use options::DecodeOptions;
 pub use param::{Fill, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};

@@ -14,6 +14,7 @@ pub(crate) use attempts::Attempts;
 pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
 pub(crate) use grants::Grants;
+use run::Redaction;
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
@@ -53,6 +54,8 @@ pub(crate) struct RareParts {
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
+    /// Replaces hidden values in texts for listeners. `None` unless the tool has hidden arguments.
+    pub(crate) redaction: Option<Redaction>,
     /// The flag of a check, set to `true` once the arguments are decoded. `None` for a call that runs the
     /// tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
@@ -189,9 +192,28 @@ impl ToolContext {
         self.rare.as_ref()?.run.as_deref()
     }
 
-    /// Returns the agent run as an `Arc`, to pass on to a dispatcher that the tool itself uses.
-    pub(crate) fn shared_run(&self) -> Option<&Arc<RunContext>> {
-        self.rare.as_ref()?.run.as_ref()
+    /// Returns the run for the calls of a nested dispatcher.
+    pub(crate) fn nested_run(&self) -> Option<Arc<RunContext>> {
+        let run = self.rare.as_ref()?.run.clone()?;
+        match self.redaction() {
+            Some(redaction) if run.has_listener() => Some(Arc::new(run.redacted(redaction))),
+            _ => Some(run),
+        }
+    }
+
+    fn redaction(&self) -> Option<&Redaction> {
+        self.rare.as_ref()?.redaction.as_ref()
+    }
+
+    /// Returns the context for a call with hidden values: `redact` replaces the values in texts for listeners.
+    pub(crate) fn with_redaction(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        let rare = self.rare.get_or_insert_default();
+        let outer = rare.redaction.take();
+        rare.redaction = Some(Redaction(Arc::new(move |text| {
+            let text = redact(text);
+            outer.as_ref().map_or_else(|| text.clone(), |Redaction(outer)| outer(&text))
+        })));
+        self
     }
 
     /// Adds `actions`, requested by a nested call, to the actions of this call. A nested call is a call that
@@ -227,12 +249,15 @@ impl ToolContext {
     /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
     /// receive the report. Without listeners, this method costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
-        let run = self.run().filter(|run| run.has_listener());
-        if run.is_none() && self.emitter().is_none() {
+        if !self.has_listeners() {
             return;
         }
+        let run = self.run().filter(|run| run.has_listener());
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
-        let message = message.into();
+        let mut message = message.into();
+        if let Some(Redaction(redact)) = self.redaction() {
+            message = redact(&message);
+        }
         if let Some(emitter) = self.emitter() {
             emitter.emit(ToolEventKind::Progress { fraction, message: message.as_str().into() });
         }
@@ -240,6 +265,11 @@ impl ToolContext {
             let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
             run.notify(Progress { tool_name, call_id, fraction, message });
         }
+    }
+
+    /// Returns whether the run or the dispatcher has listeners for the progress of the call.
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.emitter().is_some() || self.run().is_some_and(RunContext::has_listener)
     }
 
     /// Ends the call and returns the actions that the tool requested. If the call failed, the actions are

@@ -41,7 +41,10 @@ use tokio_util::sync::CancellationToken;
 /// out or is cancelled. A failed call does not disturb the other calls.
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
-/// limits and blocking tools need a runtime. Clones are cheap and share permits.
+/// limits and blocking tools need a runtime. Time limits also need the timer of the runtime
+/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs on the
+/// blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones are cheap and share
+/// permits.
 ///
 /// The time limit of a call is the limit of the tool. If the tool has no limit, the limit of the dispatcher
 /// applies, and then the limit of the registry. A limit of `Duration::MAX` means no limit, and the limits

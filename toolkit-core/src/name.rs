@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// providers with a lower limit.
 pub const MAX_NAME_LENGTH: usize = 128;
 
+/// The name of the search tool to call a deferred tool.
+pub(crate) const CALL_DEFERRED: &str = "call_deferred";
+
 /// The separator between the namespace and the method name in a qualified tool name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Separator {

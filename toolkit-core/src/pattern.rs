@@ -1,7 +1,7 @@
 //! Patterns for tool names, used by permissions, limits, caches and filters.
 
 use crate::error::{BuildError, BuildProblem};
-use crate::name::MAX_NAME_LENGTH;
+use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH};
 
 /// A pattern for tool names. `*` matches any number of characters, including none, and `?` matches exactly
 /// one character.
@@ -15,13 +15,18 @@ impl NamePattern {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
+    /// Returns a [`BuildError`] if no legal tool name can match the pattern, or only the name of the search tool
+    /// for calls of other tools.
     pub(crate) fn new(pattern: impl Into<String>) -> Result<Self, BuildError> {
         let pattern = pattern.into();
         let illegal = pattern.chars().find(|c| !c.is_ascii_alphanumeric() && !"_.-*?".contains(*c));
         let message = match illegal {
             Some(illegal) => {
                 format!("names have no {illegal:?}; use letters, digits, `_`, `.`, `-`, `*` and `?`")
+            }
+            None if pattern == CALL_DEFERRED => {
+                "a call of `call_deferred` counts as a call of its target tool; name the target tools"
+                    .to_owned()
             }
             None if pattern.is_empty() => "no name is empty; `*` matches every name".to_owned(),
             None if pattern.matches(|c| c != '*').count() > MAX_NAME_LENGTH => {
@@ -42,6 +47,10 @@ impl NamePattern {
     /// Returns `true` if the pattern has no wildcards and thus names exactly one tool.
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// Returns whether `name` matches the pattern. The time is bounded by the product of both lengths.

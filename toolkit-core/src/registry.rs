@@ -24,7 +24,7 @@ pub use merge::Collision;
 pub use source::RegistrySource;
 pub use view::RegistryView;
 
-use crate::context::State;
+use crate::context::{State, StateNeed};
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{ToolName, WireNames};
@@ -153,6 +153,8 @@ impl ToolRegistry {
     /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
     ///
     /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state).
+    /// Tools [merged](Self::merge_with) from a registry with state of its own do not see the value, unless they
+    /// require it.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -207,19 +209,26 @@ impl ToolRegistry {
     /// no reserved parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        let state = self.state.as_deref();
         for Entry { tool, .. } in self.entries() {
-            let definition = tool.definition();
-            let missing =
-                definition.state_needs().iter().filter(|need| !state.is_some_and(|state| state.has(need)));
-            problems.extend(missing.map(|need| {
-                let is_within_arc = state.is_some_and(|state| state.has_within_arc(need));
-                definition.problem(ToolFault::MissingState { type_name: need.type_name(), is_within_arc })
-            }));
+            problems.extend(self.missing_state(tool.definition()).map(|(_, problem)| problem));
         }
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
         BuildError::unless_empty(problems)
+    }
+
+    /// Returns each type of state that the tool requires and the registry lacks, with the problem.
+    fn missing_state<'a>(
+        &'a self,
+        definition: &'a ToolDefinition,
+    ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
+        let state = self.state.as_deref();
+        let is_missing = move |need: &&StateNeed| !state.is_some_and(|state| state.has(need));
+        definition.state_needs().iter().filter(is_missing).map(move |need| {
+            let within = state.and_then(|state| state.pointer_around(need));
+            let type_name = need.type_name();
+            (type_name, definition.problem(ToolFault::MissingState { type_name, within }))
+        })
     }
 
     /// Checks for problems recorded by `+` and `+=`, such as duplicate names. Of two tools with the same

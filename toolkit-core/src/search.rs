@@ -17,7 +17,7 @@ pub use index::ToolMatch;
 pub use options::{SearchOptions, SearchWeights};
 pub(crate) use tools::search_tools;
 
-pub(crate) const CALL_DEFERRED: &str = "call_deferred";
+pub(crate) use crate::name::CALL_DEFERRED;
 pub(crate) const DISCOVER_TOOLS: &str = "discover_tools";
 
 /// The names of the search tools, sorted.

@@ -188,7 +188,7 @@ pub(super) fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String
     __private::coerced(SchemaRef::new(root, schema), &Json::parse(text).ok()?)
 }
 
-pub(super) fn given_twice(name: &str) -> Violation {
+pub(crate) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 

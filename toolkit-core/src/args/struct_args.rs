@@ -49,9 +49,9 @@ impl ObjectInfo {
         Some((schema, Self { fields, closable, has_constraints }))
     }
 
-    /// Returns the names of fields and aliases; none if the type accepts any name.
-    pub(crate) fn fields(&self) -> &'static [&'static str] {
-        self.fields.unwrap_or_default()
+    /// Returns the names of fields and aliases. Returns `None` if the type does not declare all of them.
+    pub(crate) fn fields(&self) -> Option<&'static [&'static str]> {
+        self.fields
     }
 
     /// Makes `schema` refuse unknown names if `closed`, and accept them otherwise.

@@ -1,23 +1,52 @@
 //! Approvals that hold for a whole session.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// A tool, and the reason of the request for approval.
+type Key = (String, String);
+
+/// The turn to request an approval: calls that need the same approval request it one after another.
+pub(crate) type ApprovalTurn = Arc<tokio::sync::Mutex<()>>;
 
 /// The approvals given for a session, as pairs of a tool name and the reason of the request. Clones share the
 /// approvals.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Grants(Arc<Mutex<BTreeSet<(String, String)>>>);
+pub(crate) struct Grants(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    granted: BTreeSet<Key>,
+    /// The turns in use. Without a run, each batch has its own turns.
+    turns: BTreeMap<(Key, Option<u64>), Weak<tokio::sync::Mutex<()>>>,
+}
 
 impl Grants {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Stores an approval of `tool` for `reason`, so that later calls need no new approval.
     pub(crate) fn add(&self, tool: &str, reason: &str) {
-        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        grants.insert((tool.to_owned(), reason.to_owned()));
+        self.lock().granted.insert((tool.to_owned(), reason.to_owned()));
     }
 
     /// Returns whether calls of `tool` were approved for `reason`.
     pub(crate) fn has(&self, tool: &str, reason: &str) -> bool {
-        let grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        grants.contains(&(tool.to_owned(), reason.to_owned()))
+        self.lock().granted.contains(&(tool.to_owned(), reason.to_owned()))
+    }
+
+    /// Returns the turn to request an approval, shared by all calls that need the same approval. If there is a
+    /// `batch`, only calls of this batch share the turn.
+    pub(crate) fn turn(&self, tool: &str, reason: &str, batch: Option<u64>) -> ApprovalTurn {
+        let mut inner = self.lock();
+        let key = ((tool.to_owned(), reason.to_owned()), batch);
+        if let Some(turn) = inner.turns.get(&key).and_then(Weak::upgrade) {
+            return turn;
+        }
+        inner.turns.retain(|_, turn| turn.strong_count() > 0);
+        let turn = ApprovalTurn::default();
+        inner.turns.insert(key, Arc::downgrade(&turn));
+        turn
     }
 }

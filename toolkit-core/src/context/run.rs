@@ -25,6 +25,10 @@ pub struct Progress {
     pub message: String,
 }
 
+/// A function to replace hidden values in a text.
+#[derive(Clone)]
+pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>);
+
 /// The run of an agent: its name and id, session, extensions and progress listener.
 ///
 /// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of
@@ -144,6 +148,15 @@ impl RunContext {
         self.listener.is_some()
     }
 
+    /// Returns the run with hidden values replaced in the reports for the listener.
+    pub(super) fn redacted(&self, redaction: &Redaction) -> Self {
+        let (run, Redaction(redact)) = (self.clone(), redaction.clone());
+        self.clone().on_progress(move |mut progress| {
+            progress.message = redact(&progress.message);
+            run.notify(progress);
+        })
+    }
+
     /// Passes a report to the listener. A panic in the listener does not fail the call.
     pub(super) fn notify(&self, progress: Progress) {
         if let Some(listener) = &self.listener {
@@ -164,6 +177,7 @@ setters! { RunContext {
     on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
 } }
 
+impl_debug!(Redaction);
 impl_debug!(RunContext, |this|
     agent_name: this.agent_name,
     invocation_id: this.invocation_id,

@@ -32,8 +32,6 @@ struct Shared {
     name: &'static str,
     /// An `Arc` of the value.
     value: Arc<dyn Any + Send + Sync>,
-    /// The address of the value, to tell different values of a type apart.
-    address: usize,
 }
 
 impl State {
@@ -50,8 +48,7 @@ impl State {
     /// Adds a shared value, possibly a trait object. For instance, tools find the value of an
     /// `Arc<dyn Store>` as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        let (name, address) = (type_name::<T>(), Arc::as_ptr(&value).addr());
-        self.values.insert(TypeId::of::<T>(), Shared { name, value: Arc::new(value), address });
+        self.values.insert(TypeId::of::<T>(), Shared { name: type_name::<T>(), value: Arc::new(value) });
         self
     }
 
@@ -95,22 +92,36 @@ impl State {
         self.values.is_empty()
     }
 
+    /// Returns whether the needed value exists.
+    pub(crate) fn has_value(&self, need: &StateNeed) -> bool {
+        self.values.contains_key(&(need.id)())
+    }
+
     /// Returns whether the needed value exists, or is added by the run of each call.
     pub(crate) fn has(&self, need: &StateNeed) -> bool {
-        let id = (need.id)();
-        self.values.contains_key(&id) || self.of_run.contains(&id)
+        self.has_value(need) || self.of_run.contains(&(need.id)())
     }
 
-    /// Returns whether the state contains an `Arc` of the needed type instead of the type itself. In this
-    /// case, the program passed an `Arc` to `with` instead of `with_shared`.
-    pub(crate) fn has_within_arc(&self, need: &StateNeed) -> bool {
-        self.values.contains_key(&(need.within_arc)())
+    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a pointer.
+    pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
+        let mut pointers = need.pointers.iter();
+        pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
     }
 
-    /// Returns whether the two states contain different values of the same type.
-    pub(crate) fn differs_from(&self, other: &Self) -> bool {
-        let own = |id| self.values.get(id).map(|shared: &Shared| shared.address);
-        other.values.iter().any(|(id, shared)| own(id).is_some_and(|address| address != shared.address))
+    /// Adds each value of `other` that is among `needs`, unless this state already has a value of the same type.
+    pub(crate) fn with_needs(mut self, needs: &[StateNeed], other: &Self) -> Self {
+        for id in needs.iter().map(|need| (need.id)()) {
+            if let Some(value) = other.values.get(&id) {
+                self.values.entry(id).or_insert_with(|| value.clone());
+            }
+        }
+        self
+    }
+
+    /// Adds the types that the runs of `other` add.
+    pub(crate) fn with_run_states_of(mut self, other: &Self) -> Self {
+        self.of_run.extend(&other.of_run);
+        self
     }
 }
 
@@ -124,7 +135,8 @@ impl fmt::Debug for State {
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
-    within_arc: fn() -> TypeId,
+    /// The names of pointer types, with the type of such a pointer to a value.
+    pointers: [(&'static str, fn() -> TypeId); 2],
     name: fn() -> &'static str,
 }
 
@@ -132,7 +144,9 @@ impl StateNeed {
     /// Creates the requirement for a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
-        Self { id: TypeId::of::<T>, within_arc: TypeId::of::<Arc<T>>, name: type_name::<T> }
+        let pointers: [(&'static str, fn() -> TypeId); 2] =
+            [("Arc", TypeId::of::<Arc<T>>), ("Box", TypeId::of::<Box<T>>)];
+        Self { id: TypeId::of::<T>, pointers, name: type_name::<T> }
     }
 
     /// Returns the name of the type.

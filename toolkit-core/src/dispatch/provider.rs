@@ -24,7 +24,8 @@ impl ToolProvider for Dispatcher {
         let call = async move {
             let cancellation = Some(context.cancellation_token().child_token());
             let run = self.settings.run.as_ref();
-            let result = self.run_one(call, cancellation, run.or(context.shared_run())).await;
+            let outer = if run.is_none() { context.nested_run() } else { None };
+            let result = self.run_one(call, cancellation, run.or(outer.as_ref())).await;
             if run.is_none() {
                 context.adopt(&result.actions);
             }

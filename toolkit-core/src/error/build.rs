@@ -76,6 +76,8 @@ pub enum BuildProblem {
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
+        /// Up to ten known names, if a discovery finds no similar name.
+        known: Vec<String>,
     },
     /// Two items of the same kind have the same name.
     Ambiguous {
@@ -106,8 +108,8 @@ pub enum ToolFault {
     MissingState {
         /// The type of the missing state.
         type_name: &'static str,
-        /// Whether the registry has an `Arc` of the type as the state.
-        is_within_arc: bool,
+        /// The pointer type, such as `Arc`, if the registry has a pointer to the type as the state.
+        within: Option<&'static str>,
     },
     /// A parameter has a reserved name.
     ReservedParameter {
@@ -157,7 +159,24 @@ impl BuildProblem {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let nearest = nearest(name, known).into_iter().map(str::to_owned).collect();
-        Self::Unknown { what, name: name.to_owned(), nearest }
+        Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
+    }
+
+    /// Creates an [`Unknown`](Self::Unknown) problem with the `known` names nearest to `name`, or else with names of
+    /// `all`.
+    pub(crate) fn unknown_among<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        all: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut problem = Self::unknown(what, name, known);
+        if let Self::Unknown { nearest, known, .. } = &mut problem
+            && nearest.is_empty()
+        {
+            known.extend(all.into_iter().take(10).map(str::to_owned));
+        }
+        problem
     }
 }
 
@@ -189,10 +208,16 @@ impl fmt::Display for BuildProblem {
             Self::Tool { tool, defined_at, fault } => {
                 let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
                 match fault {
-                    ToolFault::MissingState { type_name, is_within_arc: true } => write!(
-                        f,
-                        "{tool} needs state of type `{type_name}`, but the registry has `Arc<{type_name}>`; add the `Arc` with `registry.with_shared_state(…)`"
-                    ),
+                    ToolFault::MissingState { type_name, within: Some(pointer) } => {
+                        write!(
+                            f,
+                            "{tool} needs state of type `{type_name}`, but the registry has `{pointer}<{type_name}>`; "
+                        )?;
+                        f.write_str(match *pointer {
+                            "Arc" => "add the `Arc` with `registry.with_shared_state(…)`",
+                            _ => "add the value without the `Box`, or as `registry.with_shared_state(Arc::from(…))`",
+                        })
+                    }
                     ToolFault::MissingState { type_name, .. } => write!(
                         f,
                         "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`"
@@ -214,10 +239,12 @@ impl fmt::Display for BuildProblem {
                     ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
                 }
             }
-            Self::Unknown { what, name, nearest } if nearest.is_empty() => {
-                write!(f, "{what} `{name}` not found")
+            Self::Unknown { what, name, nearest, known } if nearest.is_empty() => {
+                write!(f, "{what} `{name}` not found")?;
+                let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                if known.is_empty() { Ok(()) } else { write!(f, "; known are {}", known.join(", ")) }
             }
-            Self::Unknown { what, name, nearest } => {
+            Self::Unknown { what, name, nearest, .. } => {
                 let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
                 write!(f, "{what} `{name}` not found; did you mean {}?", one_of(&nearest))
             }

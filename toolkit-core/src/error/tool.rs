@@ -183,6 +183,12 @@ impl ToolError {
         error
     }
 
+    /// Creates the error for a tool without the required state of type `type_name`.
+    #[cold]
+    pub(crate) fn stateless(type_name: &str) -> Self {
+        Self::failed(format_args!("the program lends no `{type_name}` to its tools"))
+    }
+
     /// Creates an error to ask the model for a corrected call. `hint` tells the model how to correct the
     /// call.
     ///

@@ -1,6 +1,7 @@
 //! A cache of outputs for identical calls.
 
 use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
+use crate::context::State;
 use crate::error::BuildError;
 use crate::pattern::PerTool;
 use crate::tool::Tool;
@@ -13,7 +14,9 @@ use std::time::Duration;
 /// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
 /// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
-/// arguments. Errors are not cached. An output from the cache repeats neither the session changes nor the
+/// arguments and the state of the registry. The cache does not know if a tool reads the user, the session or the
+/// run from its context. Tools with [computed](crate::ArgumentTransform::computed) arguments are never cached,
+/// and registries with different state share no outputs. Errors are not cached. An output from the cache repeats neither the session changes nor the
 /// actions of the original call.
 ///
 /// If an identical call is already running, the call waits and shares its outcome, including errors. If the
@@ -46,6 +49,8 @@ type Key = (Box<str>, Box<str>);
 
 struct Entry {
     tool: Weak<dyn Tool>,
+    /// The state for the call. The `Weak` pointer keeps its address reserved.
+    state: Option<Weak<State>>,
     answer: SharedOutcome,
 }
 
@@ -89,17 +94,20 @@ impl Cache {
 
     /// Returns the cached outcome for the calls with this `key`. If there is no valid outcome, an empty one
     /// is added, to be filled by the caller.
-    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> SharedOutcome {
+    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>, state: Option<&Arc<State>>) -> SharedOutcome {
         let mut entries = self.entries();
+        let state = state.map(Arc::downgrade);
+        let address = |state: &Option<Weak<State>>| state.as_ref().map(Weak::as_ptr);
         if let Some(entry) = entries.get(key) {
             let is_good = entry.answer.get().is_none_or(|shared| {
                 shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
             });
-            if is_good && std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool)) {
+            let is_same = std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool));
+            if is_good && is_same && address(&entry.state) == address(&state) {
                 return entry.answer.clone();
             }
         }
-        let entry = Entry { tool: Arc::downgrade(tool), answer: Arc::default() };
+        let entry = Entry { tool: Arc::downgrade(tool), state, answer: Arc::default() };
         let answer = entry.answer.clone();
         entries.put(key.clone(), entry);
         answer
@@ -119,7 +127,7 @@ impl Middleware for Cache {
         let Some(key) = self.key(&request) else {
             return next.run(request).await;
         };
-        let answer = self.answer(&key, request.tool());
+        let answer = self.answer(&key, request.tool(), request.context().all_state());
         let (outcome, _) = run_once(&answer, request, next).await;
         if outcome.is_err() {
             self.forget(&key, &answer);

@@ -103,8 +103,10 @@ impl PermissionRule {
     /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
     /// `?` any character.
     ///
+    /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
+    ///
     /// # Errors
-    /// [`BuildError`] if no legal name can match the pattern.
+    /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
         let pattern = NamePattern::new(pattern)?;
         self.names_one |= pattern.is_name();
@@ -182,6 +184,10 @@ impl PermissionRule {
 /// If a rule asks for approval, the [handler](Self::with_handler) decides within its
 /// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
 /// call tells the model the reason.
+///
+/// The calls of a tool that need approval for the same reason are put to the handler one after another. So an
+/// approval [for the session](Approval::GrantedForSession) also holds for the calls that already wait. This order
+/// applies to the calls of a session, or of a run without a session, or of a batch without a run.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -338,7 +344,12 @@ impl Middleware for Permissions {
         }
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
+        // Without a run, batches may belong to different users, so the calls of a batch wait only for each other.
+        let batch = request.context().run().is_none().then(|| request.batch());
+        let turn = grants.turn(tool.as_str(), &reason, batch);
+        let turn = turn.lock().await;
         if grants.has(tool.as_str(), &reason) {
+            drop(turn);
             return next.run(request).await;
         }
         let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
@@ -362,6 +373,7 @@ impl Middleware for Permissions {
             Approval::Changed(arguments) => request.set_arguments(arguments),
             Approval::Refused(reason) => return Err(denied(&request, &reason)),
         }
+        drop(turn);
         next.run(request).await
     }
 }

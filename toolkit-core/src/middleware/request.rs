@@ -127,12 +127,13 @@ impl ToolRequest {
     /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near misses
     /// coerced, defaults left out. Returns `None` if the arguments are not a JSON object.
     ///
-    /// Arguments with the same meaning have equal forms however they are written: 5, 5.0 and, for a number, `"5"`.
-    /// No number is rounded. `null` counts as a missing argument only if the tool treats it so: for an `Option`
-    /// parameter of a function, or if coercion removes the `null`.
+    /// Arguments that mean the same have equal forms however they are written: 5, 5.0 and, for a number, `"5"`. No
+    /// number is rounded. `None` if the arguments are not a JSON object, or if the program
+    /// [computes](crate::ArgumentTransform::computed) an argument: equal arguments may then mean different calls.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
-        self.arguments.canonical(self.definition())
+        let definition = self.definition();
+        if definition.is_computed() { None } else { self.arguments.canonical(definition) }
     }
 
     /// Checks if the tool accepts the arguments, without running the tool.

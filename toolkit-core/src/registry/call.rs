@@ -44,6 +44,9 @@ impl ToolRegistry {
         };
         let rare = call_reason
             .map(|reason| Box::new(RareParts { call_reason: Some(reason), ..RareParts::default() }));
+        if let Some((type_name, problem)) = self.missing_state(definition).next() {
+            return Err(ToolError::stateless(type_name).with_details(problem.to_string()));
+        }
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), rare);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {

@@ -3,7 +3,7 @@
 use super::{ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use crate::tool::{FunctionTool, Tool};
+use crate::tool::{FunctionTool, Tool, ToolDefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -71,7 +71,8 @@ pub struct Discovery {
 
 setters! {
     Discovery {
-        /// Selects tools by name, namespace or tag.
+        /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not exist,
+        /// the discovery fails. A pattern with `*` or `?` may match no tool.
         with_filter(filter: ToolFilter) = filter;
         /// Sets the rule for tools of the same name.
         with_name_clash(name_clash: NameClash) = name_clash;
@@ -94,7 +95,10 @@ impl Discovery {
         self
     }
 
-    /// Builds a registry of the selected tools among `registrations`.
+    /// Selects among registrations.
+    ///
+    /// # Errors
+    /// As for [`ToolRegistry::discover_with`].
     fn select<'a>(
         &self,
         registrations: impl IntoIterator<Item = &'a Registration>,
@@ -102,8 +106,10 @@ impl Discovery {
         let all: Vec<&Registration> = registrations.into_iter().collect();
         let unknown = self.modules.iter().filter(|module| !all.iter().any(|found| found.is_in(module)));
         let known: BTreeSet<&str> = all.iter().flat_map(|found| [found.krate(), found.module]).collect();
+        let crates: BTreeSet<&str> = all.iter().map(|found| found.krate()).collect();
         let problem = |module: &String| {
-            BuildProblem::unknown("linked crate or module with tools", module, known.iter().copied())
+            let what = "linked crate or module with tools";
+            BuildProblem::unknown_among(what, module, known.iter().copied(), crates.iter().copied())
         };
         let problems = unknown.map(problem);
         BuildError::unless_empty(problems.collect())?;
@@ -111,7 +117,19 @@ impl Discovery {
         let rank = |found: &Registration| self.modules.iter().position(|module| found.is_in(module));
         let selected = all.into_iter().filter(|found| self.modules.is_empty() || rank(found).is_some());
         let tools = selected.map(|found| (rank(found), found, (found.tool)()));
-        let mut found: Vec<_> = tools.filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
+        let tools: Vec<_> = tools.collect();
+        let definitions: Vec<&ToolDefinition> = tools.iter().map(|(.., tool)| tool.definition()).collect();
+        let unmatched = self.filter.unmatched(&definitions).into_iter().map(|(what, name)| {
+            let names = definitions.iter().map(|definition| &definition.name);
+            let known: BTreeSet<&str> = match what {
+                "tool" => names.map(ToolName::as_str).collect(),
+                _ => names.filter_map(ToolName::namespace).collect(),
+            };
+            BuildProblem::unknown_among(what, name, known.iter().copied(), known.iter().copied())
+        });
+        BuildError::unless_empty(unmatched.collect())?;
+        let mut found: Vec<_> =
+            tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
         // The linker's order varies. Sorting makes an error always name the same tool first.
         found.sort_by_cached_key(|(rank, found, tool)| {
             let place = tool.definition().metadata.defined_at.map(|place| (place.file, place.line));
@@ -175,8 +193,8 @@ impl ToolRegistry {
     /// Creates a registry of selected `#[tool]` functions, see [`Discovery`].
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal name, every duplicate that the rule refuses, and every crate or module without
-    /// tools.
+    /// [`BuildError`] with every illegal name, every duplicate that the rule refuses, every crate or module without
+    /// tools, and every tool name or namespace that the filter includes and no tool has.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

@@ -1,7 +1,7 @@
 //! Filters of tools by tag, namespace and name pattern.
 
 use crate::error::BuildError;
-use crate::name::normalize;
+use crate::name::{ToolName, normalize};
 use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
@@ -125,6 +125,19 @@ impl ToolFilter {
         Ok(self)
     }
 
+    /// Returns the included names and namespaces without a tool among `definitions`. Patterns with wildcards may
+    /// match no tool.
+    pub(super) fn unmatched<'a>(&'a self, definitions: &[&ToolDefinition]) -> Vec<(&'static str, &'a str)> {
+        let included = self.include.iter().flatten().filter(|pattern| pattern.is_name());
+        let has_name = |pattern: &NamePattern| definitions.iter().any(|tool| fits(pattern, &tool.name));
+        let names = included.filter(|pattern| !has_name(pattern)).map(|pattern| ("tool", pattern.as_str()));
+        let is_there = |wanted: &str| definitions.iter().any(|tool| tool.name.namespace() == Some(wanted));
+        let namespaces = self.namespaces.iter().flatten().map(String::as_str);
+        names
+            .chain(namespaces.filter(|wanted| !is_there(wanted)).map(|wanted| ("namespace", wanted)))
+            .collect()
+    }
+
     /// Returns whether a tool with this definition passes the filter.
     #[must_use]
     pub fn matches(&self, definition: &ToolDefinition) -> bool {
@@ -132,13 +145,17 @@ impl ToolFilter {
         let has = |wanted: &TagMatch| wanted.matches(&metadata.tags);
         let is_in =
             |namespaces: &BTreeSet<String>| name.namespace().is_some_and(|own| namespaces.contains(own));
-        let normalized = normalize(name.method_name());
-        let spellings = [name.as_str(), name.method_name(), &normalized];
-        let fits = |pattern: &NamePattern| spellings.iter().any(|name| pattern.matches(name));
+        let fits = |pattern: &NamePattern| fits(pattern, name);
         self.tags.iter().all(has)
             && !self.without_tags.iter().any(has)
             && self.namespaces.as_ref().is_none_or(is_in)
             && self.include.as_ref().is_none_or(|patterns| patterns.iter().any(fits))
             && !self.exclude.iter().any(fits)
     }
+}
+
+/// Returns whether the pattern matches one of the spellings of a name.
+fn fits(pattern: &NamePattern, name: &ToolName) -> bool {
+    let normalized = normalize(name.method_name());
+    [name.as_str(), name.method_name(), &normalized].iter().any(|name| pattern.matches(name))
 }

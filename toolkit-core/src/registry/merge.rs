@@ -1,7 +1,6 @@
 //! Merging registries.
 
 use super::{Entry, ToolRegistry};
-use crate::context::State;
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::name::check_name;
 use crate::tool::{BoundTool, Tool, ToolDefinition};
@@ -37,8 +36,11 @@ impl ToolRegistry {
     /// or tags, the reason given in this registry is kept. If both have a time limit, the limit of this
     /// registry is kept.
     ///
-    /// Each tool keeps the state of its original registry. If both registries have state of the same type,
-    /// each tool sees the value of its original registry. All other state is available to all tools.
+    /// State stays with the tools of its registry, in any order of calls. The state of the other registry serves
+    /// only the tools of the other registry. From the state of this registry, these tools see only values that
+    /// they [require](ToolDefinition::state_needs) and the other registry lacks: an optional value comes from the
+    /// other registry or not at all. The tools of a registry without state are treated like tools registered
+    /// here.
     ///
     /// # Errors
     /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
@@ -58,11 +60,12 @@ impl ToolRegistry {
         self.problems.extend(other.problems);
         self.switches.extend(other.switches);
         self.apply_switches();
-        let state = other
-            .state
-            .as_ref()
-            .filter(|theirs| self.state.as_ref().is_some_and(|own| own.differs_from(theirs)));
-        let bound = |tool: Arc<dyn Tool>| match state {
+        if let Some(state) = &other.state {
+            let own = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+            self.state = Some(Arc::new(own.with_run_states_of(state)));
+        }
+        let state = other.state.filter(|state| !state.is_empty());
+        let bound = |tool: Arc<dyn Tool>| match &state {
             Some(state) => Arc::new(BoundTool::new(tool, state.clone())) as Arc<dyn Tool>,
             None => tool,
         };
@@ -85,10 +88,6 @@ impl ToolRegistry {
         self.call_reason |= other.call_reason;
         self.search = self.search.take().or(other.search);
         self.cache = self.cache.renewed();
-        self.state = match (self.state.take(), other.state) {
-            (Some(own), Some(other)) => Some(Arc::new(State::or(Arc::unwrap_or_clone(own), &other))),
-            (own, other) => own.or(other),
-        };
     }
 
     /// Inserts a tool with a legal name not yet taken.

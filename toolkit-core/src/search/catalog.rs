@@ -3,11 +3,14 @@
 use super::index::Index;
 use super::options::SearchOptions;
 use super::{DISCOVER_TOOLS, SEARCH_TOOLS};
-use crate::error::{ErrorKind, ToolError, nearest, one_of, shorten};
+use crate::error::{ErrorKind, ToolError, nearest, one_of, shorten, shorten_to};
 use crate::name::WireNames;
 use crate::tool::{Tool, ToolDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The maximum length of the text about one tool in the list of deferred tools, in characters.
+const MAX_LINE: usize = 200;
 
 /// The tools of one registry snapshot, shared by both search tools.
 pub(crate) struct Catalog {
@@ -43,20 +46,22 @@ impl Catalog {
         ToolError::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Returns the list of deferred tools for the description of `discover_tools`, or an empty string if
-    /// there are none.
+    /// Returns the list of the deferred tools for a description. Returns an empty string if there are none.
     ///
-    /// Each line has the name of a tool and its search hint or first sentence. If there are more tools than
-    /// the options allow, each line has a namespace and the number of its tools instead.
+    /// Each tool has a line with the search hint or the first sentence of the description. If the list is longer
+    /// than the options allow, the namespaces are listed instead, with the numbers of their tools.
     pub(super) fn list(&self) -> String {
         let deferred = self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
         let deferred: Vec<&ToolDefinition> = deferred.collect();
         if deferred.is_empty() {
             return String::new();
         }
-        if deferred.len() <= self.options.max_listed {
-            let lines = deferred.iter().map(|tool| self.line(tool));
-            return format!("Tools that are not in your list:{}", lines.collect::<String>());
+        let SearchOptions { max_listed, max_list_tokens, .. } = self.options;
+        if deferred.len() <= max_listed {
+            let lines = fitting(deferred.iter().map(|tool| self.line(tool)), max_list_tokens);
+            if lines.len() == deferred.len() {
+                return format!("Tools that are not in your list:{}", lines.concat());
+            }
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for tool in &deferred {
@@ -67,10 +72,11 @@ impl Catalog {
         if !counts.is_empty() {
             list.push_str(" or by namespace. The namespaces, with the numbers of their tools:");
         }
-        for (namespace, count) in counts.iter().take(self.options.max_listed) {
-            list.push_str(&format!("\n- {namespace}: {count}"));
-        }
-        if let Some(more @ 1..) = counts.len().checked_sub(self.options.max_listed) {
+        let lines =
+            counts.iter().take(max_listed).map(|(namespace, count)| format!("\n- {namespace}: {count}"));
+        let lines = fitting(lines, max_list_tokens);
+        list.push_str(&lines.concat());
+        if let Some(more @ 1..) = counts.len().checked_sub(lines.len()) {
             list.push_str(&format!("\n- and {more} more namespaces"));
         }
         if let Some(without) = without {
@@ -83,8 +89,24 @@ impl Catalog {
         let hint = tool.metadata.search_hint.trim();
         let about = if hint.is_empty() { first_sentence(&tool.description) } else { hint };
         let gap = if about.is_empty() { "" } else { ": " };
-        format!("\n- {}{gap}{about}", self.names.spell(tool.name.as_str()))
+        format!("\n- {}{gap}{}", self.names.spell(tool.name.as_str()), shorten_to(about, MAX_LINE))
     }
+}
+
+/// Returns the first lines with at most `limit` tokens together.
+fn fitting(lines: impl Iterator<Item = String>, limit: usize) -> Vec<String> {
+    let mut size = 0_usize;
+    let fits = |line: &String| {
+        size = size.saturating_add(tokens(line));
+        size <= limit
+    };
+    lines.take_while(fits).collect()
+}
+
+/// Estimates the number of tokens in `text`: one for four ASCII characters, and one for each other character.
+fn tokens(text: &str) -> usize {
+    let ascii = text.chars().filter(char::is_ascii).count();
+    ascii.div_ceil(4) + (text.chars().count() - ascii)
 }
 
 fn not_deferred(target: &str) -> ToolError {

@@ -34,6 +34,9 @@ impl DeferredCall {
         let refused = |kind, message: &str| {
             Err(ToolError::invalid_arguments(vec![Violation::new(TARGET, kind, message)]))
         };
+        if targets.len() > 1 {
+            return Err(ToolError::invalid_arguments(vec![args::given_twice(TARGET)]));
+        }
         match targets.first().map(|(_, target)| serde_json::from_str(target)) {
             Some(Ok(Value::String(target))) => Ok(Self { target, members }),
             Some(_) => refused(ViolationKind::WrongType, "expected the name of a tool as a string"),

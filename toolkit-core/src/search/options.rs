@@ -25,10 +25,13 @@ settings! {
         /// second tool is common. Common words of a query are ignored, unless a tool has the word in the name
         /// or the query matches no other word. A word in fewer than three tools is never common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
-        /// The maximum number of deferred tools listed in the description of `discover_tools`; 50 by default.
-        /// If there are more, the description lists only their namespaces, because the description costs
-        /// tokens in every request.
+        /// The maximum number of deferred tools listed in the description of `discover_tools`; 50 by default. If
+        /// there are more, the description lists the namespaces with the numbers of their tools instead.
         max_listed: usize = 50, with_max_listed(usize);
+        /// The maximum size of this list in tokens, because every request contains the list; 2,000 by default. The
+        /// size is estimated: one token for four ASCII characters, and one for each other character. Descriptions
+        /// of more than 200 characters are cut.
+        max_list_tokens: usize = 2_000, with_max_list_tokens(usize);
     }
 }
 

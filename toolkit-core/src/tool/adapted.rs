@@ -83,6 +83,7 @@ impl AdaptedTool {
         view.definition.none_if_null.retain(|name| !arguments.change(name));
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         arguments.adapt_aliases(&mut view.definition.aliases);
+        view.definition.is_computed |= arguments.computes();
         if arguments.differ() {
             // A custom tool takes the free text from the argument `input`. If this argument is renamed or
             // hidden, the tool must be a function.

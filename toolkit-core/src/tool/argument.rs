@@ -70,7 +70,8 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets a function to compute the value of the argument if the model omits the argument.
+    /// Sets a function to compute the value of the argument if the model omits the argument. Calls of the tool
+    /// are then neither cached nor treated as duplicates.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -97,9 +98,13 @@ impl ArgumentTransform {
 
     /// Hides the argument from the model; the tool runs without it.
     ///
-    /// The model cannot set the argument under an alias either, with one exception. If the arguments type
-    /// accepts any name, it may also have aliases missing from the schema. In this case, set a value for the
-    /// hidden argument with [`fixed`](Self::fixed).
+    /// The model cannot set the argument under an alias either. If the aliases of the arguments type cannot be
+    /// known, as for an enum or a struct with `#[serde(flatten)]`, every name missing from the schema is refused,
+    /// or dropped if the tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a type also
+    /// collects other names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
+    ///
+    /// A tool with a schema and no arguments type must [list](super::ToolDefinition::with_alias) its aliases: it
+    /// still receives all names that its schema allows.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
@@ -107,6 +112,13 @@ impl ArgumentTransform {
     }
 
     /// Hides the argument from the model and always passes `value` to the tool.
+    ///
+    /// Errors and progress reports show `[hidden]` in place of the value, of each string and number inside of the
+    /// value, and of a computed value. Values are found in any letter case, in escapes of JSON, Rust, URLs and
+    /// HTML, and in Base64. Strings of less than 5 characters, and numbers, are found only as words of their own.
+    /// Of longer strings, every part is found that has a quarter of the characters, but at least 8 and at most 16,
+    /// and every beginning in front of an ellipsis. `true`, `false` and `null` are shown. The output of a
+    /// successful call is not changed, and other transformations of a value, such as its hash, are not found.
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()
@@ -115,8 +127,8 @@ impl ArgumentTransform {
     /// Hides the argument from the model and computes the value for each call.
     ///
     /// `compute` can read the [state](ToolContext::state) or the [session](ToolContext::session) of the call.
-    /// An error returned by `compute` becomes the result of the call. Middleware, such as a cache, does not
-    /// see the value.
+    /// An error returned by `compute` becomes the result of the call. Middleware does not see the value, so
+    /// calls of the tool are neither cached nor treated as duplicates.
     ///
     /// ```
     /// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};

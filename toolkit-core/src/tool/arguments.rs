@@ -1,6 +1,7 @@
 //! Transformed arguments: translation between the argument names known to the model and the tool's own names.
 
 mod definitions;
+mod encodings;
 mod errors;
 mod parts;
 mod schema;
@@ -12,7 +13,7 @@ use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
 use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::{SchemaRef, describe};
-use parts::{accepts, argument_names, demands, is_required};
+use parts::{accepts, argument_names, demands, is_required, takes_any_name};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +45,7 @@ impl Changes {
     }
 }
 
-/// The treatment of a renamed or hidden argument when the model uses the tool's own name for the argument.
+/// The treatment of an argument given under a name that the model must not use.
 #[derive(Clone, Copy)]
 enum Unknown {
     /// The tool refuses unknown names, so the argument is passed on under an unknown name. The tool's error
@@ -60,7 +61,8 @@ enum Meaning<'a> {
     Changed(&'a ArgumentTransform),
     /// An argument of the tool without a transform.
     Own,
-    /// An argument of the tool under its own name, although the model knows it by another name or not at all.
+    /// An argument of the tool, given under a name hidden from the model, or a name that may be an alias of a
+    /// hidden argument.
     NotShown,
     /// Not an argument of the tool.
     Nothing,
@@ -108,10 +110,16 @@ impl Arguments {
                 );
             }
         }
+        if definition.unlisted.is_none() && takes_any_name(root) {
+            let message = "the arguments type takes any name, so it may know this argument by an alias; take the \
+                           other names in a map of its own, without `flatten`";
+            let hidden = changes.0.iter().filter(|change| change.hidden);
+            hidden.for_each(|change| problem(&change.argument, message.to_owned()));
+        }
         BuildError::unless_empty(problems)?;
         let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
         let unknown = match (root.get("additionalProperties"), metadata.unknown) {
-            (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
+            (Some(Value::Bool(false)), _) if definition.unlisted.is_some() => Unknown::LeftToTool,
             (_, UnknownArguments::Ignore) => Unknown::Ignored,
             (_, UnknownArguments::Refuse) => Unknown::Refused,
         };
@@ -127,6 +135,11 @@ impl Arguments {
     /// Returns whether the argument `name` of the tool has a transform.
     pub(super) fn change(&self, name: &str) -> bool {
         self.changes.of(name).is_some()
+    }
+
+    /// Returns whether any argument has a computed value.
+    pub(super) fn computes(&self) -> bool {
+        self.changes.0.iter().any(|change| matches!(change.supply, Some(Supply::Computed(_))))
     }
 
     /// Returns whether any argument is renamed or hidden.
@@ -173,7 +186,7 @@ impl Arguments {
         let own =
             self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
         let may_be_hidden =
-            || tool.definition().is_unlisted(name) && self.changes.0.iter().any(|change| change.hidden);
+            || tool.definition().may_be_unlisted(name) && self.changes.0.iter().any(|change| change.hidden);
         match own.map(|own| self.changes.of(own)) {
             None if may_be_hidden() => Meaning::NotShown,
             None => Meaning::Nothing,

@@ -5,7 +5,8 @@ use crate::context::{State, ToolContext};
 use crate::error::ToolError;
 use std::sync::{Arc, OnceLock};
 
-/// A tool with its own state. Values of other types come from the state of the calling registry.
+/// A tool with its own state. From the state of the calling registry, the tool sees only values that it requires
+/// and its own state lacks.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
@@ -19,19 +20,20 @@ impl BoundTool {
     /// Binds a tool to a state.
     pub(crate) fn new(tool: Arc<dyn Tool>, state: Arc<State>) -> Self {
         let mut definition = tool.definition().clone();
-        definition.state_needs.retain(|need| !state.has(need));
+        definition.state_needs.retain(|need| !state.has_value(need));
         Self { tool, definition, state, completed: OnceLock::new() }
     }
 
     /// Returns the context of a call, with the tool's own state in place of the state of the calling registry.
     fn bound(&self, context: &ToolContext) -> ToolContext {
-        let complete = |others: &Arc<State>| Arc::new(State::clone(&self.state).or(others));
+        let needs = self.definition.state_needs();
+        let complete = |others: &Arc<State>| Arc::new(State::clone(&self.state).with_needs(needs, others));
         let state = match context.all_state() {
-            None => self.state.clone(),
-            Some(others) => {
+            Some(others) if !needs.is_empty() => {
                 let (known, completed) = self.completed.get_or_init(|| (others.clone(), complete(others)));
                 if Arc::ptr_eq(known, others) { completed.clone() } else { complete(others) }
             }
+            _ => self.state.clone(),
         };
         context.clone().with_state(state)
     }

@@ -33,8 +33,11 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// The aliases of parameters: each alias with the name of the parameter.
     pub(super) aliases: BTreeMap<String, String>,
-    /// Names accepted by the arguments type but missing from the schema: aliases of an unknown parameter.
-    pub(super) unlisted: Vec<&'static str>,
+    /// The names accepted by the arguments type but missing from the schema: aliases of an unknown parameter.
+    /// `None` if these names cannot be known, as for an enum or a type with `#[serde(flatten)]`.
+    pub(super) unlisted: Option<Vec<&'static str>>,
+    /// Whether the program computes an argument for each call, so equal arguments may mean different calls.
+    pub(super) is_computed: bool,
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
@@ -83,7 +86,8 @@ impl ToolDefinition {
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
             aliases: BTreeMap::new(),
-            unlisted: Vec::new(),
+            unlisted: Some(Vec::new()),
+            is_computed: false,
             lane: None,
             state_needs: Vec::new(),
             with_aliases: None,
@@ -140,6 +144,13 @@ impl ToolDefinition {
         super::arguments_value(arguments, self)
     }
 
+    /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call. Equal
+    /// arguments from the model may then mean different calls.
+    #[must_use]
+    pub fn is_computed(&self) -> bool {
+        self.is_computed
+    }
+
     /// Adds `T` to the types of [state](crate::ToolRegistry::with_state) required by the tool.
     ///
     /// [`Dispatcher::new`](crate::Dispatcher::new) refuses a registry without state of this type.
@@ -155,9 +166,9 @@ impl ToolDefinition {
         &self.state_needs
     }
 
-    /// Returns whether the arguments type accepts `name` although the schema does not list `name`.
-    pub(super) fn is_unlisted(&self, name: &str) -> bool {
-        self.unlisted.contains(&name)
+    /// Returns whether the arguments type may accept `name` although the schema does not list `name`.
+    pub(super) fn may_be_unlisted(&self, name: &str) -> bool {
+        self.unlisted.as_ref().is_none_or(|names| names.contains(&name))
     }
 
     /// Converts `fault` to a build problem of this tool.

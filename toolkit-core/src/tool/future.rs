@@ -60,8 +60,7 @@ impl<'a> ToolFuture<'a> {
     #[cold]
     #[must_use]
     pub fn stateless(type_name: &str) -> Self {
-        let reason = format_args!("the program lends no `{type_name}` to its tools");
-        Self::ready(Err(ToolError::failed(reason)))
+        Self::ready(Err(ToolError::stateless(type_name)))
     }
 
     /// Creates the future of a call that fails with `error`, because its arguments were refused.

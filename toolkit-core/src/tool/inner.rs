@@ -51,7 +51,8 @@ impl ToolInner {
             let is_listed = |name: &str| {
                 definition.parameter_named(name).is_some() || listed.is_some_and(|all| all.contains_key(name))
             };
-            definition.unlisted = info.fields().iter().copied().filter(|name| !is_listed(name)).collect();
+            definition.unlisted =
+                info.fields().map(|fields| fields.iter().copied().filter(|name| !is_listed(name)).collect());
         }
         let mut inner = Self { definition, params, has_constraints, info };
         inner.close();

@@ -67,11 +67,36 @@ fn a_name_clash_of_dependencies_suggests_a_remedy() {
     assert_eq!(found(&Discovery::new().in_modules(["two"]), &both).unwrap(), ["add"]);
     let error = found(&Discovery::new().in_modules(["twoo"]), &both).unwrap_err();
     assert_eq!(error, "linked crate or module with tools `twoo` not found; did you mean `two`?");
+    let error = found(&Discovery::new().in_modules(["elsewhere"]), &both).unwrap_err();
+    assert_eq!(error, "linked crate or module with tools `elsewhere` not found; known are `one`, `two`");
     let twice = [Registration::new(add, "one::a"), Registration::new(add, "one::b")];
     assert!(found(&choose(NameClash::NamespaceByCrate), &twice).unwrap_err().contains("registered twice"));
 }
 
 proptest! {
+    /// A name or namespace without a tool is an error, and a pattern with wildcards is not.
+    #[test]
+    fn every_included_name_must_exist(
+        functions in proptest::collection::btree_set(0..FUNCTIONS.len(), 0..4),
+        name in prop::sample::select(vec!["add", "math-add", "mul", "math-mul", "sub", "subb", "shoot"]),
+        namespace in prop::option::of(prop::sample::select(vec!["math", "maths", "x"])),
+        is_pattern in any::<bool>(),
+    ) {
+        let registrations: Vec<Registration> =
+            functions.iter().map(|function| Registration::new(FUNCTIONS[*function], "a")).collect();
+        let pattern = if is_pattern { format!("{name}*") } else { name.to_owned() };
+        let filter = ToolFilter::new().include([pattern]).unwrap();
+        let filter = namespace.iter().fold(filter, |filter, namespace| filter.in_namespaces([namespace]));
+        let result = found(&Discovery::new().with_filter(filter), &registrations);
+        let names: Vec<_> = functions.iter().map(|function| FUNCTIONS[*function]().definition().name.clone()).collect();
+        let has_name = is_pattern || names.iter().any(|own| own.as_str() == name || own.method_name() == name);
+        let has_namespace = namespace.is_none_or(|wanted| names.iter().any(|own| own.namespace() == Some(wanted)));
+        prop_assert_eq!(result.is_ok(), has_name && has_namespace, "{:?}", result);
+        if let (Err(error), "subb", false, true) = (&result, name, is_pattern, functions.contains(&2)) {
+            prop_assert!(error.contains("tool `subb` not found; did you mean `sub`?"), "{}", error);
+        }
+    }
+
     /// Every selection of any registrations, in any order of the linker, is the set that its words say.
     #[test]
     fn a_discovery_selects_by_crate_module_and_filter(

@@ -38,6 +38,17 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
     required
 }
 
+/// Returns whether the schema `root` explicitly accepts arguments of any name, or of any name with a pattern.
+pub(super) fn takes_any_name(root: &Value) -> bool {
+    let keywords = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
+    let mut found = false;
+    each_part(root, root, &mut |part, _| {
+        let mut open = keywords.iter().filter_map(|keyword| part.get(*keyword));
+        found |= open.any(|value| *value != Value::Bool(false));
+    });
+    found
+}
+
 /// Returns whether `schema` accepts `value`, as far as [`violations`] checks the keywords of the schema.
 pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     *schema != Value::Bool(false) && violations(SchemaRef::new(root, schema), value).is_empty()

@@ -1,85 +1,216 @@
 //! Redaction: hidden argument values are removed from every text about a call.
 
+use super::encodings::{Unit, base64_forms, readings};
+use foldhash::fast::RandomState;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Replaces a hidden value in a text.
 const HIDDEN: &str = "[hidden]";
 
-/// The number of characters from which the beginning of a secret is hidden too, for texts that quote a long
-/// value only in part.
-const ENOUGH: usize = 16;
+/// The minimum length in characters of a hidden string to be found inside of a word.
+const GLUED: usize = 5;
 
-/// The minimum length, in bytes, of a part of a secret string that is hidden on its own.
-const PART: usize = 4;
+/// The minimum length in characters of a part of a hidden string to hide, for short and for long strings.
+const PART: (usize, usize) = (8, 16);
 
-/// The texts to hide for one call: the hidden values, in every form in which an error may quote them.
+/// The minimum length in bytes of the beginning of a member.
+const MEMBER: usize = 3;
+
+/// The minimum length in bytes of a line or a quoted piece of a string to hide separately.
+const PIECE: usize = 4;
+
+/// The hidden values of one call.
 #[derive(Debug, Default)]
-pub(super) struct Secrets(BTreeSet<String>);
+pub(super) struct Secrets {
+    values: Vec<Value>,
+    /// The members for hidden arguments, as JSON text.
+    members: Vec<String>,
+    /// Created when the first text is redacted, because most calls have none.
+    texts: OnceLock<Texts>,
+}
+
+/// The texts of hidden values, in lowercase.
+#[derive(Debug, Default)]
+struct Texts {
+    /// The texts that are too short to have parts.
+    short: BTreeSet<Vec<char>>,
+    /// The parts of all other texts, by their length.
+    parts: BTreeMap<usize, HashSet<Vec<char>, RandomState>>,
+    /// The texts with beginnings to hide.
+    plain: BTreeSet<Vec<char>>,
+}
 
 impl Secrets {
-    /// Adds the texts of a value. `true`, `false` and `null` reveal nothing.
+    /// Adds a value.
     pub(super) fn add(&mut self, value: &Value) {
-        match value {
-            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
-            Value::Object(members) => members.values().for_each(|value| self.add(value)),
-            Value::String(text) => {
-                let escaped = Value::from(text.trim()).to_string();
-                self.0.insert(escaped.trim_matches('"').to_owned());
-                self.0.extend([text.trim().to_owned(), text.trim().escape_debug().to_string()]);
-                // A string may be escaped several times, as in JSON inside of a JSON string. The parts
-                // between its escapes are the same in every form.
-                let plain = text.split(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\'));
-                self.0.extend(plain.map(str::trim).filter(|part| part.len() >= PART).map(str::to_owned));
-            }
-            Value::Number(number) => {
-                self.0.insert(number.to_string());
-                let number = number.as_f64();
-                self.0.extend(
-                    number.into_iter().flat_map(|number| [number.to_string(), format!("{number:?}")]),
-                );
-            }
-            Value::Bool(_) | Value::Null => {}
-        }
-        self.0.remove("");
+        self.values.push(value.clone());
+        self.texts = OnceLock::new();
     }
 
-    /// Returns `text` with `[hidden]` in place of each hidden value and each beginning of a hidden value.
+    /// Adds a hidden argument: texts about the whole object do not show that the object has this member.
+    pub(super) fn add_hidden(&mut self, name: &str, value: &Value) {
+        self.members.push(format!("{}:{value}", Value::from(name)));
+        self.add(value);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns `text` with `[hidden]` in place of each hidden value, in every letter case and encoding. The
+    /// documentation of [`fixed`](super::ArgumentTransform::fixed) lists what is found.
     pub(super) fn redact(&self, text: &str) -> String {
-        let mut left = text;
+        let texts = self.texts.get_or_init(|| {
+            let mut texts = Texts::default();
+            self.values.iter().for_each(|value| texts.add(value));
+            texts
+        });
+        let text = &*self.without_members(text);
+        let mut hidden = vec![false; text.len()];
+        for units in readings(text) {
+            let characters: Vec<char> = units.iter().map(|unit| lowercase(unit.character)).collect();
+            texts.find(&characters, |found| {
+                let units = units.get(found).unwrap_or_default();
+                units.iter().for_each(|Unit { bytes, .. }| hidden[bytes.clone()].fill(true));
+            });
+        }
         let mut redacted = String::with_capacity(text.len());
-        while let Some(c) = left.chars().next() {
-            let before = redacted.chars().next_back().filter(|_| !redacted.ends_with(HIDDEN));
-            let found = self.0.iter().filter_map(|secret| quoted(secret, left, before)).max();
-            let (length, written) = match found {
-                Some(length) => (length, HIDDEN),
-                None => (c.len_utf8(), left.get(..c.len_utf8()).unwrap_or_default()),
-            };
-            redacted.push_str(written);
-            left = left.get(length..).unwrap_or_default();
+        let mut was_hidden = false;
+        for (at, c) in text.char_indices() {
+            match (hidden[at], was_hidden) {
+                (true, false) => redacted.push_str(HIDDEN),
+                (true, true) => {}
+                (false, _) => redacted.push(c),
+            }
+            was_hidden = hidden[at];
         }
         redacted
     }
 }
 
-/// Returns the number of bytes to hide at the start of `text`, or `None` if they do not reveal `secret`.
-/// `before` is the character in front of `text`.
-fn quoted(secret: &str, text: &str, before: Option<char>) -> Option<usize> {
-    let same = secret.chars().zip(text.chars()).take_while(|(a, b)| a == b);
-    let (characters, length) =
-        same.fold((0, 0), |(count, length), (c, _)| (count + 1, length + c.len_utf8()));
-    let mut rest = text.get(length..).unwrap_or_default().chars();
+impl Secrets {
+    /// Returns `text` without the members for hidden arguments, also if an ellipsis cuts them.
+    fn without_members(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for member in self.members.iter().flat_map(|member| [format!(",{member}"), member.clone()]) {
+            text = text.replace(&member, "");
+            let cuts: Vec<usize> = text.match_indices('…').map(|(cut, _)| cut).collect();
+            for cut in cuts.into_iter().rev() {
+                let is_cut = |length: &usize| {
+                    let before = text.get(..cut).unwrap_or_default();
+                    member.get(..*length).is_some_and(|beginning| before.ends_with(beginning))
+                };
+                if let Some(length) = (MEMBER..member.len()).rev().find(is_cut) {
+                    text.replace_range(cut - length..cut, "");
+                }
+            }
+        }
+        text
+    }
+}
+
+impl Texts {
+    /// Adds the texts of a value. `true`, `false` and `null` reveal nothing.
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Object(members) => members.values().for_each(|value| self.add(value)),
+            Value::String(text) => {
+                let text = text.trim();
+                self.add_plain(text);
+                if text.len() >= GLUED {
+                    for form in base64_forms(text.as_bytes()) {
+                        self.add_text(form.chars().map(lowercase).collect());
+                    }
+                }
+                let pieces = text.split(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\'));
+                pieces
+                    .map(str::trim)
+                    .filter(|piece| piece.len() >= PIECE)
+                    .for_each(|piece| self.add_plain(piece));
+            }
+            Value::Number(number) => {
+                self.add_plain(&number.to_string());
+                if let Some(number) = number.as_f64() {
+                    self.add_plain(&number.to_string());
+                    self.add_plain(&format!("{number:?}"));
+                }
+            }
+            Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    fn add_plain(&mut self, text: &str) {
+        let characters: Vec<char> = text.chars().map(lowercase).collect();
+        self.plain.insert(characters.clone());
+        self.add_text(characters);
+    }
+
+    fn add_text(&mut self, text: Vec<char>) {
+        let part = (text.len() / 4).clamp(PART.0, PART.1);
+        if text.len() >= part {
+            self.parts.entry(part).or_default().extend(text.windows(part).map(<[char]>::to_vec));
+        } else if !text.is_empty() {
+            self.short.insert(text);
+        }
+    }
+
+    /// Calls `found` with each range of `text` that reveals a hidden value.
+    fn find(&self, text: &[char], mut found: impl FnMut(Range<usize>)) {
+        for (length, parts) in &self.parts {
+            for (start, part) in text.windows(*length).enumerate().filter(|(_, part)| parts.contains(*part)) {
+                found(start..start + part.len());
+            }
+        }
+        for secret in &self.short {
+            let is_secret =
+                |(start, window): &(usize, &[char])| *window == secret && is_separate(secret, text, *start);
+            for (start, _) in text.windows(secret.len()).enumerate().filter(is_secret) {
+                found(start..start + secret.len());
+            }
+        }
+        // The beginning of a secret, cut by an ellipsis.
+        for end in text.iter().enumerate().filter(|(_, c)| **c == '…').map(|(end, _)| end) {
+            for secret in &self.plain {
+                let is_beginning = |start: &usize| {
+                    let before = start.checked_sub(1).and_then(|before| text.get(before));
+                    text.get(*start..end) == secret.get(..end - start)
+                        && !before.is_some_and(|before| before.is_alphanumeric())
+                };
+                if let Some(start) = (end.saturating_sub(secret.len())..end).find(is_beginning) {
+                    found(start..end);
+                }
+            }
+        }
+    }
+}
+
+fn lowercase(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// Returns whether `secret` at the index `start` of `text` is not merely a part of another word or number.
+fn is_separate(secret: &[char], text: &[char], start: usize) -> bool {
+    let end = start + secret.len();
+    let before = start.checked_sub(1).and_then(|before| text.get(before));
     // The secret 5 is not quoted in 5.25: a dot before a digit continues the number.
-    let after =
-        rest.next().map(|c| if c == '.' { rest.next().filter(char::is_ascii_digit).unwrap_or(c) } else { c });
-    // A short secret is only found as a separate word: 7 is not quoted in 17.
-    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let goes_on = |a: Option<char>, b: Option<char>| is_word(a) && is_word(b);
-    let last = text.get(..length).and_then(|text| text.chars().next_back());
-    let is_alone = !goes_on(before, text.chars().next()) && !goes_on(last, after);
-    let is_whole = length == secret.len() && (is_alone || characters >= ENOUGH);
-    let is_cut = characters > 0 && after == Some('…') && !is_word(before);
-    (is_whole || is_cut || characters >= ENOUGH).then_some(length)
+    let after = match text.get(end) {
+        Some('.') => text.get(end + 1).filter(|c| c.is_ascii_digit()).or(Some(&'.')),
+        after => after,
+    };
+    let is_number = secret.iter().all(|c| !c.is_alphabetic());
+    let goes_on = |own: Option<&char>, other: Option<&char>| match (own, other) {
+        (Some(own), Some(other)) if is_number || secret.len() < GLUED => {
+            own.is_alphanumeric()
+                && other.is_alphanumeric()
+                && (secret.len() < GLUED || other.is_ascii_digit())
+        }
+        _ => false,
+    };
+    !goes_on(secret.first(), before) && !goes_on(secret.last(), after)
 }
 
 #[cfg(test)]
@@ -97,13 +228,43 @@ mod tests {
 
     #[test]
     fn hidden_values_are_replaced_wherever_they_are_quoted() {
-        check(&json!("sk-12"), "got string `\"sk-12\"`, not sk-123", "got string `\"[hidden]\"`, not sk-123");
+        check(&json!("sk-1"), "got string `\"sk-1\"`, not sk-13", "got string `\"[hidden]\"`, not sk-13");
         check(&json!({"a": [7, "x y"]}), "7 of 17: x y!", "[hidden] of 17: [hidden]!");
         check(&json!(5.0), "5 and 5.0 and 5.01", "[hidden] and [hidden] and 5.01");
+        check(&json!(123_456), "123456, a123456b, 1234567", "[hidden], a[hidden]b, 1234567");
         check(&json!("a\"b"), r#"a"b and {"k":"a\"b"}"#, r#"[hidden] and {"k":"[hidden]"}"#);
         check(&json!("abcdef"), "got \"abc…", "got \"[hidden]…");
         check(&json!(true), "true", "true");
         check(&json!(""), "nothing", "nothing");
+    }
+
+    #[test]
+    fn members_for_hidden_arguments_are_left_out() {
+        let mut secrets = Secrets::default();
+        secrets.add_hidden("key", &json!("sk-1"));
+        for (text, redacted) in [
+            (r#"got object {"q":1,"key":"sk-1"}"#, r#"got object {"q":1}"#),
+            (r#"got object {"key":"sk-1"}"#, "got object {}"),
+            (r#"got object {"q":1,"key":"s…"#, r#"got object {"q":1…"#),
+            (r#"got object {"q":1,"ke…, {"ke…"#, r#"got object {"q":1…, {…"#),
+        ] {
+            assert_eq!(secrets.redact(text), redacted);
+        }
+    }
+
+    #[test]
+    fn encodings_letter_case_and_long_parts_are_found() {
+        check(&json!("hunter2"), "userhunter2x HUNTER2 hunter", "user[hidden]x [hidden] hunter");
+        check(&json!("p@ss w/1"), "?key=p%40ss%20w%2F1&a=p%40ss+w%2f1", "?key=[hidden]&a=[hidden]");
+        check(&json!("a<b>'c'"), "a&lt;b&gt;&#39;c&#x27;", "[hidden]");
+        check(&json!("a\"\nbc"), r#""{\"k\": \"a\\\"\\nbc\"}""#, r#""{\"k\": \"[hidden]\"}""#);
+        check(
+            &json!("ünï👍"),
+            r"\u00fcn\u00ef\ud83d\udc4d or \u{fc}n\u{ef}\u{1f44d}",
+            "[hidden] or [hidden]",
+        );
+        check(&json!("0123456789abcdef"), "ends with 89abcdef, 6789ab", "ends with [hidden], 6789ab");
+        check(&json!("hunter2"), "Basic dXNlcjpodW50ZXIyIQ==", "Basic dXNlcjp[hidden]IQ==");
     }
 
     proptest! {
@@ -122,9 +283,18 @@ mod tests {
             let trimmed = secret.trim();
             for form in [trimmed.to_owned(), Value::from(trimmed).to_string().trim_matches('"').to_owned()] {
                 prop_assert!(!redacted.contains(&form), "{redacted}");
-                let part: String = form.chars().take(ENOUGH).collect();
+                let part: String = form.chars().take(PART.1).collect();
                 prop_assert!(!redacted.contains(&part), "{redacted}");
             }
+        }
+
+        #[test]
+        fn every_text_can_be_redacted(secret in ".{0,20}", text in r#"[%\\u&#x;{}a-f0-9+"… é]{0,60}"#) {
+            let mut secrets = Secrets::default();
+            secrets.add(&json!(secret));
+            secrets.add_hidden(&secret, &json!(&text));
+            secrets.redact(&text);
+            prop_assert_eq!(Secrets::default().redact(&text), text);
         }
     }
 }

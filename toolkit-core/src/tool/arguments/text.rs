@@ -10,6 +10,7 @@ use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use crate::guard::guarded_future;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
 impl Arguments {
     /// Translates `arguments`, as written by the model, and starts a call of `tool`.
@@ -20,10 +21,15 @@ impl Arguments {
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
         let (rewritten, secrets) = match self.rewrite(tool, arguments, context) {
-            Ok(rewritten) => rewritten,
+            Ok((rewritten, secrets)) => (rewritten, Arc::new(secrets)),
             Err(error) => return ToolFuture::refused(error),
         };
+        let redacted = (!secrets.is_empty() && context.has_listeners()).then(|| {
+            let secrets = secrets.clone();
+            context.clone().with_redaction(move |text| secrets.redact(text))
+        });
         let call = async move {
+            let context = redacted.as_ref().unwrap_or(context);
             // The message of a panic may contain a hidden value, too.
             let outcome = guarded_future(async { tool.call(&rewritten, context).await }).await;
             let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
@@ -99,7 +105,9 @@ impl Arguments {
                 };
                 rewriting.add(&change.argument, &value);
                 // The schema publishes the fixed default of a shown argument.
-                if change.hidden || matches!(change.supply, Some(Supply::Computed(_))) {
+                if change.hidden {
+                    secrets.add_hidden(&change.argument, &value);
+                } else if matches!(change.supply, Some(Supply::Computed(_))) {
                     secrets.add(&value);
                 }
             }
