@@ -139,4 +139,67 @@ mod ten_calls {
             .counter(ItemsCount::new(10_u32))
             .bench_local(|| format.parse_calls(black_box(&payload)).unwrap());
     }
+    /// The same calls as a stream, their arguments in pieces of four characters.
+    #[divan::bench(args = FORMATS)]
+    fn streamed(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        let events: Vec<Value> = (0..10).flat_map(|index| events(format, index)).collect();
+        bencher.counter(ItemsCount::new(10_u32)).bench_local(|| {
+            let mut stream = format.accumulator();
+            for event in black_box(&events) {
+                black_box(stream.push(event).unwrap());
+            }
+            assert_eq!(stream.finish().response.unwrap().calls.len(), 10);
+        });
+    }
+
+    /// The events of one call.
+    fn events(format: ApiFormat, index: usize) -> Vec<Value> {
+        let text = support::C.arguments;
+        let chars: Vec<char> = text.chars().collect();
+        let pieces = chars.chunks(4).map(String::from_iter);
+        let (id, name) = (format!("call_{index}"), "create_order");
+        match format {
+            ApiFormat::OpenAiChat => {
+                let chunk = |call: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+                let first = json!({"index": index, "id": id, "function": {"name": name, "arguments": ""}});
+                let more = |piece| json!({"index": index, "function": {"arguments": piece}});
+                std::iter::once(first).chain(pieces.map(more)).map(chunk).collect()
+            }
+            ApiFormat::OpenAiResponses => {
+                let event = |kind: &str| json!({"type": format!("response.{kind}"), "output_index": index});
+                let item = |kind: &str, arguments: &str| {
+                    let mut event = event(kind);
+                    event["item"] =
+                        json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments});
+                    event
+                };
+                let delta = |piece: String| {
+                    let mut event = event("function_call_arguments.delta");
+                    event["delta"] = piece.into();
+                    event
+                };
+                let (begin, end) = (item("output_item.added", ""), item("output_item.done", text));
+                std::iter::once(begin).chain(pieces.map(delta)).chain([end]).collect()
+            }
+            ApiFormat::Anthropic => {
+                let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                let begin = json!({"type": "content_block_start", "index": index, "content_block": block});
+                let delta = |piece| json!({"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": piece}});
+                let end = json!({"type": "content_block_stop", "index": index});
+                std::iter::once(begin).chain(pieces.map(delta)).chain([end]).collect()
+            }
+            ApiFormat::Gemini => {
+                let args: Value = toolkit::serde_json::from_str(text).unwrap();
+                let call = json!({"functionCall": {"name": name, "args": args}});
+                vec![json!({"candidates": [{"content": {"parts": [call]}}]})]
+            }
+            _ => {
+                let arguments: Value = toolkit::serde_json::from_str(text).unwrap();
+                let call = json!({"function": {"name": name, "arguments": arguments}});
+                vec![
+                    json!({"message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": false}),
+                ]
+            }
+        }
+    }
 }
