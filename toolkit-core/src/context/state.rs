@@ -131,12 +131,14 @@ impl fmt::Debug for State {
     }
 }
 
+/// The name of a pointer type, and the type of such a pointer to a value.
+type Pointer = (&'static str, fn() -> TypeId);
+
 /// A type of state required by a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
-    /// The names of pointer types, with the type of such a pointer to a value.
-    pointers: [(&'static str, fn() -> TypeId); 2],
+    pointers: [Pointer; 2],
     name: fn() -> &'static str,
 }
 
@@ -144,8 +146,7 @@ impl StateNeed {
     /// Creates the requirement for a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
-        let pointers: [(&'static str, fn() -> TypeId); 2] =
-            [("Arc", TypeId::of::<Arc<T>>), ("Box", TypeId::of::<Box<T>>)];
+        let pointers: [Pointer; 2] = [("Arc", TypeId::of::<Arc<T>>), ("Box", TypeId::of::<Box<T>>)];
         Self { id: TypeId::of::<T>, pointers, name: type_name::<T> }
     }
 
