@@ -9,6 +9,7 @@
 #![allow(clippy::print_stderr)]
 
 use std::time::Duration;
+use toolkit::ToolTag;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::output::Truncation;
 use toolkit::prelude::*;
