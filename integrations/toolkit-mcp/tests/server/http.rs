@@ -94,8 +94,8 @@ impl Response {
 
     /// The last JSON message of the body, which may be a stream of events.
     fn json(&self) -> Value {
-        let events = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
-        let last = events.map(str::trim).filter(|data| !data.is_empty()).last();
+        let mut events = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let last = events.by_ref().map(str::trim).rfind(|data| !data.is_empty());
         serde_json::from_str(last.unwrap_or(&self.body)).expect("JSON")
     }
 }

@@ -108,7 +108,7 @@ async fn a_stateless_call_is_repeated_with_the_answers() {
     let first = client.request("tools/call", call(json!({}))).await.expect("questions");
     assert_eq!(first["resultType"], "input_required");
     assert_eq!(first["inputRequests"]["guests"]["params"]["message"], "For how many guests?");
-    assert_eq!(first["inputRequests"].as_object().map(|requests| requests.len()), Some(1));
+    assert_eq!(first["inputRequests"].as_object().map(serde_json::Map::len), Some(1));
 
     // An answer that does not fit the form is asked for again.
     let wrong = json!({"guests": {"action": "accept", "content": {"guests": "many"}}});
