@@ -439,7 +439,7 @@ fn retries_without_middleware_that_retries_are_warned_of() {
 
     let (_, dispatcher) = setup();
     let warnings = |dispatcher: &Dispatcher| -> Vec<String> {
-        dispatcher.warnings().iter().map(|warning| warning.to_string()).collect()
+        dispatcher.warnings().iter().map(ToString::to_string).collect()
     };
     let found = warnings(&dispatcher);
     let (text, flaky) = (found[0].as_str(), "`retries` of tool `mw-flaky` (defined at ");

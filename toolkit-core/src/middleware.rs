@@ -186,6 +186,7 @@ type SharedOutcome = Arc<OnceCell<Shared>>;
 /// The outcome of a call for identical calls.
 struct Shared {
     outcome: Outcome,
+    #[cfg_attr(not(feature = "cache"), expect(dead_code, reason = "only cached outcomes expire"))]
     at: Instant,
     arguments: Arc<CallArguments>,
 }

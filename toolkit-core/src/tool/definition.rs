@@ -252,6 +252,7 @@ impl OutputSchema {
     }
 }
 
+#[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
 impl PartialEq for OutputSchema {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
