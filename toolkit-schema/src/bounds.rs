@@ -5,6 +5,7 @@ use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
+use crate::types::types;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
@@ -25,7 +26,8 @@ pub fn has_constraints(schema: &Value) -> bool {
 
 /// Types ensure the tags and names of their variants, the schemas of which are branches.
 fn constrains(schema: &Value, in_branch: bool) -> bool {
-    let Value::Object(keywords) = schema else { return false };
+    // A map, or a value of any type, would silently keep the last member of several with the same name.
+    let Value::Object(keywords) = schema else { return schema == &Value::Bool(true) };
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
         "minimum" => !is_unsigned_zero(schema, value),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
@@ -33,6 +35,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         "enum" => !in_branch || keywords.contains_key(ONE_OF),
         "const" => !in_branch,
         "uniqueItems" => !is_of_set(schema),
+        "additionalProperties" => value.is_object(),
         "maximum"
         | "exclusiveMinimum"
         | "exclusiveMaximum"
@@ -48,6 +51,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         | "propertyNames"
         | "dependentRequired"
         | "dependentSchemas"
+        | "contentEncoding"
         | "unevaluatedProperties"
         | "unevaluatedItems" => true,
         _ => false,
@@ -81,9 +85,17 @@ fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Option<&'static str> {
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
-        Kind::Number => out_of_range(schema, &value.number()?),
+        Kind::Number => {
+            let written = value.number()?;
+            // The type may read a number as the nearest double: both must be in the range.
+            let rounded = || rounded(schema, value.text).and_then(|number| out_of_range(schema, &number));
+            out_of_range(schema, &written).or_else(rounded)
+        }
         Kind::String(text) => within("minLength", "maxLength", &|| text.chars().count())
             .or_else(|| breaks(schema, "format", |format| !validator && !format::fits(format, text)))
+            .or_else(|| {
+                breaks(schema, "contentEncoding", |encoding| !validator && !format::decodes(encoding, text))
+            })
             .or_else(|| {
                 let differs = |pattern: &str| compiled(pattern).is_some_and(|it| !it.is_match(text));
                 breaks(schema, "pattern", differs)
@@ -115,6 +127,17 @@ fn is_of_set(schema: &Value) -> bool {
 
 fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool) -> Option<&'static str> {
     schema.get(keyword).and_then(Value::as_str).filter(|expected| differs(expected)).map(|_| keyword)
+}
+
+/// Returns the number as a double, if the schema has bounds for it and a double differs from what is written.
+fn rounded(schema: &Value, text: &str) -> Option<Decimal> {
+    let has_bounds = ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
+    // A double keeps 15 digits.
+    if !has_bounds || text.len() <= 15 || types(schema.get("type")).any(|name| name == "integer") {
+        return None;
+    }
+    let number = text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)?;
+    Decimal::parse(&number.to_string())
 }
 
 fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {

@@ -4,19 +4,27 @@
 
 use crate::bounds::{broken, is_equal};
 use crate::describe::{describe_for, describe_in};
-use crate::discriminator::{Discriminator, discriminator};
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
+use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{fields, names, types};
+use crate::types::{fields, types};
 use crate::violation::{Violation, ViolationKind};
-use crate::words::{bound, shorten, value_in_words};
-use serde_json::{Map, Value, json};
+use crate::words::{bound, shorten};
+use found::{Found, Message, remove_names};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
 
+mod branches;
 mod decoded;
+mod found;
 mod inside;
+mod repeated;
+
+pub(crate) use branches::candidates;
+pub use repeated::repeated_names;
 
 /// The maximum number of violations collected by one search.
 const MOST: usize = 64;
@@ -25,6 +33,11 @@ const MOST: usize = 64;
 /// value.
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
+
+/// The maximum number of schemas applied inside each other, for values of the maximum depth and unions in unions.
+///
+/// The limit keeps the recursion within the stack of a small thread.
+pub(crate) const DEEPEST: usize = 400;
 
 /// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
@@ -76,7 +89,7 @@ pub enum Scope {
 /// `at` is the path of the value. The paths of all violations begin with `at`.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
-    search(schema, value, at, scope, None)
+    Search::new(schema.root, value, at, scope).violations(schema.schema, value)
 }
 
 /// Returns the violations of constraints by a value at the path `at`, which its type has decoded.
@@ -90,50 +103,25 @@ pub fn check_decoded(
     at: &str,
     accepts: &mut dyn FnMut(&str) -> bool,
 ) -> Vec<Violation> {
-    search(schema, value, at, Scope::Constraints, Some(accepts))
+    let mut search = Search::new(schema.root, value, at, Scope::Constraints);
+    search.accepts = Some(accepts);
+    search.violations(schema.schema, value)
 }
 
-fn search<'v>(
-    schema: SchemaRef<'_>,
-    value: &Json<'v>,
-    at: &str,
-    scope: Scope,
-    accepts: Option<&mut dyn FnMut(&str) -> bool>,
-) -> Vec<Violation> {
-    let (left, path, known) = (budget(value), at.to_owned(), HashMap::new());
-    let (open, found) = (Vec::new(), Vec::new());
-    let mut search =
-        Search { root: schema.root, scope, path, left, known, open, found, text: value.text, accepts };
-    search.inspect(schema.schema, value);
-    if search.left == 0 {
-        return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
-    }
-    let mut found = search.found;
-    match scope {
-        Scope::All | Scope::Validator => {}
-        Scope::Constraints => found.retain(|(_, violation)| violation.kind == ViolationKind::Constraint),
-        Scope::ExceptNames => remove_names(&mut found),
-    }
-    found.into_iter().map(|(_, violation)| violation).collect()
+/// Returns whether a value conforms to a schema, and takes the steps from `left`.
+///
+/// `depth` is the number of schemas that are applied around the call.
+pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
+    let mut search = Search::new(schema.root, value, "", Scope::All);
+    (search.left, search.depth) = (*left, depth);
+    let fits = search.fits(schema.schema, value);
+    *left = search.left;
+    fits && search.left > 0
 }
 
 /// Returns the maximum number of schemas to apply to a value.
 pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
-}
-
-/// The length of the path to the surrounding value, and the violation.
-type Found = (usize, Violation);
-
-fn remove_names(found: &mut Vec<Found>) {
-    let parent = |(length, violation): &Found| violation.path.get(..*length).map(str::to_owned);
-    let unknown = found.iter().filter(|(_, violation)| violation.kind == ViolationKind::Unknown);
-    let parents: Vec<Option<String>> = unknown.map(parent).collect();
-    found.retain(|found| match found.1.kind {
-        ViolationKind::Unknown => false,
-        ViolationKind::Missing => !parents.contains(&parent(found)),
-        _ => true,
-    });
 }
 
 struct Search<'a, 'v, 't> {
@@ -147,42 +135,96 @@ struct Search<'a, 'v, 't> {
     path: String,
     /// The number of schemas left to apply before the search gives up.
     left: usize,
+    /// The number of schemas applied around the search, by the coercion or by another search.
+    depth: usize,
+    /// The number of violations to collect: 1 if only their existence matters.
+    most: usize,
+    /// Whether the schema being inspected says more than its type, so a wrong type is a violation, too.
+    exact: bool,
     /// The violations of each schema behind a reference, for each value inspected with the schema.
     ///
     /// Without this cache, a recursive union would take time exponential in the depth of the value.
-    known: HashMap<(*const Value, *const Json<'v>), Vec<Found>>,
+    known: HashMap<(*const Value, *const Json<'v>, bool, bool), Vec<Found<'a, 'v>>>,
     /// The schemas being inspected, each with its value.
     ///
     /// A schema may lead back to itself at the same value. The repeated inspection is skipped, because it
     /// finds nothing new.
     open: Vec<(&'a Value, *const Json<'v>)>,
-    found: Vec<Found>,
+    found: Vec<Found<'a, 'v>>,
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
+    fn new(root: &'a Value, value: &Json<'v>, at: &str, scope: Scope) -> Self {
+        Self {
+            root,
+            scope,
+            text: value.text,
+            accepts: None,
+            path: at.to_owned(),
+            left: budget(value),
+            depth: 0,
+            most: MOST,
+            exact: false,
+            known: HashMap::new(),
+            open: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Inspects the whole value, and returns the violations of the kinds selected by the scope.
+    fn violations(mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Violation> {
+        let at = self.path.clone();
+        self.inspect(schema, value);
+        if self.left == 0 {
+            return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
+        }
+        match self.scope {
+            Scope::All | Scope::Validator => {}
+            Scope::Constraints => {
+                self.found.retain(|found| found.exact || found.kind == ViolationKind::Constraint);
+            }
+            Scope::ExceptNames => remove_names(&mut self.found),
+        }
+        let mut violations: Vec<Violation> = Vec::with_capacity(self.found.len());
+        for found in self.found {
+            let violation = found.into_violation(self.root);
+            if !violations.contains(&violation) {
+                violations.push(violation);
+            }
+        }
+        violations
+    }
+
     fn inspect(&mut self, schema: &'a Value, value: &Json<'v>) {
         if schema == &Value::Bool(false) {
             self.add(ViolationKind::Constraint, "nothing may stand here".to_owned());
         }
         let is_open = || self.open.iter().any(|(open, at)| ptr::eq(*open, schema) && ptr::eq(*at, value));
-        if !schema.is_object() || self.left == 0 || self.found.len() >= MOST || is_open() {
+        if !schema.is_object() || self.left == 0 || self.found.len() >= self.most || is_open() {
             return;
         }
         self.left -= 1;
+        if self.depth + self.open.len() >= DEEPEST {
+            self.left = 0;
+            return;
+        }
         self.open.push((schema, value));
+        let outside = self.exact;
+        self.exact |= is_exact(schema);
         if schema.get("$ref").is_some()
             && let Some(target) = resolve(self.root, schema)
         {
             self.inspect_target(target, value);
         }
         self.inspect_keywords(schema, value);
+        self.exact = outside;
         self.open.pop();
     }
 
     /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
     /// occurs again, the violations found the first time are added again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
-        let key = (ptr::from_ref(target), ptr::from_ref(value));
+        let key = (ptr::from_ref(target), ptr::from_ref(value), self.most == 1, self.exact);
         if let Some(known) = self.known.get(&key) {
             return self.found.extend(known.iter().cloned());
         }
@@ -193,14 +235,17 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 
     /// Returns the violations of `schema` by `value`, without adding them to `self.found`.
-    fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found> {
+    fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found<'a, 'v>> {
         let before = std::mem::take(&mut self.found);
         self.inspect(schema, value);
         std::mem::replace(&mut self.found, before)
     }
 
     fn fits(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
-        self.violations_of(schema, value).is_empty()
+        let most = std::mem::replace(&mut self.most, 1);
+        let found = self.violations_of(schema, value);
+        self.most = most;
+        found.is_empty()
     }
 
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
@@ -262,54 +307,6 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
-    /// similar branch.
-    fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
-        let mut closest: Option<Vec<Found>> = None;
-        let mut fitting = 0;
-        for branch in branches.iter().filter(|branch| !has_other_tag(self.root, branch, value)) {
-            let found = self.violations_of(branch, value);
-            if found.is_empty() {
-                fitting += 1;
-                // The type has already chosen one of the branches.
-                if keyword == "anyOf" || self.scope == Scope::Constraints {
-                    return;
-                }
-            }
-            let is_inside = |(_, violation): &Found| violation.path.len() > self.path.len();
-            if found.iter().all(is_inside) && closest.as_ref().is_none_or(|fewer| found.len() < fewer.len()) {
-                closest = Some(found);
-            }
-        }
-        let choice = discriminator(self.root, branches);
-        if fitting == 0 && self.scope == Scope::Constraints {
-            return self.inspect_variants(schema, choice.as_ref(), value, closest);
-        }
-        match (fitting, value.members(), choice, closest) {
-            (1, ..) => {}
-            (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
-            (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
-                if value.get(name).is_none_or(|given| !allowed.iter().any(|tag| is_equal(tag, given))) =>
-            {
-                let tag = json!({"enum": allowed});
-                let parent = self.path.len();
-                self.at_member(name, |this| match value.get(name) {
-                    Some(given) => this.add_mismatch(ViolationKind::WrongType, &tag, "enum", given),
-                    None => {
-                        this.add_named(parent, ViolationKind::Missing, missing(describe_in(this.root, &tag)));
-                    }
-                });
-            }
-            (_, Some(_), Some(Discriminator::Members(names)), _)
-                if !names.iter().any(|name| value.get(name).is_some()) =>
-            {
-                self.add_mismatch(ViolationKind::WrongType, schema, keyword, value);
-            }
-            (.., Some(found)) => self.found.extend(found),
-            (.., None) => self.add_mismatch(ViolationKind::WrongType, schema, keyword, value),
-        }
-    }
-
     fn at_member(&mut self, name: &str, inspect: impl FnOnce(&mut Self)) {
         let here = self.path.len();
         self.path.extend([if here == 0 { "" } else { "." }, name]);
@@ -324,10 +321,15 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.path.truncate(here);
     }
 
-    fn add_mismatch(&mut self, kind: ViolationKind, schema: &Value, keyword: &str, value: &Json<'_>) {
-        let expected = expected(self.root, schema, keyword, Some(value));
-        let expected = expected.unwrap_or_else(|| "another value".to_owned());
-        self.add(kind, format!("expected {expected}, got {}", value_in_words(value.text)));
+    fn add_mismatch(
+        &mut self,
+        kind: ViolationKind,
+        schema: &'a Value,
+        keyword: &'static str,
+        value: &Json<'v>,
+    ) {
+        let schema = Cow::Borrowed(schema);
+        self.add_found(self.path.len(), kind, Message::Mismatch { schema, keyword, text: value.text });
     }
 
     fn add(&mut self, kind: ViolationKind, message: String) {
@@ -335,24 +337,15 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 
     fn add_named(&mut self, parent: usize, kind: ViolationKind, message: String) {
-        let violation = Violation::new(self.path.as_str(), kind, message);
-        if self.found.len() < MOST && !self.found.iter().any(|(_, known)| *known == violation) {
-            self.found.push((parent, violation));
+        self.add_found(parent, kind, Message::Text(message));
+    }
+
+    fn add_found(&mut self, parent: usize, kind: ViolationKind, message: Message<'a, 'v>) {
+        let new = Found { parent, path: self.path.clone(), kind, exact: self.exact, message };
+        if self.found.len() < self.most && !self.found.iter().any(|known| known.is_same(&new)) {
+            self.found.push(new);
         }
     }
-}
-
-/// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
-///
-/// A tag is a property with a constant value, usually different in each branch of a union.
-pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    let own = resolve(root, branch).filter(|_| value.members().is_some());
-    let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
-    let mut tags = properties.filter_map(|(name, property)| Some((name, property.get("const")?)));
-    tags.any(|(name, tag)| match value.get(name) {
-        Some(given) => !is_equal(tag, given),
-        None => names(own.and_then(|own| own.get("required"))).any(|required| required == name),
-    })
 }
 
 /// Describes the values expected by a schema, to explain a violation of `keyword`.
@@ -362,7 +355,6 @@ fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>
         ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
         ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
         ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
-        (SEVERAL, _) => return Some("a value that fits exactly one of the alternatives".to_owned()),
         _ => {}
     }
     let mut plain = schema.as_object()?.clone();

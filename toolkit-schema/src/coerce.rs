@@ -1,9 +1,10 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{Scope, budget, check, has_other_tag};
+use crate::check::{DEEPEST, budget, candidates, fits};
+use crate::discriminator::{Discriminator, discriminator, may_be};
 use crate::json::{Json, Kind, quoted};
 use crate::number::Decimal;
-use crate::properties::{item_schema, member_schemas};
+use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
 use serde_json::Value;
@@ -16,7 +17,7 @@ use std::ptr;
 /// - `5.0` becomes `5` where the schema takes integers only.
 /// - A string becomes the JSON value that it holds where the schema takes no strings, `yes` and `no` become booleans.
 /// - A number becomes its text where the schema takes a string.
-/// - A string becomes the only allowed one that differs by case, space, `-` or `_`.
+/// - A string becomes the only allowed one that differs by case, space, `-` or `_`. So does the name of a variant.
 /// - `null` is removed where a member is optional and never `null`.
 ///
 /// ```
@@ -39,8 +40,31 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
 /// Everything else keeps its original text, so no digit of a number and no repeated member is lost.
 #[must_use]
 pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
-    let left = budget(value);
-    Coercion { root: schema.root, known: HashMap::new(), left }.coerced(schema.schema, value)
+    Coercion::new(schema.root, budget(value), true).coerced(schema.schema, value)
+}
+
+/// Returns the coerced JSON text of `value` like [`coerced`], but leaves strings as they are where the schema takes
+/// strings.
+///
+/// A type may know such a string as another name of a value that its schema lists.
+#[must_use]
+pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
+    Coercion::new(schema.root, budget(value), false).coerced(schema.schema, value)
+}
+
+/// Coerces a part of a value that is checked, and takes the steps from `left`.
+///
+/// `depth` is the number of schemas that are applied around the part.
+pub(crate) fn coerced_part(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    left: &mut usize,
+    depth: usize,
+) -> Option<String> {
+    let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, true) };
+    let coerced = coercion.coerced(schema.schema, value);
+    *left = coercion.left;
+    coerced
 }
 
 struct Coercion<'a> {
@@ -50,6 +74,10 @@ struct Coercion<'a> {
     known: HashMap<(*const Value, *const u8), Option<String>>,
     /// The number of schemas left to apply before the coercion gives up.
     left: usize,
+    /// The number of schemas applied around the current schema.
+    depth: usize,
+    /// Whether a string may become the allowed string with the same letters.
+    words: bool,
 }
 
 /// A part of a schema, applied to the value in a step of its own.
@@ -62,9 +90,24 @@ enum Part<'a> {
 }
 
 impl<'a> Coercion<'a> {
+    fn new(root: &'a Value, left: usize, words: bool) -> Self {
+        Self { root, known: HashMap::new(), left, depth: 0, words }
+    }
+
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         let target = resolve(self.root, schema).filter(|target| target.is_object())?;
         self.left = self.left.checked_sub(1)?;
+        if self.depth >= DEEPEST {
+            self.left = 0;
+            return None;
+        }
+        self.depth += 1;
+        let coerced = self.by_target(schema, target, value);
+        self.depth -= 1;
+        coerced
+    }
+
+    fn by_target(&mut self, schema: &'a Value, target: &'a Value, value: &Json<'_>) -> Option<String> {
         if ptr::eq(target, schema) {
             return self.by_parts(schema, value);
         }
@@ -116,8 +159,8 @@ impl<'a> Coercion<'a> {
         }
     }
 
-    fn fits(&self, schema: &Value, value: &Json<'_>) -> bool {
-        check(SchemaRef::new(self.root, schema), value, "", Scope::All).is_empty()
+    fn fits(&mut self, schema: &Value, value: &Json<'_>) -> bool {
+        fits(SchemaRef::new(self.root, schema), value, &mut self.left, self.depth)
     }
 
     /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value fits a
@@ -125,20 +168,30 @@ impl<'a> Coercion<'a> {
     ///
     /// If no branch has a valid result, a partly coerced value is returned only if exactly one branch changed
     /// the value.
-    fn by_branch(&mut self, schema: &Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
+    fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
         let root = self.root;
-        let mut candidates: Vec<&Value> =
-            branches.iter().filter(|branch| !has_other_tag(root, branch, value)).collect();
+        let choice = discriminator(root, branches);
+        let mut candidates = candidates(root, branches, choice.as_ref(), value);
+        candidates.retain(|branch| match &value.kind {
+            Kind::Array(_) => may_be(root, branch, "array"),
+            Kind::Object(_) => !lacks_required(root, branch, value),
+            _ => true,
+        });
         if let [only] = candidates.as_slice() {
             return self.coerced(only, value);
         }
         if candidates.is_empty() {
+            if let Some(renamed) = self.with_name_of_variant(choice.as_ref(), value) {
+                return self.again(&renamed, |this, value| {
+                    let coerced = this.by_branch(schema, branches, value);
+                    Some(coerced.unwrap_or_else(|| value.text.to_owned()))
+                });
+            }
             // The tag may be a near miss.
             candidates = branches.iter().collect();
         }
         let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
-        let fits = |branch: &&Value| self.fits(branch, value);
-        if !candidates.iter().any(is_itself) && candidates.iter().any(fits) {
+        if !candidates.iter().any(is_itself) && candidates.iter().any(|branch| self.fits(branch, value)) {
             return None;
         }
         let mut partly = Vec::new();
@@ -152,6 +205,15 @@ impl<'a> Coercion<'a> {
         // If coercion changed the value for only one branch, keep the change: the violations of this branch
         // explain the rest.
         if partly.len() == 1 { partly.pop() } else { None }
+    }
+
+    /// Returns an object with one member as the variant whose name has the same letters.
+    fn with_name_of_variant(&self, choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Option<String> {
+        let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
+            return None;
+        };
+        let name = only_alike(given, names.iter().copied()).filter(|_| self.words)?;
+        Some(format!("{{{}:{}}}", quoted(name), member.text))
     }
 
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
@@ -173,7 +235,9 @@ impl<'a> Coercion<'a> {
         for (name, member) in members {
             let (named, other) = member_schemas(schema, name);
             let is_required = || names(schema.get("required")).any(|other| other == name);
+            let is_repeated = || members.iter().filter(|(other, _)| other == name).nth(1).is_some();
             if matches!(member.kind, Kind::Null)
+                && !is_repeated()
                 && named.iter().any(|property| !self.fits(property, member))
                 && !is_required()
             {
@@ -201,9 +265,8 @@ impl<'a> Coercion<'a> {
             }
             Kind::Number if takes("string") => Some(quoted(value.text)),
             Kind::String(text) if takes("string") => {
-                let words = words.filter(|words| !words.contains(&&**text))?;
-                let mut alike = words.into_iter().filter(|word| folded(word) == folded(text));
-                alike.next().filter(|_| alike.next().is_none()).map(quoted)
+                let words = words.filter(|words| self.words && !words.contains(&&**text))?;
+                only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
                 let text = text.trim();
@@ -224,6 +287,22 @@ impl<'a> Coercion<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns the only one of the `words` that differs from `text` by letter case and separators.
+fn only_alike<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let mut alike = words.filter(|word| folded(word) == folded(text));
+    alike.next().filter(|_| alike.next().is_none())
+}
+
+/// Returns whether an object lacks a member that the branch requires. Coercion adds no members.
+fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
+    let properties = own.get("properties").and_then(Value::as_object);
+    let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
+    let is_given =
+        |wanted: &str| members.iter().any(|(name, _)| name == wanted || own_name(name) == Some(wanted));
+    names(own.get("required")).any(|required| !is_given(required))
 }
 
 /// Returns a word without its letter case and separators.

@@ -19,6 +19,7 @@ mod json;
 pub mod keyword;
 mod nearest;
 mod number;
+mod probe;
 mod properties;
 mod reference;
 mod tidy;
@@ -49,12 +50,13 @@ pub use violation::{Violation, ViolationKind};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::{has_constraints, unknown_pattern};
-    pub use crate::check::{Scope, check, check_decoded, missing};
-    pub use crate::coerce::coerced;
+    pub use crate::check::{Scope, check, check_decoded, missing, repeated_names};
+    pub use crate::coerce::{coerced, coerced_except_words};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::number::Decimal;
-    pub use crate::properties::{aliases, strip_aliases};
+    pub use crate::probe::{Difference, difference};
+    pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::tidy::with_notes;
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

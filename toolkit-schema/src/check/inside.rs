@@ -2,7 +2,7 @@
 
 use super::{Scope, Search, check_text, expected, missing, no_such_property};
 use crate::describe::describe_in;
-use crate::json::{Json, quoted};
+use crate::json::{Json, Kind, quoted};
 use crate::keyword::{Role, subschemas};
 use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
@@ -10,6 +10,7 @@ use crate::types::names;
 use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
     pub(super) fn inspect_members(
@@ -20,38 +21,47 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ) {
         let properties = schema.get("properties").and_then(Value::as_object);
         let parent = self.path.len();
-        for (name, value) in members {
+        let is_decoded = self.scope == Scope::Constraints;
+        let aliases = if is_decoded { self.aliases(schema, members, object) } else { Vec::new() };
+        let knows_aliases = self.knows_aliases();
+        for (index, (name, value)) in members.iter().enumerate() {
+            let mut of_member = aliases.iter().filter(|(of, ..)| *of == index).peekable();
+            let is_alias = knows_aliases && of_member.peek().is_some();
+            let is_required = || names(schema.get("required")).any(|required| required == name);
             self.at_member(name, |this| {
                 let (named, other) = member_schemas(schema, name);
-                named.iter().for_each(|schema| this.inspect(schema, value));
+                // A type takes `null` for a member left out.
+                let is_absent = this.exact && matches!(value.kind, Kind::Null) && !is_required();
+                let named_here = if is_absent { &[][..] } else { named.as_slice() };
+                named_here.iter().for_each(|schema| this.inspect(schema, value));
                 match other {
+                    Some(Value::Bool(false)) if is_alias => {}
                     Some(Value::Bool(false)) => {
                         this.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
                     }
                     Some(other) => this.inspect(other, value),
-                    None if named.is_empty() && this.scope == Scope::Constraints => {
-                        this.inspect_alias(schema, object, value);
-                    }
                     None => {}
                 }
+                of_member.for_each(|(_, _, property)| this.inspect(property, value));
                 if let Some(of_names) = schema.get("propertyNames") {
                     this.inspect_name(of_names, name);
                 }
             });
         }
         let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
-        let given: Vec<&str> = members.iter().map(|(name, _)| own_name(name).unwrap_or(name)).collect();
+        let given = members.iter().map(|(name, _)| own_name(name).unwrap_or(name));
+        let asked = aliases.iter().filter(|_| knows_aliases).map(|(_, own, _)| *own);
+        let given: HashSet<&str> = given.chain(asked).collect();
         let depends = |keyword: &str| {
             let named = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
-            named.filter(|(name, _)| given.contains(&name.as_str())).map(|(_, needs)| needs)
+            named.filter(|(name, _)| given.contains(name.as_str())).map(|(_, needs)| needs)
         };
         let needed = depends("dependentRequired").flat_map(|needs| names(Some(needs)));
         // A type has accepted that others are absent.
-        let is_decoded = self.scope == Scope::Constraints;
         let kind = if is_decoded { ViolationKind::Constraint } else { ViolationKind::Missing };
         let needed = needed.map(|name| (name, kind));
         let required = names(schema.get("required")).map(|name| (name, ViolationKind::Missing)).chain(needed);
-        for (name, kind) in required.filter(|(name, _)| !given.contains(name)) {
+        for (name, kind) in required.filter(|(name, _)| !given.contains(*name)) {
             let property = properties.and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe_in(self.root, property)));
             self.at_member(name, |this| this.add_named(parent, kind, message));
