@@ -131,7 +131,8 @@ fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool)
 
 /// Returns the number as a double, if the schema has bounds for it and a double differs from what is written.
 fn rounded(schema: &Value, text: &str) -> Option<Decimal> {
-    let has_bounds = ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
+    let has_bounds =
+        ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
     // A double keeps 15 digits.
     if !has_bounds || text.len() <= 15 || types(schema.get("type")).any(|name| name == "integer") {
         return None;

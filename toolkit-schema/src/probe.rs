@@ -32,10 +32,7 @@ pub struct Difference {
 /// Asks a type about values of its schema, and about values that its schema refuses.
 ///
 /// `decode` returns the message of the type if it refuses a text.
-pub fn difference(
-    schema: SchemaRef<'_>,
-    decode: &mut dyn FnMut(&str) -> Result<(), String>,
-) -> Difference {
+pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
     let mut probe = Probe { schema, decode, left: QUESTIONS, found: Difference::default() };
     probe.node(schema.schema, DEEPEST, &|value| value);
     probe.found
@@ -53,7 +50,9 @@ struct Probe<'a, 'd> {
 impl<'a> Probe<'a, '_> {
     /// Compares the type with the schema of a part of the whole value. `around` returns the whole value with a part.
     fn node(&mut self, schema: &'a Value, depth: usize, around: &dyn Fn(Value) -> Value) {
-        let (Some(own), Some(depth)) = (resolve(self.schema.root, schema), depth.checked_sub(1)) else { return };
+        let (Some(own), Some(depth)) = (resolve(self.schema.root, schema), depth.checked_sub(1)) else {
+            return;
+        };
         if self.left == 0 || self.found != Difference::default() || !own.is_object() {
             return;
         }
@@ -67,9 +66,12 @@ impl<'a> Probe<'a, '_> {
         let own_types: Vec<&str> = types(own.get("type")).collect();
         let is_listed = own.get("enum").is_some() || own.get("const").is_some();
         if !own_types.is_empty() && !is_listed {
-            for (name, other) in
-                [("integer", json!(1.5)), ("string", json!("\u{1}")), ("boolean", json!(true)), ("", json!(5))]
-            {
+            for (name, other) in [
+                ("integer", json!(1.5)),
+                ("string", json!("\u{1}")),
+                ("boolean", json!(true)),
+                ("", json!(5)),
+            ] {
                 if !own_types.contains(&name) {
                     self.ask(&around(other));
                 }
@@ -112,7 +114,8 @@ impl<'a> Probe<'a, '_> {
         let property = |name: &str| own.get("properties").and_then(|properties| properties.get(name));
         // serde takes the absence of a member that may be null for null.
         let may_be_null = |name: &str| {
-            let of_property = |it| check_text(SchemaRef::new(self.schema.root, it), "null", Scope::All).is_empty();
+            let of_property =
+                |it| check_text(SchemaRef::new(self.schema.root, it), "null", Scope::All).is_empty();
             property(name).is_some_and(of_property)
         };
         let required = names(own.get("required")).filter(|name| !may_be_null(name));

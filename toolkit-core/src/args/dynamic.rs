@@ -1,11 +1,12 @@
 //! Decoding of arguments for tools with a schema supplied at run time.
 
 use super::explain;
-use super::members::{mend, not_an_object, not_json, with_members};
+use super::members::{mend, not_an_object, not_json};
 use super::options::DecodeOptions;
-use super::struct_args::{relax, takes_object};
+use super::struct_args::{emit_coerced, relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
+use crate::schema::__private::{Json, repeated_names};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
@@ -41,18 +42,22 @@ impl DynamicArgs {
         coerce: bool,
         context: Option<&ToolContext>,
     ) -> Result<Value, ToolError> {
+        let mut mended = None;
         let mut value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(_) if self.takes_object && text.trim().is_empty() => Value::Object(Map::new()),
             Err(error) if coerce && self.takes_object => {
-                let mended = mend(text).ok_or_else(|| not_json(&error))?;
+                let mended = mended.insert(mend(text).ok_or_else(|| not_json(&error))?);
                 explain::check_json(text, &DecodeOptions::strict(schema, context))?;
-                serde_json::from_str(&mended).map_err(|_| not_json(&error))?
+                serde_json::from_str(mended).map_err(|_| not_json(&error))?
             }
             Err(error) if self.takes_object => return Err(not_json(&error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
-        let repeated = repeated_members(text, &value);
+        let repeated = match Json::parse(mended.as_deref().unwrap_or(text)) {
+            Ok(parsed) => repeated_names(&parsed, ""),
+            Err(_) => Vec::new(),
+        };
         if !repeated.is_empty() {
             return Err(ToolError::invalid_arguments(repeated));
         }
@@ -78,8 +83,11 @@ impl DynamicArgs {
     ) -> Option<Value> {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
-            let (object, repeated) = relax(text, &options, |_| false).ok()?;
-            return if repeated.is_empty() { serde_json::from_str(&object).ok() } else { None };
+            let (object, _) = relax(text, &options, |_| false).ok()?;
+            let read = |text: &str| serde_json::from_str(text).ok();
+            let coerced = explain::coercions(schema, schema, &object).pop().unwrap_or_else(|| object.clone());
+            emit_coerced(&object, &coerced, &options);
+            return read(&coerced);
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
         self.schema.is_valid(&inner).then_some(inner)
@@ -105,21 +113,6 @@ impl DynamicArgs {
         }
         ToolError::invalid_arguments(violations)
     }
-}
-
-/// Returns a violation for each member name given more than once in `text`.
-///
-/// `value` is the parsed `text`: parsing kept only the last of several members with the same name.
-fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
-    let Some(members) = value.as_object() else { return Vec::new() };
-    let repeated = with_members(text, |all| {
-        let is_repeated = |name: &&String| all.iter().filter(|(own, _)| own == *name).nth(1).is_some();
-        match all.len() == members.len() {
-            true => Vec::new(),
-            false => members.keys().filter(is_repeated).map(|name| explain::given_twice(name)).collect(),
-        }
-    });
-    repeated.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
 
 use super::default::ParamDefault;
-use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
-use crate::schema::{Constraints, tidy};
+use crate::schema::__private::{SchemaBuilder, difference, has_constraints, mark_exact, with_notes};
+use crate::schema::{Constraints, SchemaRef, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -65,6 +65,17 @@ pub struct ParamSchema {
     optional: bool,
     /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
+    /// Returns the message of the type if it refuses a text.
+    decode: fn(&str) -> Result<(), String>,
+}
+
+/// Decodes a text for the comparison of a type with its schema.
+fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
+    match Fill::fill(&mut None::<T>, text) {
+        Ok(taken) if taken == text.len() => Ok(()),
+        Ok(_) => Err(String::new()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 impl ParamSpec {
@@ -118,8 +129,10 @@ pub(crate) fn parameters_schema(
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
     let mut constrained = Vec::with_capacity(specs.len());
+    let mut decoders = Vec::with_capacity(specs.len());
     for spec in specs {
-        let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
+        let ParamSchema { optional, schema, decode } = (spec.schema)(builder.generator());
+        decoders.push(decode);
         let has_default = spec.default().is_some();
         params.push(Param {
             name: spec.name,
@@ -147,7 +160,19 @@ pub(crate) fn parameters_schema(
     }
     let in_recursion = builder.add_definitions(&mut root);
     constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
-    (root.into(), params, constrained)
+    let mut root = Value::Object(root);
+    for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
+        let property = root.get("properties").and_then(|properties| properties.get(param.name));
+        let differs = property.is_some_and(|property| {
+            difference(SchemaRef::new(&root, property), &mut |text| decode(text)).accepts_more
+        });
+        if differs && let Some(property) = root.get_mut("properties").and_then(|all| all.get_mut(param.name))
+        {
+            *constrained = true;
+            mark_exact(property);
+        }
+    }
+    (root, params, constrained)
 }
 
 /// Returns `schema`, the schema of the parameter's type, with the description and the default of the
@@ -227,7 +252,7 @@ impl<T> ParamType<Option<T>> {
     where
         T: ToolParams,
     {
-        ParamSchema { optional: true, schema: generator.subschema_for::<T>() }
+        ParamSchema { optional: true, schema: generator.subschema_for::<T>(), decode: decode_only::<T> }
     }
 
     /// Returns the schema of an optional `T` for a parameter taken as `Option<&T>`.
@@ -246,7 +271,7 @@ pub trait PlainParamType<T> {
     where
         T: ToolParams,
     {
-        ParamSchema { optional: false, schema: generator.subschema_for::<T>() }
+        ParamSchema { optional: false, schema: generator.subschema_for::<T>(), decode: decode_only::<T> }
     }
 
     /// Returns the schema of the type for a parameter taken as `&T` or `Arc<T>`.

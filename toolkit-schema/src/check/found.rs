@@ -25,7 +25,11 @@ pub(super) struct Found<'a, 'v> {
 pub(super) enum Message<'a, 'v> {
     Text(String),
     /// The value with this text violates the `keyword` of the schema.
-    Mismatch { schema: Cow<'a, Value>, keyword: &'static str, text: &'v str },
+    Mismatch {
+        schema: Cow<'a, Value>,
+        keyword: &'static str,
+        text: &'v str,
+    },
 }
 
 impl Found<'_, '_> {
