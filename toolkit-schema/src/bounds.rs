@@ -6,7 +6,7 @@ use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
 use crate::types::types;
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
+
+/// The maximum size of a compiled pattern in bytes. The time to match a text grows with its length and this size.
+const LARGEST: usize = 1 << 18;
 
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
@@ -63,14 +66,9 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
     })
 }
 
-/// Returns a pattern under which no text can be checked, here or inside.
-#[must_use]
-pub fn unknown_pattern(schema: &Value) -> Option<&str> {
-    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
-    let names = patterns.map(|(pattern, _)| pattern.as_str());
-    let mut own = schema.get("pattern").and_then(Value::as_str).into_iter().chain(names);
-    own.find(|pattern| compiled(pattern).is_none())
-        .or_else(|| subschemas(schema).find_map(|inside| unknown_pattern(inside.schema)))
+/// Returns whether texts can be checked against a pattern.
+pub(crate) fn compiles(pattern: &str) -> bool {
+    compiled(pattern).is_some()
 }
 
 fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
@@ -217,7 +215,10 @@ enum Pattern {
 
 impl Pattern {
     fn new(pattern: &str) -> Option<Self> {
-        let plain = Regex::new(pattern).ok().map(Self::Plain);
+        let plain = RegexBuilder::new(pattern).size_limit(LARGEST).build().ok().map(Self::Plain);
+        if plain.is_none() && Regex::new(pattern).is_ok() {
+            return None;
+        }
         #[cfg(feature = "jsonschema")]
         let plain = plain.or_else(|| {
             let schema = serde_json::json!({"pattern": pattern});

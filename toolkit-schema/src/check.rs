@@ -4,6 +4,7 @@
 
 use crate::bounds::{broken, is_equal};
 use crate::describe::{describe_for, describe_in};
+use crate::fault::nests_deeper;
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
 use crate::properties::is_exact;
@@ -39,6 +40,9 @@ const STEPS_PER_BYTE: usize = 64;
 /// The limit keeps the recursion within the stack of a small thread.
 pub(crate) const DEEPEST: usize = 400;
 
+/// The maximum nesting depth of a value, which is the limit of JSON readers.
+pub(crate) const DEEPEST_VALUE: usize = 127;
+
 /// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
@@ -56,6 +60,9 @@ pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the sc
 /// assert_eq!(found[0].to_string(), r#"`unit`: expected one of "celsius", "kelvin", got string "Celsius""#);
 /// ```
 pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Violation> {
+    if nests_deeper(value, DEEPEST_VALUE) {
+        return vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)];
+    }
     check_text(schema.into(), &value.to_string(), Scope::All)
 }
 

@@ -1,7 +1,8 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{DEEPEST, budget, candidates, fits};
+use crate::check::{DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
 use crate::discriminator::{Discriminator, discriminator, may_be};
+use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, quoted};
 use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas, property};
@@ -29,6 +30,9 @@ use std::ptr;
 /// assert_eq!(value, json!({"count": 5}));
 /// ```
 pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
+    if nests_deeper(value, DEEPEST_VALUE) {
+        return false;
+    }
     let text = value.to_string();
     let coerced = Json::parse(&text).ok().and_then(|value| coerced(schema.into(), &value));
     let coerced = coerced.and_then(|text| serde_json::from_str(&text).ok());

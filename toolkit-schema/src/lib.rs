@@ -12,6 +12,7 @@ mod diff;
 mod discriminator;
 mod disjoint;
 mod effective;
+mod fault;
 mod format;
 mod generate;
 mod hash;
@@ -49,9 +50,10 @@ pub use violation::{Violation, ViolationKind};
 /// Internals for the other crates of the framework. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bounds::{has_constraints, unknown_pattern};
+    pub use crate::bounds::has_constraints;
     pub use crate::check::{Scope, check, check_decoded, missing, repeated_names};
     pub use crate::coerce::{coerced, coerced_except_words};
+    pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::number::Decimal;

@@ -1,7 +1,9 @@
 //! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
 
 use super::default::ParamDefault;
-use crate::schema::__private::{SchemaBuilder, difference, has_constraints, mark_exact, with_notes};
+use crate::schema::__private::{
+    SchemaBuilder, difference, has_constraints, mark_exact, mark_unusable, with_notes,
+};
 use crate::schema::{Constraints, SchemaRef, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -163,13 +165,16 @@ pub(crate) fn parameters_schema(
     let mut root = Value::Object(root);
     for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
         let property = root.get("properties").and_then(|properties| properties.get(param.name));
-        let differs = property.is_some_and(|property| {
-            difference(SchemaRef::new(&root, property), &mut |text| decode(text)).accepts_more
-        });
-        if differs && let Some(property) = root.get_mut("properties").and_then(|all| all.get_mut(param.name))
-        {
+        let Some(property) = property else { continue };
+        let difference = difference(SchemaRef::new(&root, property), &mut |text| decode(text));
+        let properties = root.get_mut("properties");
+        let Some(property) = properties.and_then(|all| all.get_mut(param.name)) else { continue };
+        if difference.accepts_more {
             *constrained = true;
             mark_exact(property);
+        }
+        if let Some(message) = difference.unusable {
+            mark_unusable(property, message);
         }
     }
     (root, params, constrained)

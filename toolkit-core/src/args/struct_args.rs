@@ -11,7 +11,8 @@ use super::param::ToolParams;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use crate::schema::__private::{
-    Difference, Json, argument_schema_of, difference, mark_exact, members_of, quoted, repeated_names,
+    Difference, Json, argument_schema_of, difference, mark_exact, mark_unusable, members_of, quoted,
+    repeated_names,
 };
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -105,9 +106,12 @@ fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
         Ok(_) => Ok(()),
         Err(error) => Err(error.to_string()),
     };
-    let Difference { accepts_more, .. } = difference((&schema).into(), &mut decode);
+    let Difference { accepts_more, unusable } = difference((&schema).into(), &mut decode);
     if accepts_more {
         mark_exact(&mut schema);
+    }
+    if let Some(message) = unusable {
+        mark_unusable(&mut schema, message);
     }
     (schema, has_constraints || accepts_more)
 }

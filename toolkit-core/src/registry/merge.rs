@@ -92,14 +92,8 @@ impl ToolRegistry {
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
-        if let Some(pattern) = tool.definition().unknown_pattern() {
-            let message = format!(
-                "arguments cannot be checked against the pattern `{pattern}`; write it without look-around and \
-                 classes of Unicode, or turn on the feature `jsonschema`"
-            );
-            return Err(tool
-                .definition()
-                .problem(ToolFault::InvalidSchema { path: "#".to_owned(), message }));
+        if let Some(problem) = tool.definition().schema_fault() {
+            return Err(problem);
         }
         if let Some(first) = self.get_any(name.as_str()) {
             return Err(BuildProblem::DuplicateName {

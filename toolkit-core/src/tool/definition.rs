@@ -7,7 +7,7 @@ use crate::context::StateNeed;
 use crate::error::{BuildProblem, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::__private::{aliases, output_schema, unknown_pattern};
+use crate::schema::__private::{Fault, aliases, fault, output_schema, strip_unusable};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,8 +38,8 @@ pub struct ToolDefinition {
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
-    /// A pattern in the parameters that the tool cannot check.
-    pub(super) unknown_pattern: Option<String>,
+    /// The first fault of the parameters schema that keeps the tool from checking its arguments.
+    pub(super) schema_fault: Option<Fault>,
 }
 
 /// The kind of a tool. Some providers support custom tools in addition to functions.
@@ -81,7 +81,7 @@ impl ToolDefinition {
             unlisted: Vec::new(),
             lane: None,
             state_needs: Vec::new(),
-            unknown_pattern: None,
+            schema_fault: None,
         }
     }
 
@@ -158,14 +158,15 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns a pattern in the parameters that the tool cannot check.
-    pub(crate) fn unknown_pattern(&self) -> Option<&str> {
-        self.unknown_pattern.as_deref()
+    /// Returns the first fault of the parameters schema that keeps the tool from checking its arguments.
+    pub(crate) fn schema_fault(&self) -> Option<BuildProblem> {
+        let (path, message) = self.schema_fault.clone()?;
+        Some(self.problem(ToolFault::InvalidSchema { path, message }))
     }
 
     /// Adds the aliases that a schema keeps for its checks, and notes what it cannot check.
     pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
-        self.unknown_pattern = unknown_pattern(&self.parameters).map(str::to_owned);
+        self.schema_fault = strip_unusable(&mut self.parameters).or_else(|| fault(&self.parameters));
         let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
         self.aliases.extend(aliases);
     }
