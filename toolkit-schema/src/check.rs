@@ -255,43 +255,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         found.is_empty()
     }
 
+    /// Inspects the keywords of a schema. The work is done in small functions, because the recursion leads through
+    /// this one.
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
-        let validator = self.scope == Scope::Validator;
-        if let Kind::Array(items) = &value.kind
-            && self.scope == Scope::Constraints
-            && let Some(fields) = fields(schema).filter(|fields| items.len() <= fields.len())
-        {
-            // serde also decodes a struct from an array, with the values in the order of the fields.
-            for (index, (property, item)) in fields.values().zip(items).enumerate() {
-                self.at_item(index, |this| this.inspect(property, item));
-            }
+        if self.inspect_as_struct(schema, value) || !self.inspect_type(schema, value) {
             return;
         }
-        let is_of_type = |name: &str| {
-            value.is_of_type(name) || (validator && name == "integer" && value.type_name() == name)
-        };
-        let mut names = types(schema.get("type")).peekable();
-        if names.peek().is_some() && !names.any(is_of_type) {
-            return match self.scope {
-                Scope::Constraints => self.inspect_coerced(schema, value),
-                _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
-            };
-        }
-        let listed = schema.get("enum").and_then(Value::as_array);
-        let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
-            Some("enum")
-        } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
-            Some("const")
-        } else {
-            broken(schema, value, validator)
-        };
-        // A type with such a list of its own knows the value under another name.
-        let is_listed = matches!(wrong, Some("enum" | "const"));
-        if let Some(keyword) = wrong
-            && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
-        {
-            self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
-        }
+        self.inspect_own(schema, value);
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.inspect(part, value);
         }
@@ -311,6 +281,52 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             Kind::Object(members) => self.inspect_members(schema, members, value),
             Kind::Array(items) => self.inspect_items(schema, items, value),
             _ => {}
+        }
+    }
+
+    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields. Returns
+    /// whether the value is such an array.
+    fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        let Kind::Array(items) = &value.kind else { return false };
+        let fields = fields(schema).filter(|fields| items.len() <= fields.len());
+        let Some(fields) = fields.filter(|_| self.scope == Scope::Constraints) else { return false };
+        for (index, (property, item)) in fields.values().zip(items).enumerate() {
+            self.at_item(index, |this| this.inspect(property, item));
+        }
+        true
+    }
+
+    /// Inspects the type. Returns whether the other keywords remain to be inspected.
+    fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        let is_integer =
+            |name: &str| self.scope == Scope::Validator && name == "integer" && value.type_name() == name;
+        let mut names = types(schema.get("type")).peekable();
+        if names.peek().is_none() || names.any(|name| value.is_of_type(name) || is_integer(name)) {
+            return true;
+        }
+        match self.scope {
+            Scope::Constraints => self.inspect_coerced(schema, value),
+            _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+        }
+        false
+    }
+
+    /// Inspects the keywords without inner schemas.
+    fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
+        let listed = schema.get("enum").and_then(Value::as_array);
+        let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
+            Some("enum")
+        } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
+            Some("const")
+        } else {
+            broken(schema, value, self.scope == Scope::Validator)
+        };
+        // A type with such a list of its own knows the value under another name.
+        let is_listed = matches!(wrong, Some("enum" | "const"));
+        if let Some(keyword) = wrong
+            && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
+        {
+            self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
         }
     }
 

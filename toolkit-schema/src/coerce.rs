@@ -173,35 +173,27 @@ impl<'a> Coercion<'a> {
     /// If no branch has a valid result, a partly coerced value is returned only if exactly one branch changed
     /// the value.
     fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
-        let root = self.root;
-        let choice = discriminator(root, branches);
-        let mut candidates = candidates(root, branches, choice.as_ref(), value);
-        candidates.retain(|branch| match &value.kind {
-            Kind::Array(_) => may_be(root, branch, "array"),
-            Kind::Object(_) => !lacks_required(root, branch, value),
-            _ => true,
-        });
+        let candidates = self.candidates(branches, value);
         if let [only] = candidates.as_slice() {
             return self.coerced(only, value);
         }
-        if candidates.is_empty() {
-            if let Some(renamed) = self.with_name_of_variant(choice.as_ref(), value) {
-                return self.again(&renamed, |this, value| {
-                    let coerced = this.by_branch(schema, branches, value);
-                    Some(coerced.unwrap_or_else(|| value.text.to_owned()))
-                });
-            }
-            // The tag may be a near miss.
-            candidates = branches.iter().collect();
+        if candidates.is_empty()
+            && let Some(renamed) = self.with_name_of_variant(branches, value)
+        {
+            return self.again(&renamed, |this, value| {
+                let coerced = this.by_branch(schema, branches, value);
+                Some(coerced.unwrap_or_else(|| value.text.to_owned()))
+            });
         }
-        let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
-        if !candidates.iter().any(is_itself) && candidates.iter().any(|branch| self.fits(branch, value)) {
+        // Without a candidate, the tag may be a near miss.
+        let candidates = if candidates.is_empty() { branches.iter().collect() } else { candidates };
+        if self.fits_any(schema, &candidates, value) {
             return None;
         }
         let mut partly = Vec::new();
         for branch in candidates {
             let Some(text) = self.coerced(branch, value) else { continue };
-            if Json::parse(&text).is_ok_and(|value| self.fits(branch, &value)) {
+            if self.text_fits(branch, &text) {
                 return Some(text);
             }
             partly.push(text);
@@ -211,8 +203,31 @@ impl<'a> Coercion<'a> {
         if partly.len() == 1 { partly.pop() } else { None }
     }
 
+    fn candidates(&self, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
+        let choice = discriminator(self.root, branches);
+        let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
+        candidates.retain(|branch| match &value.kind {
+            Kind::Array(_) => may_be(self.root, branch, "array"),
+            Kind::Object(_) => !lacks_required(self.root, branch, value),
+            _ => true,
+        });
+        candidates
+    }
+
+    /// Returns whether a value fits one of the branches, unless a branch is the union itself.
+    fn fits_any(&mut self, schema: &Value, branches: &[&Value], value: &Json<'_>) -> bool {
+        let root = self.root;
+        let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
+        !branches.iter().any(is_itself) && branches.iter().any(|branch| self.fits(branch, value))
+    }
+
+    fn text_fits(&mut self, schema: &Value, text: &str) -> bool {
+        Json::parse(text).is_ok_and(|value| self.fits(schema, &value))
+    }
+
     /// Returns an object with one member as the variant whose name has the same letters.
-    fn with_name_of_variant(&self, choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Option<String> {
+    fn with_name_of_variant(&self, branches: &[Value], value: &Json<'_>) -> Option<String> {
+        let choice = discriminator(self.root, branches);
         let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
             return None;
         };
@@ -359,5 +374,57 @@ mod tests {
         let expected = json!({"must": null, "null": null, "inner": [{}], "any": null, "unknown": null});
         assert_eq!(value, expected);
         assert!(!coerce(&schema, &mut value));
+    }
+
+    /// The work is counted in steps, because time depends on the machine.
+    #[test]
+    fn near_misses_at_every_depth_are_coerced_within_the_budget() {
+        let of = |name: &str, value: Value| json!({"type": "object", "required": [name], "additionalProperties": false, "properties": {name: value}});
+        let tagged = |tag: &str, name: &str, value: Value| json!({"type": "object", "required": ["op", name], "properties": {"op": {"const": tag}, name: value}});
+        let (itself, integer) = (json!({"$ref": "#"}), json!({"type": "integer"}));
+        let by_member = json!({"anyOf": [
+            {"type": "object", "properties": {"c": itself, "v": {"type": "integer"}}, "required": ["c"]},
+            {"type": "object", "properties": {"c": itself, "v": {"type": "boolean"}}, "required": ["v"]},
+        ]});
+        for (schema, around, leaf, expected) in [
+            (json!({"anyOf": [integer, {"type": "array", "items": itself}]}), "[@]", r#""1""#, "1"),
+            (
+                json!({"anyOf": [integer, {"type": "array", "prefixItems": [itself, itself]}]}),
+                r#"[@,"1"]"#,
+                r#""1""#,
+                "1",
+            ),
+            (
+                json!({"oneOf": [of("Neg", itself.clone()), of("Num", integer.clone())]}),
+                r#"{"Neg":@}"#,
+                r#"{"Num":"1"}"#,
+                r#"{"Num":1}"#,
+            ),
+            (
+                json!({"oneOf": [tagged("neg", "e", itself.clone()), tagged("num", "v", integer.clone())]}),
+                r#"{"op":"neg","e":@}"#,
+                r#"{"op":"num","v":"1"}"#,
+                r#"{"op":"num","v":1}"#,
+            ),
+            (by_member, r#"{"c":@,"v":"1"}"#, r#"{"v":"true"}"#, r#"{"v":true}"#),
+        ] {
+            for depth in [5, 30, 120] {
+                let text = (0..depth).fold(leaf.to_owned(), |inner, _| around.replace('@', &inner));
+                let value = Json::parse(&text).unwrap();
+                let mut coercion = Coercion::new(&schema, budget(&value), true);
+                let found = coercion.coerced(&schema, &value).unwrap();
+                assert!(found.contains(expected) && !found.contains(leaf), "{schema} {depth}: {found}");
+                assert!(coercion.left > budget(&value) / 4, "{schema} {depth}: {} left", coercion.left);
+            }
+        }
+        let items = vec!["7"; 4_000].join(",");
+        let list = json!({"type": "array", "items": {"oneOf": [
+            tagged("neg", "e", integer.clone()), tagged("num", "v", integer),
+        ]}});
+        let text = format!("[{items}]");
+        let value = Json::parse(&text).unwrap();
+        let mut coercion = Coercion::new(&list, budget(&value), true);
+        assert_eq!(coercion.coerced(&list, &value), None);
+        assert!(coercion.left > budget(&value) / 4, "{} left", coercion.left);
     }
 }

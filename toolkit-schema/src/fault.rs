@@ -272,7 +272,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(60))]
 
         /// Every function ends, on the stack of a small thread, for schemas of any depth.
         #[test]

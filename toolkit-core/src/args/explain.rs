@@ -292,7 +292,8 @@ pub(super) fn violations(
 ) -> Vec<Violation> {
     // Report names only if the error is about names: an open type may accept a member by an alias unknown to
     // the schema.
-    let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
+    let scope =
+        if is_about_members(error) || is_about_variants(error) { Scope::All } else { Scope::ExceptNames };
     let found =
         Json::parse(value).map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
     found.unwrap_or_default()
@@ -301,6 +302,11 @@ pub(super) fn violations(
 fn is_about_members(error: &Error) -> bool {
     let said = error.to_string();
     said.starts_with("unknown field") || said.starts_with("missing field")
+}
+
+/// Returns whether the error is about an object with other members than the one for its variant.
+fn is_about_variants(error: &Error) -> bool {
+    error.to_string().starts_with("expected value at")
 }
 
 /// Converts a deserialization error about the value at the path `place` into a violation.
@@ -319,8 +325,26 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
         // Messages with the prefix "invalid " already describe the value found.
         invalid => (said, !invalid),
     };
+    let said = in_words_of_schemas(said);
     let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };
-    Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(said, SAID)))
+    Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(&said, SAID)))
+}
+
+/// Returns the message of a type with the name of an integer type replaced by the numbers it takes.
+fn in_words_of_schemas(said: &str) -> String {
+    let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
+    let range = match expected {
+        "i8" => format!("{} to {}", i8::MIN, i8::MAX),
+        "i16" => format!("{} to {}", i16::MIN, i16::MAX),
+        "i32" => format!("{} to {}", i32::MIN, i32::MAX),
+        "i64" | "isize" => format!("{} to {}", i64::MIN, i64::MAX),
+        "u8" => format!("0 to {}", u8::MAX),
+        "u16" => format!("0 to {}", u16::MAX),
+        "u32" => format!("0 to {}", u32::MAX),
+        "u64" | "usize" => format!("0 to {}", u64::MAX),
+        _ => return said.to_owned(),
+    };
+    format!("{before}expected integer from {range}")
 }
 
 fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {

@@ -2,7 +2,7 @@
 
 use super::{Entry, ToolRegistry};
 use crate::context::State;
-use crate::error::{BuildError, BuildProblem, ToolFault};
+use crate::error::{BuildError, BuildProblem};
 use crate::name::check_name;
 use crate::tool::{BoundTool, Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};

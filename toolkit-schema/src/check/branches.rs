@@ -7,7 +7,7 @@ use crate::describe::describe_in;
 use crate::discriminator::{Discriminator, discriminator, may_be, only_member};
 use crate::json::{Json, Kind};
 use crate::reference::resolve;
-use crate::types::names;
+use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -22,16 +22,28 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         branches: &'a [Value],
         value: &Json<'v>,
     ) {
-        let is_decoded = self.scope == Scope::Constraints;
-        let choice = discriminator(self.root, branches);
+        let (fitting, closest) = self.closest_branch(keyword, branches, value);
+        if fitting != 1 {
+            self.add_unfit(schema, keyword, branches, value, fitting, closest);
+        }
+    }
+
+    /// Returns how many branches the value fits, at most 1 for `anyOf`, and the violations of the branch that the
+    /// value is closest to.
+    fn closest_branch(
+        &mut self,
+        keyword: &str,
+        branches: &'a [Value],
+        value: &Json<'v>,
+    ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
         let mut closest: Option<((usize, usize), Vec<Found<'a, 'v>>)> = None;
         let mut fitting = 0;
-        for branch in candidates(self.root, branches, choice.as_ref(), value) {
+        for branch in self.branches_of(branches, value) {
             let found = self.violations_of(branch, value);
             if found.is_empty() {
                 fitting += 1;
                 if keyword == "anyOf" {
-                    return;
+                    break;
                 }
             } else if let Some(rank) = self.rank(&found)
                 && closest.as_ref().is_none_or(|(lower, _)| rank < *lower)
@@ -39,12 +51,36 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 closest = Some((rank, found));
             }
         }
-        let closest = closest.map(|(_, found)| found);
+        (fitting, closest.map(|(_, found)| found))
+    }
+
+    fn branches_of(&self, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
+        let choice = discriminator(self.root, branches);
+        let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
+        let is_of_type = |branch: &&&Value| has_type(self.root, branch, value);
+        if self.scope == Scope::Constraints && candidates.iter().any(|branch| is_of_type(&branch)) {
+            // The type may read a value of another type, but prefers the branch of its own type.
+            candidates.retain(|branch| is_of_type(&branch));
+        }
+        candidates
+    }
+
+    /// Adds the violations by a value that does not fit exactly one branch.
+    fn add_unfit(
+        &mut self,
+        schema: &'a Value,
+        keyword: &'static str,
+        branches: &'a [Value],
+        value: &Json<'v>,
+        fitting: usize,
+        closest: Option<Vec<Found<'a, 'v>>>,
+    ) {
+        let is_decoded = self.scope == Scope::Constraints;
+        let choice = discriminator(self.root, branches);
         if is_decoded && fitting == 0 {
             return self.inspect_other_forms(schema, keyword, choice.as_ref(), value, closest);
         }
         match (fitting, value.members(), choice, closest) {
-            (1, ..) => {}
             // A type may decode a struct from an array, so an array may fit several structs.
             (2.., ..) if is_decoded && matches!(value.kind, Kind::Array(_)) => {}
             (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
@@ -107,6 +143,13 @@ pub(crate) fn candidates<'a>(
         _ => true,
     };
     branches.iter().filter(may_be_of).collect()
+}
+
+/// Returns whether the value is of a type of the branch. An array may be a struct.
+fn has_type(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let own = resolve(root, branch).and_then(|schema| schema.get("type"));
+    let is_struct = |name: &str| name == "object" && matches!(value.kind, Kind::Array(_));
+    own.is_none_or(|own| types(Some(own)).any(|name| value.is_of_type(name) || is_struct(name)))
 }
 
 /// Returns whether a tag of `branch` has another value in `value`, or is missing although required.

@@ -2,6 +2,7 @@
 
 use super::{SEVERAL, expected};
 use crate::json::Json;
+use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::value_in_words;
 use serde_json::Value;
@@ -58,6 +59,10 @@ impl Found<'_, '_> {
                     _ => expected(root, &schema, keyword, value.as_ref()),
                 };
                 let expected = expected.unwrap_or_else(|| "another value".to_owned());
+                // A model may write a time as a number or a string.
+                let example = example(&schema).filter(|_| keyword == "type");
+                let expected = example
+                    .map_or_else(|| expected.clone(), |example| format!("{expected}, as in {example}"));
                 format!("expected {expected}, got {}", value_in_words(text))
             }
         };
