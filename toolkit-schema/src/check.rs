@@ -3,7 +3,6 @@
 //! The search covers every keyword that constrains values. A type may refuse a value by rules of its own.
 
 use crate::bounds::{broken, is_equal};
-use crate::describe::{describe_for, describe_in};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
@@ -11,8 +10,8 @@ use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{fields, types};
 use crate::violation::{Violation, ViolationKind};
-use crate::words::{bound, shorten};
-use found::{Found, Message, remove_names};
+use crate::words::shorten;
+use found::{Found, Message, expected, remove_names};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -369,26 +368,6 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             self.found.push(new);
         }
     }
-}
-
-/// Describes the values expected by a schema, to explain a violation of `keyword`.
-fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>>) -> Option<String> {
-    let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
-    match (keyword, schema.get(keyword)) {
-        ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
-        ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
-        ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
-        _ => {}
-    }
-    let mut plain = schema.as_object()?.clone();
-    if !keyword.ends_with("Of") {
-        plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
-    }
-    let plain = Value::Object(plain);
-    describe_for(root, &plain, value).or_else(|| {
-        let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
-        keywords.find_map(|(keyword, value)| bound(keyword, value))
-    })
 }
 
 /// Returns the message for a member not declared in the schema.

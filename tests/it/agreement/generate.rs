@@ -92,16 +92,16 @@ impl Writer {
             0..5 => self.scalar(),
             5 | 6 => {
                 let inner = self.ty(depth);
-                Type::new(format!("Option<{}>", inner.text), inner.kind, true)
+                Type::new(format!("Option<{}>", inner.text), inner.kind, inner.has_default)
             }
             7 => {
                 let item = self.ty(depth);
-                Type::new(format!("Vec<{}>", item.text), Kind::List(Box::new(item.kind)), true)
+                Type::new(format!("Vec<{}>", item.text), Kind::List(Box::new(item.kind)), item.has_default)
             }
             8 => {
                 let value = self.ty(depth);
                 let text = format!("std::collections::BTreeMap<String, {}>", value.text);
-                Type::new(text, Kind::Map(Box::new(value.kind)), true)
+                Type::new(text, Kind::Map(Box::new(value.kind)), value.has_default)
             }
             9 => {
                 let set = self.random.one(&["HashSet", "BTreeSet"]);
@@ -229,9 +229,9 @@ impl Writer {
         for index in 0..self.random.below(4) {
             let name = format!("{prefix}_f{index}");
             let ty = match self.random.below(12) {
-                0 => Type::new("Option<Box<Self>>", Kind::Other, true),
+                0 => Type::new("Option<Box<Self>>", Kind::Other, false),
                 // No constraint, because a list of at least two such lists has no end.
-                1 => Type::new("Vec<Self>", Kind::Other, true),
+                1 => Type::new("Vec<Self>", Kind::Other, false),
                 _ => self.ty(2),
             };
             let param = self.param(&ty, &name);

@@ -1,10 +1,9 @@
 //! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
 
+use super::compared::{Decode, decode_only, mark_difference};
 use super::default::ParamDefault;
-use crate::schema::__private::{
-    SchemaBuilder, difference, has_constraints, mark_exact, mark_unusable, with_notes,
-};
-use crate::schema::{Constraints, SchemaRef, tidy};
+use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
+use crate::schema::{Constraints, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -68,16 +67,7 @@ pub struct ParamSchema {
     /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
     /// Returns the message of the type if it refuses a text.
-    decode: fn(&str) -> Result<(), String>,
-}
-
-/// Decodes a text for the comparison of a type with its schema.
-fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
-    match Fill::fill(&mut None::<T>, text) {
-        Ok(taken) if taken == text.len() => Ok(()),
-        Ok(_) => Err(String::new()),
-        Err(error) => Err(error.to_string()),
-    }
+    decode: Decode,
 }
 
 impl ParamSpec {
@@ -164,18 +154,7 @@ pub(crate) fn parameters_schema(
     constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
     let mut root = Value::Object(root);
     for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
-        let property = root.get("properties").and_then(|properties| properties.get(param.name));
-        let Some(property) = property else { continue };
-        let difference = difference(SchemaRef::new(&root, property), &mut |text| decode(text));
-        let properties = root.get_mut("properties");
-        let Some(property) = properties.and_then(|all| all.get_mut(param.name)) else { continue };
-        if difference.accepts_more {
-            *constrained = true;
-            mark_exact(property);
-        }
-        if let Some(message) = difference.unusable {
-            mark_unusable(property, message);
-        }
+        *constrained |= mark_difference(&mut root, Some(param.name), decode);
     }
     (root, params, constrained)
 }

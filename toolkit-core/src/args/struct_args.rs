@@ -3,6 +3,7 @@
 //! The JSON text is deserialized directly. If this fails, or if the result violates a rule beyond the type,
 //! the arguments are coerced and checked as one object.
 
+use super::compared::{decode_only, mark_difference};
 use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::with_members;
@@ -10,10 +11,7 @@ use super::options::DecodeOptions;
 use super::param::ToolParams;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
-use crate::schema::__private::{
-    Difference, Json, argument_schema_of, difference, mark_exact, mark_unusable, members_of, quoted,
-    repeated_names,
-};
+use crate::schema::__private::{Json, argument_schema_of, members_of, quoted, repeated_names};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -102,17 +100,7 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
 /// Returns the schema of a type, marked if it says more than the type, and whether arguments are checked against it.
 fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
     let (mut schema, has_constraints) = argument_schema_of::<T>();
-    let mut decode = |text: &str| match serde_json::from_str::<T>(text) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(error.to_string()),
-    };
-    let Difference { accepts_more, unusable } = difference((&schema).into(), &mut decode);
-    if accepts_more {
-        mark_exact(&mut schema);
-    }
-    if let Some(message) = unusable {
-        mark_unusable(&mut schema, message);
-    }
+    let accepts_more = mark_difference(&mut schema, None, decode_only::<T>);
     (schema, has_constraints || accepts_more)
 }
 

@@ -25,7 +25,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
     pub(super) fn inspect_coerced(&mut self, schema: &'a Value, value: &Json<'v>) {
         let depth = self.depth + self.open.len();
-        match coerced_part(SchemaRef::new(self.root, schema), value, &mut self.left, depth) {
+        // A type that accepts more than its schema does not read the value as the schema says.
+        let coerced = match self.exact {
+            true => None,
+            false => coerced_part(SchemaRef::new(self.root, schema), value, &mut self.left, depth),
+        };
+        match coerced {
             Some(text) => self.inspect_instead(schema, value, &text),
             None => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
         }

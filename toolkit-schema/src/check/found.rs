@@ -1,10 +1,11 @@
 //! The violations found by a search, put into words only if they are reported.
 
-use super::{SEVERAL, expected};
+use super::SEVERAL;
+use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
 use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
-use crate::words::value_in_words;
+use crate::words::{bound, value_in_words};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
@@ -80,4 +81,29 @@ pub(super) fn remove_names(found: &mut Vec<Found<'_, '_>>) {
         ViolationKind::Missing => !parents.contains(&parent(found)),
         _ => true,
     });
+}
+
+/// Describes the values expected by a schema, to explain a violation of `keyword`.
+pub(super) fn expected(
+    root: &Value,
+    schema: &Value,
+    keyword: &str,
+    value: Option<&Json<'_>>,
+) -> Option<String> {
+    let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
+    match (keyword, schema.get(keyword)) {
+        ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
+        ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
+        ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
+        _ => {}
+    }
+    let mut plain = schema.as_object()?.clone();
+    if !keyword.ends_with("Of") {
+        plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
+    }
+    let plain = Value::Object(plain);
+    describe_for(root, &plain, value).or_else(|| {
+        let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
+        keywords.find_map(|(keyword, value)| bound(keyword, value))
+    })
 }
