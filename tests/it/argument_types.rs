@@ -5,10 +5,12 @@ mod shapes;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use shapes::{Beside, Closed, Inside, Outside, Plain, Untagged};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use toolkit::FunctionTool;
 use toolkit::prelude::*;
 
@@ -146,13 +148,49 @@ fn integer(text: &str) -> Option<String> {
     Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}") })
 }
 
+/// The members of an object in the order of the text.
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// Whether an object inside of the text has two members with the same name.
+fn repeats_a_name(text: &str) -> bool {
+    if let Ok(items) = serde_json::from_str::<Vec<Box<RawValue>>>(text) {
+        return items.iter().any(|item| repeats_a_name(item.get()));
+    }
+    let Ok(Members(members)) = serde_json::from_str(text) else { return false };
+    let names: BTreeSet<&String> = members.iter().map(|(name, _)| name).collect();
+    names.len() < members.len() || members.iter().any(|(_, member)| repeats_a_name(member.get()))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn tools_take_what_serde_takes_and_never_another_value(text in text()) {
         for Type { name, strictly, leniently, decode } in types() {
-            let expected = decode(&text);
+            // Of two members with the same name, serde keeps the last one in a map. Tools refuse them everywhere.
+            let expected = decode(&text).filter(|_| !repeats_a_name(&text));
             let strict = call(&strictly, &text);
             prop_assert_eq!(strict.as_ref().ok(), expected.as_ref(), "{} {}: {:?}", name, text, strict);
             let lenient = call(&leniently, &text);

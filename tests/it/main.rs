@@ -5,6 +5,7 @@
 mod agreement;
 mod always;
 mod approvals;
+mod argument_forms;
 mod argument_promises;
 mod argument_types;
 mod argument_views;

@@ -5,6 +5,7 @@
 //! code reads the arguments a second time. The slower code coerces near misses, such as `"5"` for an integer,
 //! and reports all violations.
 
+mod compared;
 pub mod constraints;
 mod decode;
 mod default;

@@ -5,7 +5,8 @@ use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
-use regex_lite::Regex;
+use crate::types::types;
+use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
+
+/// The maximum size of a compiled pattern in bytes. The time to match a text grows with its length and this size.
+const LARGEST: usize = 1 << 18;
 
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
@@ -26,7 +30,8 @@ pub fn has_constraints(schema: &Value) -> bool {
 /// Returns whether `schema` has constraints beyond the Rust type. In a branch of a union, an `enum` or a
 /// `const` is the name of a variant, so it does not count.
 fn constrains(schema: &Value, in_branch: bool) -> bool {
-    let Value::Object(keywords) = schema else { return false };
+    // A map, or a value of any type, would silently keep the last member of several with the same name.
+    let Value::Object(keywords) = schema else { return schema == &Value::Bool(true) };
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
         "minimum" => !is_unsigned_zero(schema, value),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
@@ -34,6 +39,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         "enum" => !in_branch || keywords.contains_key(ONE_OF),
         "const" => !in_branch,
         "uniqueItems" => !is_of_set(schema),
+        "additionalProperties" => value.is_object(),
         "maximum"
         | "exclusiveMinimum"
         | "exclusiveMaximum"
@@ -49,6 +55,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         | "propertyNames"
         | "dependentRequired"
         | "dependentSchemas"
+        | "contentEncoding"
         | "unevaluatedProperties"
         | "unevaluatedItems" => true,
         _ => false,
@@ -60,15 +67,9 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
     })
 }
 
-/// Returns a regular expression, in `schema` or an inner schema, that the regex engine cannot compile.
-/// Returns `None` if every regular expression can be compiled.
-#[must_use]
-pub fn unknown_pattern(schema: &Value) -> Option<&str> {
-    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
-    let names = patterns.map(|(pattern, _)| pattern.as_str());
-    let mut own = schema.get("pattern").and_then(Value::as_str).into_iter().chain(names);
-    own.find(|pattern| compiled(pattern).is_none())
-        .or_else(|| subschemas(schema).find_map(|inside| unknown_pattern(inside.schema)))
+/// Returns whether texts can be checked against a pattern.
+pub(crate) fn compiles(pattern: &str) -> bool {
+    compiled(pattern).is_some()
 }
 
 fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
@@ -83,9 +84,17 @@ fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Option<&'static str> {
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
-        Kind::Number => out_of_range(schema, &value.number()?),
+        Kind::Number => {
+            let written = value.number()?;
+            // The type may read a number as the nearest double: both must be in the range.
+            let rounded = || rounded(schema, value.text).and_then(|number| out_of_range(schema, &number));
+            out_of_range(schema, &written).or_else(rounded)
+        }
         Kind::String(text) => within("minLength", "maxLength", &|| text.chars().count())
             .or_else(|| breaks(schema, "format", |format| !validator && !format::fits(format, text)))
+            .or_else(|| {
+                breaks(schema, "contentEncoding", |encoding| !validator && !format::decodes(encoding, text))
+            })
             .or_else(|| {
                 let differs = |pattern: &str| compiled(pattern).is_some_and(|it| !it.is_match(text));
                 breaks(schema, "pattern", differs)
@@ -116,6 +125,18 @@ fn is_of_set(schema: &Value) -> bool {
 
 fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool) -> Option<&'static str> {
     schema.get(keyword).and_then(Value::as_str).filter(|expected| differs(expected)).map(|_| keyword)
+}
+
+/// Returns the number as a double, if the schema has bounds for it and a double differs from what is written.
+fn rounded(schema: &Value, text: &str) -> Option<Decimal> {
+    let has_bounds =
+        ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
+    // A double keeps 15 digits.
+    if !has_bounds || text.len() <= 15 || types(schema.get("type")).any(|name| name == "integer") {
+        return None;
+    }
+    let number = text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)?;
+    Decimal::parse(&number.to_string())
 }
 
 fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
@@ -194,7 +215,10 @@ enum Pattern {
 
 impl Pattern {
     fn new(pattern: &str) -> Option<Self> {
-        let plain = Regex::new(pattern).ok().map(Self::Plain);
+        let plain = RegexBuilder::new(pattern).size_limit(LARGEST).build().ok().map(Self::Plain);
+        if plain.is_none() && Regex::new(pattern).is_ok() {
+            return None;
+        }
         #[cfg(feature = "jsonschema")]
         let plain = plain.or_else(|| {
             let schema = serde_json::json!({"pattern": pattern});

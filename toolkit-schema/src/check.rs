@@ -1,23 +1,31 @@
 //! The search for all violations of a schema by a value.
 //!
-//! The search covers every keyword that constrains values. The Rust type may have further rules, unknown to
-//! the schema.
+//! The search covers every keyword that constrains values. A type may refuse a value by rules of its own.
 
 use crate::bounds::{broken, is_equal};
-use crate::describe::{describe_for, describe_in};
-use crate::discriminator::{Discriminator, discriminator};
+use crate::fault::nests_deeper;
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
+use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{fields, names, types};
+use crate::types::{fields, types};
 use crate::violation::{Violation, ViolationKind};
-use crate::words::{bound, shorten, value_in_words};
-use serde_json::{Map, Value, json};
+use crate::words::shorten;
+use found::{Found, Message, expected, remove_names};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
 
+mod branches;
 mod decoded;
+mod found;
 mod inside;
+mod repeated;
+
+pub(crate) use branches::candidates;
+pub(crate) use branches::has_other_tag;
+pub use repeated::repeated_names;
 
 /// The maximum number of violations collected by one search.
 const MOST: usize = 64;
@@ -27,8 +35,15 @@ const MOST: usize = 64;
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// The name of the violation "the value fits several branches of a `oneOf`". There is no such keyword in JSON
-/// Schema.
+/// The maximum number of schemas applied inside each other, for values of the maximum depth and unions in unions.
+///
+/// The limit keeps the recursion within the stack of a small thread.
+pub(crate) const DEEPEST: usize = 400;
+
+/// The maximum nesting depth of a value, which is the limit of JSON readers.
+pub(crate) const DEEPEST_VALUE: usize = 127;
+
+/// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
 /// The message for a value too complex to be checked completely.
@@ -45,10 +60,13 @@ pub const TOO_COMPLEX: &str = "too complex to explain; write it as the schema sa
 /// assert_eq!(found[0].to_string(), r#"`unit`: expected one of "celsius", "kelvin", got string "Celsius""#);
 /// ```
 pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Violation> {
+    if nests_deeper(value, DEEPEST_VALUE) {
+        return vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)];
+    }
     check_text(schema.into(), &value.to_string(), Scope::All)
 }
 
-/// Returns the violations of a schema by a value. The value is given as JSON text.
+/// Returns the violations of a schema by a value, given as JSON text.
 pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec<Violation> {
     match Json::parse(text) {
         Ok(value) => check(schema, &value, "", scope),
@@ -61,11 +79,13 @@ pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec
 pub enum Scope {
     /// All violations.
     All,
-    /// Only violated constraints, for a value already decoded by its Rust type. Deviations from the schema
-    /// that the type accepts are not reported, such as an array instead of a struct.
+    /// Only violated constraints, for a value already decoded by its Rust type.
+    ///
+    /// The type has accepted everything else, such as a list in place of a struct.
     Constraints,
-    /// All violations except unknown members. If an object has unknown members, its missing members are not
-    /// reported either. The type may accept a member under an alias that the schema does not list.
+    /// All violations except unknown members, and except the missing members of objects with unknown members.
+    ///
+    /// A type may accept a member under a name missing from the schema, such as an alias.
     ExceptNames,
     /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
     Validator,
@@ -76,13 +96,13 @@ pub enum Scope {
 /// `at` is the path of the value. The paths of all violations begin with `at`.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
-    search(schema, value, at, scope, None)
+    Search::new(schema.root, value, at, scope).violations(schema.schema, value)
 }
 
-/// Returns the violated constraints of a value at the path `at`, already decoded by its Rust type.
+/// Returns the violations of constraints by a value at the path `at`, which its type has decoded.
 ///
-/// The type may accept names and values that the schema does not list, such as aliases. To find out their
-/// meaning, the check asks the type with `accepts` whether it also accepts a changed text of the value.
+/// A type may know members, variants and values under names that its schema does not list. What they are is found
+/// out by asking whether the type `accepts` another text in the place of the value.
 #[must_use]
 pub fn check_decoded(
     schema: SchemaRef<'_>,
@@ -90,99 +110,128 @@ pub fn check_decoded(
     at: &str,
     accepts: &mut dyn FnMut(&str) -> bool,
 ) -> Vec<Violation> {
-    search(schema, value, at, Scope::Constraints, Some(accepts))
+    let mut search = Search::new(schema.root, value, at, Scope::Constraints);
+    search.accepts = Some(accepts);
+    search.violations(schema.schema, value)
 }
 
-fn search<'v>(
-    schema: SchemaRef<'_>,
-    value: &Json<'v>,
-    at: &str,
-    scope: Scope,
-    accepts: Option<&mut dyn FnMut(&str) -> bool>,
-) -> Vec<Violation> {
-    let (left, path, known) = (budget(value), at.to_owned(), HashMap::new());
-    let (open, found) = (Vec::new(), Vec::new());
-    let mut search =
-        Search { root: schema.root, scope, path, left, known, open, found, text: value.text, accepts };
-    search.inspect(schema.schema, value);
-    if search.left == 0 {
-        return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
-    }
-    let mut found = search.found;
-    match scope {
-        Scope::All | Scope::Validator => {}
-        Scope::Constraints => found.retain(|(_, violation)| violation.kind == ViolationKind::Constraint),
-        Scope::ExceptNames => remove_names(&mut found),
-    }
-    found.into_iter().map(|(_, violation)| violation).collect()
+/// Returns whether a value conforms to a schema, and takes the steps from `left`.
+///
+/// `depth` is the number of schemas that are applied around the call.
+pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
+    let mut search = Search::new(schema.root, value, "", Scope::All);
+    (search.left, search.depth) = (*left, depth);
+    let fits = search.fits(schema.schema, value);
+    *left = search.left;
+    fits && search.left > 0
 }
 
-/// Returns the maximum number of schemas to apply while checking `value`.
+/// Returns the maximum number of schemas to apply to a value.
 pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
-}
-
-/// A violation, and the length of the path to the object or array around the wrong value.
-type Found = (usize, Violation);
-
-fn remove_names(found: &mut Vec<Found>) {
-    let parent = |(length, violation): &Found| violation.path.get(..*length).map(str::to_owned);
-    let unknown = found.iter().filter(|(_, violation)| violation.kind == ViolationKind::Unknown);
-    let parents: Vec<Option<String>> = unknown.map(parent).collect();
-    found.retain(|found| match found.1.kind {
-        ViolationKind::Unknown => false,
-        ViolationKind::Missing => !parents.contains(&parent(found)),
-        _ => true,
-    });
 }
 
 struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
-    /// The JSON text of the checked value as a whole.
+    /// The text of the whole value.
     text: &'v str,
-    /// A function that returns whether the Rust type accepts a JSON text as the value as a whole.
+    /// Returns whether the type of the whole value accepts a text.
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
-    /// The path to the value that is being inspected.
+    /// The path to the value being inspected.
     path: String,
     /// The number of schemas left to apply before the search gives up.
     left: usize,
+    /// The number of schemas applied around the search, by the coercion or by another search.
+    depth: usize,
+    /// The number of violations to collect: 1 if only their existence matters.
+    most: usize,
+    /// Whether the schema being inspected says more than its type, so a wrong type is a violation, too.
+    exact: bool,
     /// The violations of each schema behind a reference, for each value inspected with the schema.
     ///
     /// Without this cache, a recursive union would take time exponential in the depth of the value.
-    known: HashMap<(*const Value, *const Json<'v>), Vec<Found>>,
+    known: HashMap<(*const Value, *const Json<'v>, bool, bool), Vec<Found<'a, 'v>>>,
     /// The schemas being inspected, each with its value.
     ///
     /// A schema may lead back to itself at the same value. The repeated inspection is skipped, because it
     /// finds nothing new.
     open: Vec<(&'a Value, *const Json<'v>)>,
-    found: Vec<Found>,
+    found: Vec<Found<'a, 'v>>,
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
+    fn new(root: &'a Value, value: &Json<'v>, at: &str, scope: Scope) -> Self {
+        Self {
+            root,
+            scope,
+            text: value.text,
+            accepts: None,
+            path: at.to_owned(),
+            left: budget(value),
+            depth: 0,
+            most: MOST,
+            exact: false,
+            known: HashMap::new(),
+            open: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Inspects the whole value, and returns the violations of the kinds selected by the scope.
+    fn violations(mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Violation> {
+        let at = self.path.clone();
+        self.inspect(schema, value);
+        if self.left == 0 {
+            return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
+        }
+        match self.scope {
+            Scope::All | Scope::Validator => {}
+            Scope::Constraints => {
+                self.found.retain(|found| found.exact || found.kind == ViolationKind::Constraint);
+            }
+            Scope::ExceptNames => remove_names(&mut self.found),
+        }
+        let mut violations: Vec<Violation> = Vec::with_capacity(self.found.len());
+        for found in self.found {
+            let violation = found.into_violation(self.root);
+            if !violations.contains(&violation) {
+                violations.push(violation);
+            }
+        }
+        violations
+    }
+
     fn inspect(&mut self, schema: &'a Value, value: &Json<'v>) {
         if schema == &Value::Bool(false) {
             self.add(ViolationKind::Constraint, "nothing may stand here".to_owned());
         }
         let is_open = || self.open.iter().any(|(open, at)| ptr::eq(*open, schema) && ptr::eq(*at, value));
-        if !schema.is_object() || self.left == 0 || self.is_full() || is_open() {
+        if !schema.is_object() || self.left == 0 || self.found.len() >= self.most || is_open() {
             return;
         }
         self.left -= 1;
+        if self.depth + self.open.len() >= DEEPEST {
+            self.left = 0;
+            return;
+        }
         self.open.push((schema, value));
+        let outside = self.exact;
+        self.exact |= is_exact(schema);
         if schema.get("$ref").is_some()
             && let Some(target) = resolve(self.root, schema)
         {
             self.inspect_target(target, value);
         }
         self.inspect_keywords(schema, value);
+        self.exact = outside;
         self.open.pop();
     }
 
-    /// Inspects `value` with the target of a reference. Each pair of target and value is inspected only once.
-    /// For a repeated pair, the violations found the first time are added again.
+    /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
+    /// occurs again, the violations found the first time are added again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
-        let key = (ptr::from_ref(target), ptr::from_ref(value));
+        let key = (ptr::from_ref(target), ptr::from_ref(value), self.most == 1, self.exact);
         if let Some(known) = self.known.get(&key) {
             return self.found.extend(known.iter().cloned());
         }
@@ -193,54 +242,26 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 
     /// Returns the violations of `schema` by `value`, without adding them to `self.found`.
-    fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found> {
+    fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found<'a, 'v>> {
         let before = std::mem::take(&mut self.found);
         self.inspect(schema, value);
         std::mem::replace(&mut self.found, before)
     }
 
     fn fits(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
-        self.violations_of(schema, value).is_empty()
+        let most = std::mem::replace(&mut self.most, 1);
+        let found = self.violations_of(schema, value);
+        self.most = most;
+        found.is_empty()
     }
 
+    /// Inspects the keywords of a schema. The work is done in small functions, because the recursion leads through
+    /// this one.
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
-        let validator = self.scope == Scope::Validator;
-        if let Kind::Array(items) = &value.kind
-            && self.scope == Scope::Constraints
-            && let Some(fields) = fields(schema).filter(|fields| items.len() <= fields.len())
-        {
-            // serde also decodes a struct from an array, with the values in the order of the fields.
-            for (index, (property, item)) in fields.values().zip(items).enumerate() {
-                self.at_item(index, |this| this.inspect(property, item));
-            }
+        if self.inspect_as_struct(schema, value) || !self.inspect_type(schema, value) {
             return;
         }
-        let is_of_type = |name: &str| {
-            value.is_of_type(name) || (validator && name == "integer" && value.type_name() == name)
-        };
-        let mut names = types(schema.get("type")).peekable();
-        if names.peek().is_some() && !names.any(is_of_type) {
-            return match self.scope {
-                Scope::Constraints => self.inspect_coerced(schema, value),
-                _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
-            };
-        }
-        let listed = schema.get("enum").and_then(Value::as_array);
-        let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
-            Some("enum")
-        } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
-            Some("const")
-        } else {
-            broken(schema, value, validator)
-        };
-        // A type that accepts any of these four values does not list its values, so it may know `value` by an
-        // alias.
-        let is_listed = matches!(wrong, Some("enum" | "const"));
-        if let Some(keyword) = wrong
-            && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
-        {
-            self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
-        }
+        self.inspect_own(schema, value);
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.inspect(part, value);
         }
@@ -263,51 +284,49 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the branches of a union. If the value fits no branch, the violations of the most similar
-    /// branch are reported.
-    fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
-        let mut closest: Option<Vec<Found>> = None;
-        let mut fitting = 0;
-        for branch in branches.iter().filter(|branch| !has_other_tag(self.root, branch, value)) {
-            let found = self.violations_of(branch, value);
-            if found.is_empty() {
-                fitting += 1;
-                // The type has already chosen one of the branches.
-                if keyword == "anyOf" || self.scope == Scope::Constraints {
-                    return;
-                }
-            }
-            let is_inside = |(_, violation): &Found| violation.path.len() > self.path.len();
-            if found.iter().all(is_inside) && closest.as_ref().is_none_or(|fewer| found.len() < fewer.len()) {
-                closest = Some(found);
-            }
+    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields. Returns
+    /// whether the value is such an array.
+    fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        let Kind::Array(items) = &value.kind else { return false };
+        let fields = fields(schema).filter(|fields| items.len() <= fields.len());
+        let Some(fields) = fields.filter(|_| self.scope == Scope::Constraints) else { return false };
+        for (index, (property, item)) in fields.values().zip(items).enumerate() {
+            self.at_item(index, |this| this.inspect(property, item));
         }
-        let choice = discriminator(self.root, branches);
-        if fitting == 0 && self.scope == Scope::Constraints {
-            return self.inspect_variants(schema, choice.as_ref(), value, closest);
+        true
+    }
+
+    /// Inspects the type. Returns whether the other keywords remain to be inspected.
+    fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        let is_integer =
+            |name: &str| self.scope == Scope::Validator && name == "integer" && value.type_name() == name;
+        let mut names = types(schema.get("type")).peekable();
+        if names.peek().is_none() || names.any(|name| value.is_of_type(name) || is_integer(name)) {
+            return true;
         }
-        match (fitting, value.members(), choice, closest) {
-            (1, ..) => {}
-            (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
-            (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
-                if value.get(name).is_none_or(|given| !allowed.iter().any(|tag| is_equal(tag, given))) =>
-            {
-                let tag = json!({"enum": allowed});
-                let parent = self.path.len();
-                self.at_member(name, |this| match value.get(name) {
-                    Some(given) => this.add_mismatch(ViolationKind::WrongType, &tag, "enum", given),
-                    None => {
-                        this.add_named(parent, ViolationKind::Missing, missing(describe_in(this.root, &tag)));
-                    }
-                });
-            }
-            (_, Some(_), Some(Discriminator::Members(names)), _)
-                if !names.iter().any(|name| value.get(name).is_some()) =>
-            {
-                self.add_mismatch(ViolationKind::WrongType, schema, keyword, value);
-            }
-            (.., Some(found)) => self.found.extend(found),
-            (.., None) => self.add_mismatch(ViolationKind::WrongType, schema, keyword, value),
+        match self.scope {
+            Scope::Constraints => self.inspect_coerced(schema, value),
+            _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+        }
+        false
+    }
+
+    /// Inspects the keywords without inner schemas.
+    fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
+        let listed = schema.get("enum").and_then(Value::as_array);
+        let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
+            Some("enum")
+        } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
+            Some("const")
+        } else {
+            broken(schema, value, self.scope == Scope::Validator)
+        };
+        // A type with such a list of its own knows the value under another name.
+        let is_listed = matches!(wrong, Some("enum" | "const"));
+        if let Some(keyword) = wrong
+            && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
+        {
+            self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
         }
     }
 
@@ -325,62 +344,34 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.path.truncate(here);
     }
 
-    fn add_mismatch(&mut self, kind: ViolationKind, schema: &Value, keyword: &str, value: &Json<'_>) {
-        let expected = expected(self.root, schema, keyword, Some(value));
-        let expected = expected.unwrap_or_else(|| "another value".to_owned());
-        self.add(kind, format!("expected {expected}, got {}", value_in_words(value.text)));
+    fn add_mismatch(
+        &mut self,
+        kind: ViolationKind,
+        schema: &'a Value,
+        keyword: &'static str,
+        value: &Json<'v>,
+    ) {
+        let schema = Cow::Borrowed(schema);
+        self.add_found(self.path.len(), kind, Message::Mismatch { schema, keyword, text: value.text });
     }
 
     fn add(&mut self, kind: ViolationKind, message: String) {
         self.add_named(self.path.len(), kind, message);
     }
 
-    fn is_full(&self) -> bool {
-        self.found.len() >= MOST
+    fn add_named(&mut self, parent: usize, kind: ViolationKind, message: String) {
+        self.add_found(parent, kind, Message::Text(message));
     }
 
-    fn add_named(&mut self, parent: usize, kind: ViolationKind, message: String) {
-        let violation = Violation::new(self.path.as_str(), kind, message);
-        if !self.is_full() && !self.found.iter().any(|(_, known)| *known == violation) {
-            self.found.push((parent, violation));
+    fn add_found(&mut self, parent: usize, kind: ViolationKind, message: Message<'a, 'v>) {
+        let new = Found { parent, path: self.path.clone(), kind, exact: self.exact, message };
+        if self.found.len() < self.most && !self.found.iter().any(|known| known.is_same(&new)) {
+            self.found.push(new);
         }
     }
 }
 
-/// Returns whether a tag required by `branch` is missing or different in `value`. A tag is a property with a
-/// constant value, such as `"type": "circle"`, usually different in each branch of a union.
-pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    let own = resolve(root, branch).filter(|_| value.members().is_some());
-    let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
-    let mut tags = properties.filter_map(|(name, property)| Some((name, property.get("const")?)));
-    tags.any(|(name, tag)| match value.get(name) {
-        Some(given) => !is_equal(tag, given),
-        None => names(own.and_then(|own| own.get("required"))).any(|required| required == name),
-    })
-}
-
-/// Describes the values expected by a schema, to explain a violation of `keyword`.
-fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>>) -> Option<String> {
-    let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
-    match (keyword, schema.get(keyword)) {
-        ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
-        ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
-        ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
-        (SEVERAL, _) => return Some("a value that fits exactly one of the alternatives".to_owned()),
-        _ => {}
-    }
-    let mut plain = schema.as_object()?.clone();
-    if !keyword.ends_with("Of") {
-        plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
-    }
-    let plain = Value::Object(plain);
-    describe_for(root, &plain, value).or_else(|| {
-        let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
-        keywords.find_map(|(keyword, value)| bound(keyword, value))
-    })
-}
-
-/// Returns the message for an object member that the schema does not declare.
+/// Returns the message for a member not declared in the schema.
 pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
     let near = nearest(name, known.filter(|known| *known != name));

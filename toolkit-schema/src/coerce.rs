@@ -1,9 +1,11 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{Scope, budget, check, has_other_tag};
+use crate::check::{DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
+use crate::discriminator::{Discriminator, discriminator, may_be};
+use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, quoted};
 use crate::number::Decimal;
-use crate::properties::{item_schema, member_schemas};
+use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
 use serde_json::Value;
@@ -16,7 +18,7 @@ use std::ptr;
 /// - `5.0` becomes `5` where the schema takes integers only.
 /// - A string becomes the JSON value that it holds where the schema takes no strings, `yes` and `no` become booleans.
 /// - A number becomes its text where the schema takes a string.
-/// - A string becomes the only allowed one that differs by case, space, `-` or `_`.
+/// - A string becomes the only allowed one that differs by case, space, `-` or `_`. So does the name of a variant.
 /// - `null` is removed where a member is optional and never `null`.
 ///
 /// ```
@@ -28,6 +30,9 @@ use std::ptr;
 /// assert_eq!(value, json!({"count": 5}));
 /// ```
 pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
+    if nests_deeper(value, DEEPEST_VALUE) {
+        return false;
+    }
     let text = value.to_string();
     let coerced = Json::parse(&text).ok().and_then(|value| coerced(schema.into(), &value));
     let coerced = coerced.and_then(|text| serde_json::from_str(&text).ok());
@@ -39,20 +44,47 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
 /// Everything else keeps its original text, so no digit of a number and no repeated member is lost.
 #[must_use]
 pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
-    let left = budget(value);
-    Coercion { root: schema.root, known: HashMap::new(), left }.coerced(schema.schema, value)
+    Coercion::new(schema.root, budget(value), true).coerced(schema.schema, value)
+}
+
+/// Returns the coerced JSON text of `value` like [`coerced`], but leaves strings as they are where the schema takes
+/// strings.
+///
+/// A type may know such a string as another name of a value that its schema lists.
+#[must_use]
+pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
+    Coercion::new(schema.root, budget(value), false).coerced(schema.schema, value)
+}
+
+/// Coerces a part of a value that is checked, and takes the steps from `left`.
+///
+/// `depth` is the number of schemas that are applied around the part.
+pub(crate) fn coerced_part(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    left: &mut usize,
+    depth: usize,
+) -> Option<String> {
+    let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, true) };
+    let coerced = coercion.coerced(schema.schema, value);
+    *left = coercion.left;
+    coerced
 }
 
 struct Coercion<'a> {
     root: &'a Value,
-    /// The results of earlier coercions, by the target of a reference and the position of the value in the
+    /// The results for schemas behind references. The key is the schema and the position of the value in the
     /// text.
     known: HashMap<(*const Value, *const u8), Option<String>>,
     /// The number of schemas left to apply before the coercion gives up.
     left: usize,
+    /// The number of schemas applied around the current schema.
+    depth: usize,
+    /// Whether a string may become the allowed string with the same letters.
+    words: bool,
 }
 
-/// A part of a schema. The parts are applied to a value one after another.
+/// A part of a schema, applied to the value in a step of its own.
 enum Part<'a> {
     Schema(&'a Value),
     /// A schema and the branches of its union.
@@ -62,9 +94,24 @@ enum Part<'a> {
 }
 
 impl<'a> Coercion<'a> {
+    fn new(root: &'a Value, left: usize, words: bool) -> Self {
+        Self { root, known: HashMap::new(), left, depth: 0, words }
+    }
+
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         let target = resolve(self.root, schema).filter(|target| target.is_object())?;
         self.left = self.left.checked_sub(1)?;
+        if self.depth >= DEEPEST {
+            self.left = 0;
+            return None;
+        }
+        self.depth += 1;
+        let coerced = self.by_target(schema, target, value);
+        self.depth -= 1;
+        coerced
+    }
+
+    fn by_target(&mut self, schema: &'a Value, target: &'a Value, value: &Json<'_>) -> Option<String> {
         if ptr::eq(target, schema) {
             return self.by_parts(schema, value);
         }
@@ -72,7 +119,7 @@ impl<'a> Coercion<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // The schema may refer to itself for the same value. The repetition must not coerce anything.
+        // The schema may lead back to itself at the same value. The repetition coerces nothing.
         self.known.insert(key, None);
         let coerced = self.by_parts(target, value);
         self.known.insert(key, coerced.clone());
@@ -116,8 +163,8 @@ impl<'a> Coercion<'a> {
         }
     }
 
-    fn fits(&self, schema: &Value, value: &Json<'_>) -> bool {
-        check(SchemaRef::new(self.root, schema), value, "", Scope::All).is_empty()
+    fn fits(&mut self, schema: &Value, value: &Json<'_>) -> bool {
+        fits(SchemaRef::new(self.root, schema), value, &mut self.left, self.depth)
     }
 
     /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value fits a
@@ -125,26 +172,28 @@ impl<'a> Coercion<'a> {
     ///
     /// If no branch has a valid result, a partly coerced value is returned only if exactly one branch changed
     /// the value.
-    fn by_branch(&mut self, schema: &Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
-        let root = self.root;
-        let mut candidates: Vec<&Value> =
-            branches.iter().filter(|branch| !has_other_tag(root, branch, value)).collect();
+    fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
+        let candidates = self.candidates(branches, value);
         if let [only] = candidates.as_slice() {
             return self.coerced(only, value);
         }
-        if candidates.is_empty() {
-            // The tag may be a near miss.
-            candidates = branches.iter().collect();
+        if candidates.is_empty()
+            && let Some(renamed) = self.with_name_of_variant(branches, value)
+        {
+            return self.again(&renamed, |this, value| {
+                let coerced = this.by_branch(schema, branches, value);
+                Some(coerced.unwrap_or_else(|| value.text.to_owned()))
+            });
         }
-        let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
-        let fits = |branch: &&Value| self.fits(branch, value);
-        if !candidates.iter().any(is_itself) && candidates.iter().any(fits) {
+        // Without a candidate, the tag may be a near miss.
+        let candidates = if candidates.is_empty() { branches.iter().collect() } else { candidates };
+        if self.fits_any(schema, &candidates, value) {
             return None;
         }
         let mut partly = Vec::new();
         for branch in candidates {
             let Some(text) = self.coerced(branch, value) else { continue };
-            if Json::parse(&text).is_ok_and(|value| self.fits(branch, &value)) {
+            if self.text_fits(branch, &text) {
                 return Some(text);
             }
             partly.push(text);
@@ -152,6 +201,38 @@ impl<'a> Coercion<'a> {
         // If coercion changed the value for only one branch, keep the change: the violations of this branch
         // explain the rest.
         if partly.len() == 1 { partly.pop() } else { None }
+    }
+
+    fn candidates(&self, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
+        let choice = discriminator(self.root, branches);
+        let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
+        candidates.retain(|branch| match &value.kind {
+            Kind::Array(_) => may_be(self.root, branch, "array"),
+            Kind::Object(_) => !lacks_required(self.root, branch, value),
+            _ => true,
+        });
+        candidates
+    }
+
+    /// Returns whether a value fits one of the branches, unless a branch is the union itself.
+    fn fits_any(&mut self, schema: &Value, branches: &[&Value], value: &Json<'_>) -> bool {
+        let root = self.root;
+        let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
+        !branches.iter().any(is_itself) && branches.iter().any(|branch| self.fits(branch, value))
+    }
+
+    fn text_fits(&mut self, schema: &Value, text: &str) -> bool {
+        Json::parse(text).is_ok_and(|value| self.fits(schema, &value))
+    }
+
+    /// Returns an object with one member as the variant whose name has the same letters.
+    fn with_name_of_variant(&self, branches: &[Value], value: &Json<'_>) -> Option<String> {
+        let choice = discriminator(self.root, branches);
+        let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
+            return None;
+        };
+        let name = only_alike(given, names.iter().copied()).filter(|_| self.words)?;
+        Some(format!("{{{}:{}}}", quoted(name), member.text))
     }
 
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
@@ -173,7 +254,9 @@ impl<'a> Coercion<'a> {
         for (name, member) in members {
             let (named, other) = member_schemas(schema, name);
             let is_required = || names(schema.get("required")).any(|other| other == name);
+            let is_repeated = || members.iter().filter(|(other, _)| other == name).nth(1).is_some();
             if matches!(member.kind, Kind::Null)
+                && !is_repeated()
                 && named.iter().any(|property| !self.fits(property, member))
                 && !is_required()
             {
@@ -201,9 +284,8 @@ impl<'a> Coercion<'a> {
             }
             Kind::Number if takes("string") => Some(quoted(value.text)),
             Kind::String(text) if takes("string") => {
-                let words = words.filter(|words| !words.contains(&&**text))?;
-                let mut alike = words.into_iter().filter(|word| folded(word) == folded(text));
-                alike.next().filter(|_| alike.next().is_none()).map(quoted)
+                let words = words.filter(|words| self.words && !words.contains(&&**text))?;
+                only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
                 let text = text.trim();
@@ -226,55 +308,26 @@ impl<'a> Coercion<'a> {
     }
 }
 
-/// Returns `word` in lowercase and without separators, so that `Read-Only` and `read_only` are equal.
+/// Returns the only one of the `words` that differs from `text` by letter case and separators.
+fn only_alike<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let mut alike = words.filter(|word| folded(word) == folded(text));
+    alike.next().filter(|_| alike.next().is_none())
+}
+
+/// Returns whether an object lacks a member that the branch requires. Coercion adds no members.
+fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
+    let properties = own.get("properties").and_then(Value::as_object);
+    let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
+    let is_given =
+        |wanted: &str| members.iter().any(|(name, _)| name == wanted || own_name(name) == Some(wanted));
+    names(own.get("required")).any(|required| !is_given(required))
+}
+
+/// Returns a word without its letter case and separators.
 fn folded(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn only_values_that_do_not_fit_are_coerced() {
-        let schema = json!({"type": "object", "properties": {
-            "a": {"type": "array", "items": {"type": "integer"}},
-            "b": {"type": "number"},
-            "e": {"type": ["boolean", "null"]},
-            "f": {"type": "string"},
-            "c": {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"n": {"type": "integer"}}}]},
-        }});
-        let mut value =
-            json!({"a": [1.0, -0.0, 2.5, 3], "b": 1.0, "c": {"n": "4.0"}, "d": 1.0, "e": "true", "f": "1"});
-        assert!(coerce(&schema, &mut value));
-        assert_eq!(value.to_string(), r#"{"a":[1,0,2.5,3],"b":1.0,"c":{"n":4},"d":1.0,"e":true,"f":"1"}"#);
-        assert!(!coerce(&schema, &mut value));
-    }
-
-    #[test]
-    fn coercion_of_a_recursive_union_ends() {
-        let schema = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}, {"type": "integer"}]});
-        let mut value = json!([["5"], 1.0]);
-        assert!(coerce(&schema, &mut value));
-        assert_eq!(value, json!([[5], 1]));
-    }
-
-    #[test]
-    fn null_is_removed_from_optional_members_that_are_never_null() {
-        let schema = json!({"type": "object", "required": ["must"], "properties": {
-            "must": {"type": "integer"},
-            "may": {"type": "integer"},
-            "null": {"type": ["integer", "null"]},
-            "inner": {"type": "array", "items": {"type": "object", "properties": {"may": {"enum": ["a"]}}}},
-            "any": true,
-        }});
-        let mut value = json!({
-            "must": null, "may": null, "null": null, "inner": [{"may": null}], "any": null, "unknown": null,
-        });
-        assert!(coerce(&schema, &mut value));
-        let expected = json!({"must": null, "null": null, "inner": [{}], "any": null, "unknown": null});
-        assert_eq!(value, expected);
-        assert!(!coerce(&schema, &mut value));
-    }
-}
+mod tests;

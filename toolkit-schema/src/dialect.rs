@@ -15,6 +15,7 @@ mod unions;
 mod values;
 mod writer;
 
+use crate::fault::{TOO_DEEP, is_too_deep};
 use crate::types::types;
 use losses::Losses;
 use normal::{Keep, Tree};
@@ -68,6 +69,9 @@ impl SchemaDialect {
     /// into the description and are reported as losses. Property names, and the values of `default`, `enum`,
     /// `const` and `examples`, are never mistaken for keywords.
     ///
+    /// A schema of more than 128 levels, or with more than 32 references or unions in a row, becomes an object of any
+    /// members, with a loss. Tools with such a schema are not built.
+    ///
     /// - [`JsonSchema`](Self::JsonSchema) changes only the root, and only if its type is not plainly
     ///   `object`.
     /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above.
@@ -95,6 +99,14 @@ impl SchemaDialect {
             return match typed(schema) {
                 Some(schema) => ConvertedSchema { schema, losses: Vec::new(), narrowed: None },
                 None => Self::OpenAi.convert(schema),
+            };
+        }
+        if is_too_deep(schema) {
+            let schema = json!({"type": "object"});
+            return ConvertedSchema {
+                schema,
+                losses: vec![SchemaLoss::new("", "type", TOO_DEEP)],
+                narrowed: None,
             };
         }
         let refs = Refs::new(schema);

@@ -43,11 +43,15 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
 
 /// Returns whether a value of the branch may be an object, judging by `type`, `enum` and `const`.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
-    let Some(schema) = resolve(root, branch) else { return true };
-    match schema.get("type") {
-        None => schema.get("enum").is_none() && schema.get("const").is_none(),
-        keyword => types(keyword).any(|name| name == "object"),
-    }
+    let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
+    may_be(root, branch, "object")
+        && resolve(root, branch).is_none_or(|schema| schema.get("type").is_some() || !is_listed(schema))
+}
+
+/// Returns whether a value of the branch may be of the type `name`, judging by `type`.
+pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
+    let own = resolve(root, branch).and_then(|schema| schema.get("type"));
+    own.is_none_or(|own| types(Some(own)).any(|type_name| type_name == name))
 }
 
 /// Returns the first property with a constant value: its name and the constant.

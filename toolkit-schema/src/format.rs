@@ -15,6 +15,8 @@ const FORMATS: &[(&str, Check, &str)] = &[
     ("ipv4", |text| text.parse::<Ipv4Addr>().is_ok(), "192.0.2.1"),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok(), "2001:db8::1"),
     ("uri", is_uri, "https://example.com/page"),
+    ("uri-reference", is_uri_reference, "/page?q=1#top"),
+    ("json-pointer", is_json_pointer, "/items/0"),
     ("uuid", is_uuid, "123e4567-e89b-12d3-a456-426614174000"),
 ];
 
@@ -30,6 +32,18 @@ pub(crate) fn is_known(format: &str) -> bool {
 /// Returns whether `text` has the format `format`. For an unknown format, returns `true`.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
+}
+
+/// Returns whether `text` is in the content encoding, such as `base64`. For an unknown encoding, returns `true`.
+pub(crate) fn decodes(encoding: &str, text: &str) -> bool {
+    let decoder = match encoding {
+        "base64" => &data_encoding::BASE64,
+        "base64url" => &data_encoding::BASE64URL,
+        "base32" => &data_encoding::BASE32,
+        "base16" => &data_encoding::HEXUPPER_PERMISSIVE,
+        _ => return true,
+    };
+    decoder.decode(text.as_bytes()).is_ok()
 }
 
 /// Returns an example of a string in the format.
@@ -124,8 +138,16 @@ fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let scheme_fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    let legal = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
-    scheme_fits && !rest.is_empty() && rest.chars().all(legal)
+    scheme_fits && !rest.is_empty() && is_uri_reference(rest)
+}
+
+fn is_uri_reference(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c))
+}
+
+fn is_json_pointer(text: &str) -> bool {
+    let escapes = text.replace("~0", "").replace("~1", "");
+    (text.is_empty() || text.starts_with('/')) && !escapes.contains('~')
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -142,7 +164,7 @@ mod tests {
     fn every_example_fits_its_format() {
         for (name, check, example) in FORMATS {
             assert!(check(example), "{name}: {example}");
-            assert!(!check(""), "{name}: nothing");
+            assert_eq!(check(""), matches!(*name, "uri-reference" | "json-pointer"), "{name}: nothing");
         }
     }
 
@@ -157,6 +179,8 @@ mod tests {
             ("hostname", &["-a", "a..b", "a_b"]),
             ("ipv4", &["1.2.3", "1.2.3.256"]),
             ("uri", &["example.com", "http:", "ht tp://x", "http://a b", "1http://x"]),
+            ("uri-reference", &["a b", "<", "{x}"]),
+            ("json-pointer", &["a", "/~2", "/~"]),
             ("uuid", &["123e4567e89b12d3a456426614174000", "g23e4567-e89b-12d3-a456-426614174000"]),
         ] {
             for text in texts {

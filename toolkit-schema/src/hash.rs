@@ -1,5 +1,6 @@
 //! Hashes of schemas.
 
+use crate::json::quoted;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub fn schema_hash(schema: &Value) -> String {
 }
 
 fn hashed_text(schema: &Value) -> String {
-    let sorted = sorted(schema).to_string();
+    let sorted = sorted_text(schema);
     let escaped = |c: char| match c {
         ' '..='~' => c.to_string(),
         c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
@@ -35,15 +36,41 @@ fn hashed_text(schema: &Value) -> String {
     sorted.chars().map(escaped).collect()
 }
 
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let members: BTreeMap<&String, &Value> = members.iter().collect();
-            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+/// A part of the text that remains to be written.
+enum Part<'a> {
+    Value(&'a Value),
+    Text(&'static str),
+    Name(&'a str),
+}
+
+/// Returns compact JSON with sorted keys. The parts to write are in a list, so the depth of `value` has no limit.
+fn sorted_text(value: &Value) -> String {
+    let mut text = String::new();
+    let mut parts = vec![Part::Value(value)];
+    while let Some(part) = parts.pop() {
+        match part {
+            Part::Text(punctuation) => text.push_str(punctuation),
+            Part::Name(name) => text.push_str(&quoted(name)),
+            Part::Value(Value::Object(members)) => {
+                text.push('{');
+                parts.push(Part::Text("}"));
+                let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+                for (index, (name, value)) in sorted.into_iter().enumerate().rev() {
+                    let separator = Part::Text(if index > 0 { "," } else { "" });
+                    parts.extend([Part::Value(value), Part::Text(":"), Part::Name(name), separator]);
+                }
+            }
+            Part::Value(Value::Array(items)) => {
+                text.push('[');
+                parts.push(Part::Text("]"));
+                for (index, item) in items.iter().enumerate().rev() {
+                    parts.extend([Part::Value(item), Part::Text(if index > 0 { "," } else { "" })]);
+                }
+            }
+            Part::Value(scalar) => text.push_str(&scalar.to_string()),
         }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        scalar => scalar.clone(),
     }
+    text
 }
 
 #[cfg(test)]

@@ -150,7 +150,6 @@ impl Keyword {
 
 impl Holds {
     /// Returns a phrase for the kind of value, for messages to the author of a schema.
-    #[cfg(feature = "jsonschema")]
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Schema => "boolean or object",
@@ -171,6 +170,9 @@ impl Holds {
         }
     }
 }
+
+/// The maximum depth of schemas visited by [`each_subschema`].
+const DEEPEST: usize = 128;
 
 /// The type names allowed in `type`.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
@@ -220,7 +222,8 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
     }
 }
 
-/// Calls `visit` for `schema` and for every schema inside, inner schemas first. Boolean schemas are skipped.
+/// Calls `visit` for `schema` and for every schema inside, inner schemas first. Boolean schemas are skipped, and so
+/// are schemas nested deeper than 128 levels.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"title": "A", "items": {"title": "B"}, "default": {"title": "C"}});
@@ -228,16 +231,20 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
 /// assert_eq!(schema, serde_json::json!({"items": {}, "default": {"title": "C"}}));
 /// ```
 pub fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
-    let Value::Object(keywords) = schema else { return };
+    visit_within(schema, visit, DEEPEST);
+}
+
+fn visit_within(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>), levels: usize) {
+    let (Value::Object(keywords), Some(levels)) = (schema, levels.checked_sub(1)) else { return };
     for (keyword, value) in keywords.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
         match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
             (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
-                list.iter_mut().for_each(|schema| each_subschema(schema, visit));
+                list.iter_mut().for_each(|schema| visit_within(schema, visit, levels));
             }
             (Some(Holds::NamedSchemas), Value::Object(named)) => {
-                named.values_mut().for_each(|schema| each_subschema(schema, visit));
+                named.values_mut().for_each(|schema| visit_within(schema, visit, levels));
             }
-            (Some(Holds::Schema), schema) => each_subschema(schema, visit),
+            (Some(Holds::Schema), schema) => visit_within(schema, visit, levels),
             _ => {}
         }
     }

@@ -12,6 +12,7 @@ mod diff;
 mod discriminator;
 mod disjoint;
 mod effective;
+mod fault;
 mod format;
 mod generate;
 mod hash;
@@ -20,6 +21,7 @@ pub mod keyword;
 mod meaning;
 mod nearest;
 mod number;
+mod probe;
 mod properties;
 mod reference;
 mod tidy;
@@ -49,14 +51,16 @@ pub use violation::{Violation, ViolationKind};
 /// Internals for the other crates of the framework. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bounds::{has_constraints, unknown_pattern};
-    pub use crate::check::{Scope, TOO_COMPLEX, check, check_decoded, missing};
-    pub use crate::coerce::coerced;
+    pub use crate::bounds::has_constraints;
+    pub use crate::check::{Scope, TOO_COMPLEX, check, check_decoded, missing, repeated_names};
+    pub use crate::coerce::{coerced, coerced_except_words};
+    pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::number::Decimal;
-    pub use crate::properties::{aliases, strip_aliases};
+    pub use crate::probe::{Difference, difference};
+    pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::tidy::with_notes;
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

@@ -10,14 +10,32 @@ use serde_json::{Map, Value};
 /// The keyword for the aliases of a property.
 const ALIASES: &str = "x-toolkit-aliases";
 
-/// Removes all aliases of properties from a schema. Returns the original schema if it had aliases, otherwise
-/// `None`.
+/// The keyword of a schema that says more than its type, so the type's own check is not enough.
+const EXACT: &str = "x-toolkit-exact";
+
+/// Marks a schema that says more than its type: the check reports every violation, even of a decoded value.
+pub fn mark_exact(schema: &mut Value) {
+    if let Value::Object(keywords) = schema {
+        keywords.insert(EXACT.to_owned(), true.into());
+    }
+}
+
+/// Returns whether a schema is [marked](mark_exact).
+pub(crate) fn is_exact(schema: &Value) -> bool {
+    schema.get(EXACT).is_some()
+}
+
+/// Removes the aliases of properties and the [marks](mark_exact) from a schema. Returns the original schema if
+/// it had any, otherwise `None`.
 ///
 /// Arguments are checked against the original schema, because they may use aliases.
 pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     let original = schema.clone();
     let mut found = false;
-    each_subschema(schema, &mut |keywords| found |= keywords.shift_remove(ALIASES).is_some());
+    each_subschema(schema, &mut |keywords| {
+        found |= keywords.shift_remove(ALIASES).is_some();
+        found |= keywords.shift_remove(EXACT).is_some();
+    });
     found.then_some(original)
 }
 

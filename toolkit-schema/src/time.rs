@@ -27,6 +27,16 @@ const FORMATS: [(&str, &str, &str); 3] = [
     ("zoned-date-time", "2026-01-31T13:45:00+01:00[Europe/Oslo]", "a date and a time of day in a time zone"),
 ];
 
+/// Returns an example of a value of a time type that is an object, judging by its properties.
+pub(crate) fn example(schema: &Value) -> Option<String> {
+    let properties = schema.get("properties")?.as_object()?;
+    let is_type = |names: &&(Properties, &str)| {
+        properties.len() == names.0.len() && names.0.iter().all(|(name, _)| properties.contains_key(*name))
+    };
+    let ([(whole, _), (rest, _)], _) = OBJECTS.iter().find(is_type)?;
+    Some(format!(r#"{{"{whole}": 5, "{rest}": 0}}"#))
+}
+
 /// Adds a description to the schema of a time type. An existing description stays.
 pub(crate) fn describe_time(schema: &mut Map<String, Value>) {
     let format = schema.get("format").and_then(Value::as_str);

@@ -4,10 +4,10 @@
 //! or from the validator if `violations` finds nothing.
 
 use crate::check::{Scope, check_text};
-use crate::keyword::{Holds, Keyword, held, subschemas};
+use crate::fault::{TOO_DEEP, is_too_deep, malformed};
 use crate::reference::escape;
 use crate::violation::{Violation, ViolationKind};
-use crate::words::{shorten, value_in_words};
+use crate::words::shorten;
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::paths::LocationSegment;
 use jsonschema::{ReferencingError, ValidationError, Validator};
@@ -59,8 +59,12 @@ impl CompiledSchema {
     /// document is ever fetched.
     ///
     /// # Errors
-    /// Every mistake in the schema.
+    /// Every mistake in the schema. A schema nested too deep is refused, because the validator could exhaust the
+    /// stack.
     pub fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
+        if is_too_deep(schema) {
+            return Err(vec![SchemaError { path: "#".to_owned(), message: TOO_DEEP.to_owned() }]);
+        }
         jsonschema::options()
             .offline()
             .build(schema)
@@ -124,30 +128,11 @@ fn below(path: String, name: &str) -> String {
 /// reference.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
     let mut found = Vec::new();
-    find_errors(schema, "#", &mut found);
-    if found.is_empty() { vec![compiler_error(schema, error)] } else { found }
-}
-
-/// Finds keywords with a wrong kind of value, in inner schemas first.
-fn find_errors(schema: &Value, path: &str, found: &mut Vec<SchemaError>) {
-    let wrong = |path: String, expected: &str, value: &Value| {
-        let message = format!("expected {expected}, got {}", value_in_words(&value.to_string()));
-        SchemaError { path, message }
-    };
-    for inside in subschemas(schema) {
-        let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
-        find_errors(inside.schema, &format!("{path}/{}{key}", inside.keyword), found);
+    malformed(schema, "#", &|_, _| true, &mut found);
+    if found.is_empty() {
+        return vec![compiler_error(schema, error)];
     }
-    for (name, value) in schema.as_object().into_iter().flatten() {
-        if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
-            && held(name, value).is_empty()
-        {
-            found.push(wrong(format!("{path}/{name}"), keyword.holds.words(), value));
-        }
-    }
-    if !schema.is_object() && !schema.is_boolean() {
-        found.push(wrong(path.to_owned(), Holds::Schema.words(), schema));
-    }
+    found.into_iter().map(|(path, message)| SchemaError { path, message }).collect()
 }
 
 fn compiler_error(schema: &Value, error: &ValidationError<'_>) -> SchemaError {

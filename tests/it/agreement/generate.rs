@@ -91,16 +91,16 @@ impl Writer {
             0..5 => self.scalar(),
             5 | 6 => {
                 let inner = self.ty(depth);
-                Type::new(format!("Option<{}>", inner.text), inner.kind, true)
+                Type::new(format!("Option<{}>", inner.text), inner.kind, inner.has_default)
             }
             7 => {
                 let item = self.ty(depth);
-                Type::new(format!("Vec<{}>", item.text), Kind::List(Box::new(item.kind)), true)
+                Type::new(format!("Vec<{}>", item.text), Kind::List(Box::new(item.kind)), item.has_default)
             }
             8 => {
                 let value = self.ty(depth);
                 let text = format!("std::collections::BTreeMap<String, {}>", value.text);
-                Type::new(text, Kind::Map(Box::new(value.kind)), true)
+                Type::new(text, Kind::Map(Box::new(value.kind)), value.has_default)
             }
             9 => {
                 let set = self.random.one(&["HashSet", "BTreeSet"]);
@@ -174,6 +174,27 @@ impl Writer {
         if said.is_empty() { String::new() } else { format!("#[param({})] ", said.join(", ")) }
     }
 
+    /// An attribute by which the schema of a field says more than its type.
+    fn says_more(&mut self, ty: &Type) -> &'static str {
+        let integers = [
+            r#"#[schemars(extend("oneOf" = [{"maximum": 3}, {"minimum": 7}]))] "#,
+            r#"#[schemars(extend("anyOf" = [{"multipleOf": 2}, {"multipleOf": 5}]))] "#,
+            r#"#[schemars(extend("not" = {"const": 1}))] "#,
+        ];
+        let reals = [r#"#[schemars(extend("type" = "integer"))] "#, r#"#[schemars(with = "i32")] "#];
+        let texts = [
+            r#"#[schemars(extend("anyOf" = [{"pattern": "^a"}, {"maxLength": 1}]))] "#,
+            r#"#[schemars(extend("allOf" = [{"maxLength": 2}]))] "#,
+        ];
+        match ty.text.as_str() {
+            _ if !self.random.once_in(8) => "",
+            "i64" | "u8" | "u32" => self.random.one(&integers),
+            "f64" => self.random.one(&reals),
+            "String" => self.random.one(&texts),
+            _ => "",
+        }
+    }
+
     /// A name for the next type.
     fn begin(&mut self) -> String {
         let name = format!("T{}", self.named.len());
@@ -207,13 +228,14 @@ impl Writer {
         for index in 0..self.random.below(4) {
             let name = format!("{prefix}_f{index}");
             let ty = match self.random.below(12) {
-                0 => Type::new("Option<Box<Self>>", Kind::Other, true),
+                0 => Type::new("Option<Box<Self>>", Kind::Other, false),
                 // No constraint: a list with at least two such lists would never end.
-                1 => Type::new("Vec<Self>", Kind::Other, true),
+                1 => Type::new("Vec<Self>", Kind::Other, false),
                 _ => self.ty(2),
             };
             let param = self.param(&ty, &name);
-            writeln!(self.out, "{param}{name}: {},", ty.text).expect("a string takes all");
+            let more = self.says_more(&ty);
+            writeln!(self.out, "{more}{param}{name}: {},", ty.text).expect("a string takes all");
         }
     }
 
@@ -235,6 +257,13 @@ impl Writer {
                         self.named.iter().rfind(|named| named.open_struct).map(|part| part.name.clone());
                     let inner = if internal { part } else { Some(self.ty(2).text) };
                     self.out += &inner.map_or_else(|| variant.clone(), |inner| format!("{variant}({inner})"));
+                }
+                // A value of its own with a constraint, which only the type tells apart in an untagged enum.
+                2 if !internal && self.random.once_in(2) => {
+                    let inner = self.scalar();
+                    let constraint = self.constraint(&inner.kind);
+                    let param = constraint.map_or_else(String::new, |said| format!("#[param({said})] "));
+                    self.out += &format!("{variant}({param}{})", inner.text);
                 }
                 2 if !internal => {
                     let items = format!("{}, {}", self.ty(1).text, self.ty(1).text);

@@ -1,15 +1,14 @@
 //! Decoding of arguments for tools with a schema supplied at run time.
 
-use super::explain::{self, Report};
-use super::members::{mend, not_an_object, not_json, with_object};
+use super::explain;
+use super::members::{mend, not_an_object, not_json};
 use super::options::DecodeOptions;
-use super::struct_args::{relax, takes_object};
+use super::struct_args::{emit_coerced, relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Json, Kind};
+use crate::schema::__private::{Json, repeated_names};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 
 /// A compiled schema to parse and validate the arguments of one tool.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ impl DynamicArgs {
     /// `null` itself.
     ///
     /// # Errors
-    /// The text is not JSON, a member of any object is repeated, or the value violates the schema. The error lists all
+    /// The text is not JSON, a member is repeated, or the value violates the schema. The error lists all
     /// violations.
     pub(crate) fn read(
         &self,
@@ -43,18 +42,25 @@ impl DynamicArgs {
         coerce: bool,
         context: Option<&ToolContext>,
     ) -> Result<Value, ToolError> {
+        let mut mended = None;
         let mut value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(_) if self.takes_object && text.trim().is_empty() => Value::Object(Map::new()),
             Err(error) if coerce && self.takes_object => {
-                let mended = mend(text).ok_or_else(|| not_json(&error))?;
+                let mended = mended.insert(mend(text).ok_or_else(|| not_json(&error))?);
                 explain::check_json(text, &DecodeOptions::strict(schema, context))?;
-                serde_json::from_str(&mended).map_err(|_| not_json(&error))?
+                serde_json::from_str(mended).map_err(|_| not_json(&error))?
             }
             Err(error) if self.takes_object => return Err(not_json(&error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
-        repeated_members(text, &value).finish()?;
+        let repeated = match Json::parse(mended.as_deref().unwrap_or(text)) {
+            Ok(parsed) => repeated_names(&parsed, ""),
+            Err(_) => Vec::new(),
+        };
+        if !repeated.is_empty() {
+            return Err(ToolError::invalid_arguments(repeated));
+        }
         if self.schema.is_valid(&value) {
             return Ok(value);
         }
@@ -77,9 +83,11 @@ impl DynamicArgs {
     ) -> Option<Value> {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
-            let (object, repeated) = relax(text, &options, |_| false, |_| true).ok()?;
-            repeated.finish().ok()?;
-            return serde_json::from_str(&object).ok();
+            let (object, _) = relax(text, &options, |_| false).ok()?;
+            let read = |text: &str| serde_json::from_str(text).ok();
+            let coerced = explain::coercions(schema, schema, &object).pop().unwrap_or_else(|| object.clone());
+            emit_coerced(&object, &coerced, &options);
+            return read(&coerced);
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
         self.schema.is_valid(&inner).then_some(inner)
@@ -104,53 +112,6 @@ impl DynamicArgs {
             violations.push(Violation::new("", ViolationKind::Constraint, message));
         }
         ToolError::invalid_arguments(violations)
-    }
-}
-
-/// Reports each member name given more than once in an object of `text`, at every depth.
-///
-/// `value` is the parsed `text`: parsing kept only the last of several members with the same name.
-fn repeated_members(text: &str, value: &Value) -> Report {
-    let mut report = Report::default();
-    if matches!(value, Value::Object(_) | Value::Array(_)) {
-        let mut add = |object: &str| {
-            if let Ok(json) = Json::parse(object) {
-                add_repeated(&json, &mut String::new(), &mut report);
-            }
-        };
-        match value {
-            Value::Array(_) => add(text),
-            _ => drop(with_object(text, |object, _| add(object))),
-        }
-    }
-    report
-}
-
-/// Adds the repeated names of the members in `value`, a value at `path`.
-fn add_repeated(value: &Json<'_>, path: &mut String, report: &mut Report) {
-    let length = path.len();
-    match &value.kind {
-        Kind::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push_str(&format!("[{index}]"));
-                add_repeated(item, path, report);
-                path.truncate(length);
-            }
-        }
-        Kind::Object(members) => {
-            let mut given: HashMap<&str, usize> = HashMap::with_capacity(members.len());
-            for (name, member) in members {
-                path.extend([if length == 0 { "" } else { "." }, name]);
-                let times = given.entry(name).or_default();
-                *times += 1;
-                if *times == 2 {
-                    report.add(|| explain::given_twice(path));
-                }
-                add_repeated(member, path, report);
-                path.truncate(length);
-            }
-        }
-        _ => {}
     }
 }
 

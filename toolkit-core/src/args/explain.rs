@@ -1,12 +1,13 @@
 //! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
-use super::members::{Member, mend, not_json, said, with_members};
+use super::members::{Member, mend, not_an_object, not_json, said, with_members};
 use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
-    self, Json, Scope, TOO_COMPLEX, check, check_decoded, missing, value_in_words,
+    self, Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, missing, repeated_names,
+    value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
@@ -36,19 +37,24 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Refuses text that is no JSON, or reports that it is mended.
+/// Refuses text that is no JSON object, or reports that it is mended.
 ///
 /// # Errors
-/// The text is not JSON, and near misses are not coerced.
+/// The text is not JSON or an object inside of a JSON string, and near misses are not coerced.
 pub(super) fn check_json(text: &str, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
-    match serde_json::from_str::<&RawValue>(text) {
-        Err(error) if !options.coerce && !text.trim().is_empty() => Err(not_json(&error)),
-        Err(_) if mend(text).is_some_and(|mended| serde_json::from_str::<&RawValue>(&mended).is_ok()) => {
-            options.context.and_then(ToolContext::emitter).inspect(|emitter| emitter.coerced(ARGUMENTS));
-            Ok(())
-        }
-        _ => Ok(()),
+    let parsed = serde_json::from_str::<&RawValue>(text);
+    let is_mended = match &parsed {
+        Err(error) if !options.coerce && !text.trim().is_empty() => return Err(not_json(error)),
+        Err(_) => mend(text).is_some_and(|mended| serde_json::from_str::<&RawValue>(&mended).is_ok()),
+        Ok(value) => value.get().starts_with('"'),
+    };
+    if is_mended && !options.coerce {
+        return Err(not_an_object(text));
     }
+    if is_mended {
+        options.context.and_then(ToolContext::emitter).inspect(|emitter| emitter.coerced(ARGUMENTS));
+    }
+    Ok(())
 }
 
 /// Fills as many slots as possible and returns the report of all violations.
@@ -74,22 +80,21 @@ fn fill_slots(
             continue;
         }
         let value = value.get();
+        let repeated = repeated_inside(value, param.name);
+        if !repeated.is_empty() {
+            mark(&mut filled, index);
+            report.extend(repeated);
+            continue;
+        }
         match fill(value, param, options, options.is_constrained(index), &mut **slot) {
-            Ok(taken) => {
+            Ok((taken, found)) => {
                 mark(&mut filled, index);
                 if let (Cow::Owned(_), Some(emitter)) =
                     (&taken, options.context.and_then(ToolContext::emitter))
                 {
                     emitter.coerced(param.name);
                 }
-                if options.is_constrained(index)
-                    && let Some(property) = property(param, options.schema)
-                {
-                    let mut accepts = |text: &str| fill_whole(text, *slot).is_ok();
-                    report.extend(broken(property, &taken, param.name, options, Some(&mut accepts)));
-                    // The slot may hold another text, which was only tried.
-                    let _ = slot.fill(&taken);
-                }
+                report.extend(found);
             }
             Err(_) if value == "null" && !param.required => {}
             Err((value, error)) => {
@@ -144,9 +149,11 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// Fills the slot with the value or a coerced one, and returns the accepted text.
+/// Fills the slot with the value, or with a coerced one. Returns the accepted text, and the constraints that it
+/// violates.
 ///
-/// A decoded value that breaks a constraint is coerced, too: a string may be the wrong one of a list.
+/// A value that its type accepts is coerced only if it violates a constraint: a string may be the wrong one of a
+/// list. A string where the schema takes strings is coerced last, because the type may know it under another name.
 ///
 /// # Errors
 /// The text that the type refused at last.
@@ -156,22 +163,59 @@ fn fill<'a>(
     options: &DecodeOptions<'_>,
     constrained: bool,
     slot: &mut dyn Fill,
-) -> Result<Cow<'a, str>, (Cow<'a, str>, Error)> {
-    let outcome = fill_whole(value, slot);
-    let property = property(param, options.schema).filter(|_| options.coerce);
-    if outcome.is_ok() && (!constrained || conforms(param, value, options)) {
-        return Ok(Cow::Borrowed(value));
+) -> Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)> {
+    let property = property(param, options.schema);
+    let constrained = property.filter(|_| constrained);
+    let mut given = try_fill(Cow::Borrowed(value), param, options, constrained, slot);
+    let mut refused = None;
+    for coerced in
+        property.filter(|_| options.coerce).map_or_else(Vec::new, |it| coercions(options.schema, it, value))
+    {
+        if matches!(&given, Ok((_, found)) if found.is_empty()) {
+            break;
+        }
+        match (try_fill(Cow::Owned(coerced), param, options, constrained, slot), &given) {
+            (Ok(coerced), Err(_)) => given = Ok(coerced),
+            (Ok((text, found)), Ok(_)) if found.is_empty() => given = Ok((text, found)),
+            (Err(error), Err(_)) => refused = Some(error),
+            _ => {}
+        }
     }
-    let taken = property.and_then(|property| coerced(options.schema, property, value));
-    match (outcome, taken) {
-        (outcome, Some(taken)) => match (fill_whole(&taken, slot), outcome) {
-            (Ok(()), _) => Ok(Cow::Owned(taken)),
-            (Err(_), Ok(())) => Ok(Cow::Borrowed(value)),
-            (Err(error), Err(_)) => Err((Cow::Owned(taken), error)),
-        },
-        (Ok(()), None) => Ok(Cow::Borrowed(value)),
-        (Err(error), None) => Err((Cow::Borrowed(value), error)),
+    if let Ok((text, _)) = &given {
+        // The slot may hold another text, which was only tried.
+        let _ = slot.fill(text);
     }
+    given.map_err(|error| refused.unwrap_or(error))
+}
+
+/// Fills the slot from `text`. Returns the text and the violations of `constrained`, the schema of a parameter with
+/// constraints.
+fn try_fill<'a>(
+    text: Cow<'a, str>,
+    param: &Param<'_>,
+    options: &DecodeOptions<'_>,
+    constrained: Option<&Value>,
+    slot: &mut dyn Fill,
+) -> Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)> {
+    let inside = if matches!(text, Cow::Owned(_)) { repeated_inside(&text, param.name) } else { Vec::new() };
+    if let Err(error) = fill_whole(&text, slot) {
+        return if inside.is_empty() { Err((text, error)) } else { Ok((text, inside)) };
+    }
+    // The absence of an optional argument may be written as `null`.
+    let is_absent = text.trim() == "null" && !param.required;
+    let Some(schema) = constrained.filter(|_| !is_absent) else { return Ok((text, inside)) };
+    let mut accepts = |text: &str| fill_whole(text, slot).is_ok();
+    let found = broken(schema, &text, param.name, options, Some(&mut accepts));
+    Ok((text, found))
+}
+
+/// Returns the violations for names that are repeated inside of a value.
+pub(super) fn repeated_inside(value: &str, place: &str) -> Vec<Violation> {
+    // Only an object has names.
+    if !value.contains('{') {
+        return Vec::new();
+    }
+    Json::parse(value).map_or_else(|_| Vec::new(), |value| repeated_names(&value, place))
 }
 
 /// Fills the slot from `text`, and refuses trailing characters.
@@ -184,8 +228,13 @@ fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
     }
 }
 
-pub(super) fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
-    __private::coerced(SchemaRef::new(root, schema), &Json::parse(text).ok()?)
+/// Returns the texts that a value may be coerced to, the closest to the value first.
+pub(super) fn coercions(root: &Value, schema: &Value, text: &str) -> Vec<String> {
+    let Ok(value) = Json::parse(text) else { return Vec::new() };
+    let schema = SchemaRef::new(root, schema);
+    let by_type = coerced_except_words(schema, &value);
+    let by_word = __private::coerced(schema, &value).filter(|text| Some(text) != by_type.as_ref());
+    by_type.into_iter().chain(by_word).collect()
 }
 
 pub(crate) fn given_twice(name: &str) -> Violation {
@@ -211,7 +260,7 @@ fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
 /// Returns whether a decoded value satisfies the constraints of its schema, as far as its schema knows its names.
 pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
     let broken = |schema| broken(schema, value, param.name, options, None).is_empty();
-    property(param, options.schema).is_none_or(broken)
+    (value == "null" && !param.required) || property(param, options.schema).is_none_or(broken)
 }
 
 /// Returns the violations of constraints by a decoded value.
@@ -227,6 +276,10 @@ pub(super) fn broken(
         // The type ignores a part that is nested too deep to be read.
         return vec![Violation::new(place, ViolationKind::Constraint, TOO_COMPLEX)];
     };
+    let repeated = repeated_names(&value, place);
+    if !repeated.is_empty() {
+        return repeated;
+    }
     match accepts {
         Some(accepts) => check_decoded(schema, &value, place, accepts),
         None => check(schema, &value, place, Scope::Constraints),
@@ -243,7 +296,8 @@ pub(super) fn violations(
 ) -> Vec<Violation> {
     // Report names only if the error is about names: an open type may accept a member by an alias unknown to
     // the schema.
-    let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
+    let scope =
+        if is_about_members(error) || is_about_variants(error) { Scope::All } else { Scope::ExceptNames };
     let found =
         Json::parse(value).map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
     found.unwrap_or_default()
@@ -252,6 +306,11 @@ pub(super) fn violations(
 fn is_about_members(error: &Error) -> bool {
     let said = error.to_string();
     said.starts_with("unknown field") || said.starts_with("missing field")
+}
+
+/// Returns whether the error is about an object with other members than the one for its variant.
+fn is_about_variants(error: &Error) -> bool {
+    error.to_string().starts_with("expected value at")
 }
 
 /// Converts a deserialization error about the value at the path `place` into a violation.
@@ -270,8 +329,26 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
         // Messages with the prefix "invalid " already describe the value found.
         invalid => (said, !invalid),
     };
+    let said = in_words_of_schemas(said);
     let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };
-    Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(said, SAID)))
+    Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(&said, SAID)))
+}
+
+/// Returns the message of a type with the name of an integer type replaced by the numbers it takes.
+fn in_words_of_schemas(said: &str) -> String {
+    let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
+    let range = match expected {
+        "i8" => format!("{} to {}", i8::MIN, i8::MAX),
+        "i16" => format!("{} to {}", i16::MIN, i16::MAX),
+        "i32" => format!("{} to {}", i32::MIN, i32::MAX),
+        "i64" | "isize" => format!("{} to {}", i64::MIN, i64::MAX),
+        "u8" => format!("0 to {}", u8::MAX),
+        "u16" => format!("0 to {}", u16::MAX),
+        "u32" => format!("0 to {}", u32::MAX),
+        "u64" | "usize" => format!("0 to {}", u64::MAX),
+        _ => return said.to_owned(),
+    };
+    format!("{before}expected integer from {range}")
 }
 
 fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {

@@ -45,7 +45,8 @@ pub(crate) fn with_object<T>(
     };
     let members = match members {
         Members::String(text) => {
-            inner = text;
+            let fenced = if read_members(&text).is_err() { mend(&text) } else { None };
+            inner = fenced.unwrap_or(text);
             read_members(&inner).unwrap_or(Members::Other)
         }
         members => members,
@@ -61,7 +62,8 @@ pub(crate) fn with_object<T>(
 pub(super) fn mend(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
-    let inner = fenced.map_or(text, |inner| inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    let of_language = |c: char| c.is_ascii_alphanumeric();
+    let inner = fenced.map_or(text, |inner| inner.trim_start_matches(' ').trim_start_matches(of_language));
     let (mut mended, mut is_inside, mut is_escaped) = (String::with_capacity(inner.len()), false, false);
     for c in inner.chars() {
         is_inside ^= c == '"' && !is_escaped;

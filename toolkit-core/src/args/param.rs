@@ -1,5 +1,6 @@
 //! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
 
+use super::compared::{Decode, decode_only, mark_difference};
 use super::default::ParamDefault;
 use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
 use crate::schema::{Constraints, tidy};
@@ -65,6 +66,8 @@ pub struct ParamSchema {
     optional: bool,
     /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
+    /// Returns the message of the type if it refuses a text.
+    decode: Decode,
 }
 
 impl ParamSpec {
@@ -123,8 +126,10 @@ pub(crate) fn parameters_schema(
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
     let mut constrained = Vec::with_capacity(specs.len());
+    let mut decoders = Vec::with_capacity(specs.len());
     for spec in specs {
-        let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
+        let ParamSchema { optional, schema, decode } = (spec.schema)(builder.generator());
+        decoders.push(decode);
         let has_default = spec.default().is_some();
         params.push(Param {
             name: spec.name,
@@ -152,7 +157,11 @@ pub(crate) fn parameters_schema(
     }
     let in_recursion = builder.add_definitions(&mut root);
     constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
-    (root.into(), params, constrained)
+    let mut root = Value::Object(root);
+    for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
+        *constrained |= mark_difference(&mut root, Some(param.name), decode);
+    }
+    (root, params, constrained)
 }
 
 /// Returns `schema`, the schema of the parameter's type, with the description and the default of the
@@ -232,7 +241,7 @@ impl<T> ParamType<Option<T>> {
     where
         T: ToolParams,
     {
-        ParamSchema { optional: true, schema: generator.subschema_for::<T>() }
+        ParamSchema { optional: true, schema: generator.subschema_for::<T>(), decode: decode_only::<T> }
     }
 
     /// Returns the schema of an optional `T` for a parameter taken as `Option<&T>`.
@@ -251,7 +260,7 @@ pub trait PlainParamType<T> {
     where
         T: ToolParams,
     {
-        ParamSchema { optional: false, schema: generator.subschema_for::<T>() }
+        ParamSchema { optional: false, schema: generator.subschema_for::<T>(), decode: decode_only::<T> }
     }
 
     /// Returns the schema of the type for a parameter taken as `&T` or `Arc<T>`.

@@ -3,6 +3,7 @@
 //! The JSON text is deserialized directly. If this fails, or if the result violates a rule beyond the type,
 //! the arguments are coerced and checked as one object.
 
+use super::compared::{decode_only, mark_difference};
 use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::with_members;
@@ -10,7 +11,7 @@ use super::options::DecodeOptions;
 use super::param::ToolParams;
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::{argument_schema_of, members_of, quoted};
+use crate::schema::__private::{Json, argument_schema_of, members_of, quoted, repeated_names};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -29,7 +30,7 @@ impl ObjectInfo {
     /// Returns the schema of a type and the facts about it. Returns `None` if the type is not represented as
     /// an object.
     pub(crate) fn of<T: ToolParams>() -> Option<(Value, Self)> {
-        let (mut schema, has_constraints) = argument_schema_of::<T>();
+        let (mut schema, has_constraints) = compared_schema_of::<T>();
         if !is_object(&schema) {
             return None;
         }
@@ -91,9 +92,16 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {
-        let (schema, has_constraints) = argument_schema_of::<T>();
+        let (schema, has_constraints) = compared_schema_of::<T>();
         (schema, ObjectInfo { fields: None, closable: false, has_constraints })
     })
+}
+
+/// Returns the schema of a type, marked if it says more than the type, and whether arguments are checked against it.
+fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
+    let (mut schema, has_constraints) = argument_schema_of::<T>();
+    let accepts_more = mark_difference(&mut schema, None, decode_only::<T>);
+    (schema, has_constraints || accepts_more)
 }
 
 /// Decodes the arguments into one struct, with the coercion and the messages of [`decode`](super::decode()).
@@ -109,33 +117,73 @@ pub(crate) fn decode_struct<T: ToolParams>(
     {
         return Ok(value);
     }
-    // Repeated names count only for properties of the schema. For all other names, the type decides.
-    let properties = options.schema.get("properties");
-    let is_property = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
-    let (object, mut report) = relax(text, options, |name| info.is_unknown(name, options), is_property)?;
-    match serde_json::from_str(&object) {
-        Ok(value) => {
+    let (object, mut report) = relax(text, options, |name| info.is_unknown(name, options))?;
+    if let Ok(parsed) = Json::parse(&object) {
+        let inside = repeated_names(&parsed, "");
+        if !inside.is_empty() {
+            report.extend(inside);
+            return Err(report.into_error());
+        }
+    }
+    let broken = |text: &str| match info.has_constraints {
+        true => {
             let mut accepts = |text: &str| serde_json::from_str::<T>(text).is_ok();
-            if info.has_constraints {
-                report.extend(explain::broken(options.schema, &object, "", options, Some(&mut accepts)));
-            }
+            explain::broken(options.schema, text, "", options, Some(&mut accepts))
+        }
+        false => explain::repeated_inside(text, ""),
+    };
+    let mut given = serde_json::from_str(&object).map(|value| (value, broken(&object)));
+    let mut last = object.clone();
+    for coerced in
+        if options.coerce { explain::coercions(options.schema, options.schema, &object) } else { Vec::new() }
+    {
+        if matches!(&given, Ok((_, found)) if found.is_empty()) {
+            break;
+        }
+        match (serde_json::from_str(&coerced), &given) {
+            (Ok(value), Err(_)) => given = Ok((value, broken(&coerced))),
+            (Ok(value), Ok(_)) => match broken(&coerced) {
+                found if found.is_empty() => given = Ok((value, found)),
+                _ => continue,
+            },
+            (Err(error), Err(_)) => given = Err(error),
+            (Err(_), Ok(_)) => continue,
+        }
+        last = coerced;
+    }
+    emit_coerced(&object, &last, options);
+    match given {
+        Ok((value, found)) => {
+            report.extend(found);
             report.finish().map(|()| value)
         }
         Err(error) => {
             // Prefer the violations of the schema: they say more than the error of the type.
-            report.extend(explain::violations("", &object, options, options.schema, &error));
+            report.extend(explain::violations("", &last, options, options.schema, &error));
             if report.violations.is_empty() {
-                report.add(|| explain::refused_by_type("", &object, &error));
+                report.add(|| explain::refused_by_type("", &last, &error));
             }
             Err(report.into_error())
         }
     }
 }
 
-/// Removes unknown members from the arguments and coerces near misses.
+/// Emits an event for each member of `object` that differs in the text `coerced`.
+pub(crate) fn emit_coerced(object: &str, coerced: &str, options: &DecodeOptions<'_>) {
+    let Some(emitter) = options.context.and_then(ToolContext::emitter).filter(|_| object != coerced) else {
+        return;
+    };
+    let members = members_of(object).unwrap_or_default();
+    let given: HashSet<(&str, &str)> = members.iter().map(|(name, value)| (&**name, value.get())).collect();
+    let changed = members_of(coerced).unwrap_or_default().into_iter();
+    changed
+        .filter(|(name, value)| !given.contains(&(&**name, value.get())))
+        .for_each(|(name, _)| emitter.coerced(&name));
+}
+
+/// Removes unknown members from the arguments.
 ///
-/// Returns the resulting object as JSON text, and the violations for unknown names and for those repeated names
-/// that must be `unique`.
+/// Returns the resulting object as JSON text, and the violations for unknown names.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -144,13 +192,11 @@ pub(crate) fn relax(
     text: &str,
     options: &DecodeOptions<'_>,
     is_unknown: impl Fn(&str) -> bool,
-    is_unique: impl Fn(&str) -> bool,
 ) -> Result<(String, Report), ToolError> {
     explain::check_json(text, options)?;
     with_members(text, |members| {
         let mut found = Report::default();
         let mut known = Vec::with_capacity(members.len());
-        let mut given = HashSet::new();
         for (name, value) in members {
             if is_unknown(name) {
                 let properties = options.schema.get("properties").and_then(Value::as_object);
@@ -159,22 +205,8 @@ pub(crate) fn relax(
                 continue;
             }
             known.push(format!("{}:{}", quoted(name), value.get()));
-            if !given.insert(&**name) && is_unique(name) {
-                found.add(|| explain::given_twice(name));
-            }
         }
-        let object = format!("{{{}}}", known.join(","));
-        let coerced =
-            if options.coerce { explain::coerced(options.schema, options.schema, &object) } else { None };
-        if let (Some(coerced), Some(emitter)) = (&coerced, options.context.and_then(ToolContext::emitter)) {
-            let given: HashSet<(&str, &str)> =
-                members.iter().map(|(name, value)| (&**name, value.get())).collect();
-            let changed = members_of(coerced).unwrap_or_default().into_iter();
-            changed
-                .filter(|(name, value)| !given.contains(&(&**name, value.get())))
-                .for_each(|(name, _)| emitter.coerced(&name));
-        }
-        (coerced.unwrap_or(object), found)
+        (format!("{{{}}}", known.join(",")), found)
     })
 }
 

@@ -94,9 +94,8 @@ impl ToolRegistry {
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
-        if let Some(message) = schema_fault(tool.definition()) {
-            let fault = ToolFault::InvalidSchema { path: "#".to_owned(), message };
-            return Err(tool.definition().problem(fault));
+        if let Some(problem) = schema_fault(tool.definition()) {
+            return Err(problem);
         }
         if let Some(first) = self.get_any(name.as_str()) {
             return Err(BuildProblem::DuplicateName {
@@ -116,21 +115,17 @@ impl ToolRegistry {
     }
 }
 
-/// Returns the reason why calls cannot be checked against the parameters schema of a tool, if there is one.
-fn schema_fault(definition: &ToolDefinition) -> Option<String> {
-    if let Some(pattern) = definition.unknown_pattern() {
-        return Some(format!(
-            "arguments cannot be checked against the pattern `{pattern}`; write it without look-around and classes \
-             of Unicode, or turn on the feature `jsonschema`"
-        ));
-    }
-    let ty = definition.parameters.get("type")?;
-    let is_object =
-        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
-    (!is_object).then(|| {
-        format!(
+/// Returns the problem if calls cannot be checked against the parameters schema of a tool.
+fn schema_fault(definition: &ToolDefinition) -> Option<BuildProblem> {
+    definition.schema_fault().or_else(|| {
+        let ty = definition.parameters.get("type")?;
+        let is_object =
+            ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
+        let message = format!(
             "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
-        )
+        );
+        let fault = ToolFault::InvalidSchema { path: "#".to_owned(), message };
+        (!is_object).then(|| definition.problem(fault))
     })
 }
 

@@ -7,7 +7,7 @@ use crate::context::StateNeed;
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::__private::{aliases, output_schema, strip_aliases, unknown_pattern};
+use crate::schema::__private::{Fault, aliases, fault, output_schema, strip_aliases, strip_unusable};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,9 +45,8 @@ pub struct ToolDefinition {
     pub(super) with_aliases: Option<Value>,
     /// The parameters for which `null` means the same as absence, although the schema may accept `null`.
     pub(super) none_if_null: Vec<&'static str>,
-    /// A regular expression in the parameters schema that the tool cannot check, because the regex engine
-    /// does not support it.
-    pub(super) unknown_pattern: Option<String>,
+    /// The first fault of the parameters schema that keeps the tool from checking its arguments.
+    pub(super) schema_fault: Option<Fault>,
 }
 
 /// The kind of a tool. Some providers support custom tools in addition to functions.
@@ -92,7 +91,7 @@ impl ToolDefinition {
             state_needs: Vec::new(),
             with_aliases: None,
             none_if_null: Vec::new(),
-            unknown_pattern: None,
+            schema_fault: None,
         }
     }
 
@@ -187,15 +186,16 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns a regular expression in the parameters schema that the tool cannot check, if there is one.
-    pub(crate) fn unknown_pattern(&self) -> Option<&str> {
-        self.unknown_pattern.as_deref()
+    /// Returns the first fault of the parameters schema that keeps the tool from checking its arguments.
+    pub(crate) fn schema_fault(&self) -> Option<BuildProblem> {
+        let (path, message) = self.schema_fault.clone()?;
+        Some(self.problem(ToolFault::InvalidSchema { path, message }))
     }
 
     /// Moves the aliases of properties from the schema to the other fields, and notes what the tool cannot check.
     pub(super) fn strip_aliases(&mut self) {
         self.with_aliases = strip_aliases(&mut self.parameters);
-        self.unknown_pattern = unknown_pattern(&self.parameters).map(str::to_owned);
+        self.schema_fault = strip_unusable(&mut self.parameters).or_else(|| fault(&self.parameters));
         let aliases = self.with_aliases.iter().flat_map(aliases);
         self.aliases.extend(aliases.map(|(alias, name)| (alias.into(), name.into())));
     }

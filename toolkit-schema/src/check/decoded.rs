@@ -1,149 +1,204 @@
-//! The check of values that a Rust type has decoded, possibly from names and forms that the schema does not
-//! list.
+//! The check of values that their types have decoded, possibly by names and forms that no schema lists.
 
-use super::{Found, Search, check};
+use super::found::{Found, Message};
+use super::{MOST, Scope, Search};
 use crate::bounds::{has_constraints, is_equal};
-use crate::coerce::coerced;
+use crate::coerce::coerced_part;
 use crate::discriminator::Discriminator;
-use crate::json::{Json, quoted};
+use crate::json::{Json, Kind, quoted};
+use crate::probe::sample;
+use crate::properties::member_schemas;
 use crate::reference::SchemaRef;
+use crate::types::names;
 use crate::violation::ViolationKind;
 use serde_json::Value;
+use std::borrow::Cow;
 
-/// How many bytes of text the type reads in the time in which a schema is applied.
+/// The steps that one question to a type costs, and the number of bytes that cost another step.
+const STEPS_PER_QUESTION: usize = 100;
 const BYTES_PER_STEP: usize = 8;
 
+/// A member under another name of a property: the index of the member, and the property.
+pub(super) type Alias<'a> = (usize, &'a str, &'a Value);
+
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects a value with another JSON type than the schema requires, such as a number decoded from a
-    /// string. The value is coerced first.
-    pub(super) fn inspect_coerced(&mut self, schema: &Value, value: &Json<'_>) {
-        let text = coerced(SchemaRef::new(self.root, schema), value);
-        match text.as_deref().map(Json::parse) {
-            Some(Ok(value)) => {
-                let found = check(SchemaRef::new(self.root, schema), &value, &self.path, self.scope);
-                self.found.extend(found.into_iter().map(|violation| (0, violation)));
-            }
-            _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+    /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
+    pub(super) fn inspect_coerced(&mut self, schema: &'a Value, value: &Json<'v>) {
+        let depth = self.depth + self.open.len();
+        // A type that accepts more than its schema does not read the value as the schema says.
+        let coerced = match self.exact {
+            true => None,
+            false => coerced_part(SchemaRef::new(self.root, schema), value, &mut self.left, depth),
+        };
+        match coerced {
+            Some(text) => self.inspect_instead(schema, value, &text),
+            None => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
         }
     }
 
-    /// Returns whether the Rust type accepts any of the texts in `others` instead of `value`. Returns `true`
-    /// if the type cannot be asked.
+    /// Inspects the value `text` in the place of `value`.
+    fn inspect_instead(&mut self, schema: &'a Value, value: &Json<'v>, text: &str) {
+        let Ok(instead) = Json::parse(text) else { return };
+        let around = self.around(value);
+        let mut inner = Search::new(self.root, &instead, &self.path, self.scope);
+        (inner.left, inner.depth) = (self.left, self.depth + self.open.len());
+        (inner.most, inner.exact) = (self.most, self.exact);
+        let mut accepts;
+        if let (Some((before, after)), Some(outer)) = (around, &mut self.accepts) {
+            accepts = move |text: &str| outer(&format!("{before}{text}{after}"));
+            inner.accepts = Some(&mut accepts);
+        }
+        inner.inspect(schema, &instead);
+        let (left, found) = (inner.left, inner.found);
+        let found = found.into_iter().map(|Found { parent, path, kind, exact, message }| {
+            let message = match message {
+                Message::Text(text) => text,
+                mismatch => {
+                    let found = Found { parent, path: String::new(), kind, exact, message: mismatch };
+                    found.into_violation(self.root).message
+                }
+            };
+            Found { parent, path, kind, exact, message: Message::Text(message) }
+        });
+        self.found.extend(found.take(MOST));
+        self.left = left;
+    }
+
+    /// Returns the texts before and after a part of the whole value.
+    fn around(&self, part: &Json<'_>) -> Option<(&'v str, &'v str)> {
+        let start = part.text.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
+        self.text.get(..start).zip(self.text.get(start + part.text.len()..))
+    }
+
+    /// Returns whether the type accepts one of the texts in the place of the value; `true` if it cannot be asked.
     pub(super) fn accepts_instead(&mut self, value: &Json<'_>, others: &[&str]) -> bool {
-        let (whole, part) = (self.text, value.text);
-        let Some(start) = part.as_ptr().addr().checked_sub(whole.as_ptr().addr()) else { return true };
-        let (before, after) = (whole.get(..start), whole.get(start + part.len()..));
-        let (Some(before), Some(after), Some(accepts)) = (before, after, &mut self.accepts) else {
-            return true;
-        };
-        // Each question reads the whole text.
-        let cost = 100 + whole.len() / BYTES_PER_STEP;
+        let around = self.around(value);
+        let (Some((before, after)), Some(accepts)) = (around, &mut self.accepts) else { return true };
+        let steps = STEPS_PER_QUESTION + self.text.len() / BYTES_PER_STEP;
+        let left = &mut self.left;
         others.iter().any(|other| {
-            self.left = self.left.saturating_sub(cost);
-            self.left > 0 && accepts(&format!("{before}{other}{after}"))
+            *left = left.saturating_sub(steps);
+            *left > 0 && accepts(&format!("{before}{other}{after}"))
         })
     }
 
-    /// Inspects an object with an unknown tag or an unknown only member. The name may be an alias of a
-    /// variant, so the object is inspected as each variant that the Rust type may decode it to.
-    pub(super) fn inspect_variants(
+    /// Inspects a value that has the form of no branch. `closest` are the violations of the most similar branch.
+    ///
+    /// If the tag or the only member is unknown, the value is inspected as each variant that the type could take
+    /// it for.
+    pub(super) fn inspect_other_forms(
         &mut self,
-        schema: &Value,
+        schema: &'a Value,
+        keyword: &'static str,
         choice: Option<&Discriminator<'_>>,
         value: &Json<'v>,
-        closest: Option<Vec<Found>>,
+        closest: Option<Vec<Found<'a, 'v>>>,
     ) {
-        let members = value.members().unwrap_or_default();
-        let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
-        let given = value.get(tag);
-        // Returns the object's text with the tag, or the name of the member at `index`, replaced by `own`.
-        let write = |index: usize, own: &str| {
-            let written = members.iter().enumerate().map(|(at, (name, value))| match (at == index, given) {
-                (true, Some(_)) => format!("{}:{own}", quoted(name)),
-                (true, None) => format!("{own}:{}", value.text),
-                (false, _) => format!("{}:{}", quoted(name), value.text),
-            });
-            format!("{{{}}}", written.collect::<Vec<_>>().join(","))
-        };
-        let replacements: Vec<(usize, String)> = match (choice, given) {
-            (Some(Discriminator::Tag(_, allowed)), Some(given))
-                if !allowed.iter().any(|own| is_equal(own, given)) =>
-            {
-                let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
-                allowed.iter().map(|own| (index, own.to_string())).collect()
+        let is_of_branch = |found: &Found<'_, '_>| found.kind == ViolationKind::Constraint;
+        let has_form = closest.as_ref().is_some_and(|found| found.iter().all(is_of_branch));
+        let mut is_variant = false;
+        for text in if has_form { Vec::new() } else { variants(choice, value) } {
+            if self.accepts_instead(value, &[&text]) {
+                is_variant = true;
+                self.inspect_instead(schema, value, &text);
             }
-            (Some(Discriminator::Members(names)), _)
-                if !names.iter().any(|name| value.get(name).is_some()) =>
-            {
-                let of_names = |index| names.iter().map(move |own| (index, quoted(own)));
-                (0..members.len()).flat_map(of_names).collect()
-            }
-            _ => return self.found.extend(closest.unwrap_or_default()),
-        };
-        for (index, own) in replacements {
-            if self.left == 0 {
-                return;
-            }
-            let text = write(index, &own);
-            if self.accepts_instead(value, &[&text])
-                && let Ok(value) = Json::parse(&text)
-            {
-                let found = check(SchemaRef::new(self.root, schema), &value, &self.path, self.scope);
-                self.found.extend(found.into_iter().map(|violation| (0, violation)));
-            }
+        }
+        match closest {
+            _ if is_variant => {}
+            Some(found) => self.found.extend(found),
+            None => self.add_mismatch(ViolationKind::WrongType, schema, keyword, value),
         }
     }
 
-    /// Returns the constrained properties that the type may know under the name of a member without a schema.
-    pub(super) fn aliased(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<(&'a str, &'a Value)> {
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let mut candidates: Vec<(&str, &Value)> = properties
-            .filter(|(own, property)| has_constraints(property) && value.get(own).is_none())
-            .map(|(own, property)| (own.as_str(), property))
-            .collect();
-        if self.accepts.is_some() {
-            let inner = value.text.strip_suffix('}').unwrap_or_default();
-            // A property accepted beside all members is not given under another name.
-            candidates.retain(|(own, property)| {
-                let default = property.get("default").map(Value::to_string);
-                let values = default.as_deref().into_iter().chain(["null", "0", "\"\"", "[]", "{}", "true"]);
-                let texts: Vec<String> =
-                    values.map(|other| format!("{inner},{}:{other}}}", quoted(own))).collect();
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                !self.accepts_instead(value, &texts)
-            });
-        }
-        candidates
-    }
-
-    /// Inspects a member without a schema as each of the `aliased` properties that the type knows under the
-    /// name of the member.
-    pub(super) fn inspect_alias(
+    /// Returns the members under names that the schema does not list, with the properties that the type takes them
+    /// for.
+    ///
+    /// Without a type to ask, such a member is every property with constraints.
+    pub(super) fn aliases(
         &mut self,
-        aliased: &[(&'a str, &'a Value)],
-        value: &Json<'v>,
-        member: &Json<'v>,
-    ) {
-        let inner = value.text.strip_suffix('}').unwrap_or_default();
-        for (own, property) in aliased {
-            if self.left == 0 || self.is_full() {
-                return;
+        schema: &'a Value,
+        members: &[(Cow<'v, str>, Json<'v>)],
+        object: &Json<'v>,
+    ) -> Vec<Alias<'a>> {
+        let is_unlisted = |name: &str| {
+            let (named, other) = member_schemas(schema, name);
+            named.is_empty() && (self.exact || other != Some(&Value::Bool(false)))
+        };
+        let unlisted = members.iter().enumerate().filter(|(_, (name, _))| is_unlisted(name));
+        let unlisted: Vec<usize> = unlisted.map(|(index, _)| index).collect();
+        let mut aliases = Vec::new();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let Some(properties) = properties.filter(|_| !unlisted.is_empty()) else { return aliases };
+        let is_given = |name: &str| members.iter().any(|(given, _)| given == name);
+        let inner = object.text.strip_suffix('}').unwrap_or_default();
+        let both = |own: &str, value: &str| format!("{inner},{}:{value}}}", quoted(own));
+        for (own, property) in properties.iter().filter(|(own, _)| !is_given(own)) {
+            let is_constrained = has_constraints(property);
+            if self.accepts.is_none() {
+                let every = if is_constrained { unlisted.as_slice() } else { &[] };
+                aliases.extend(every.iter().map(|index| (*index, own.as_str(), property)));
+                continue;
             }
-            // The name is an alias of the property if the type accepts the property in its place, but not
-            // both together.
-            let is_alias = |this: &mut Self| {
-                let others = value.members().unwrap_or_default().iter();
-                let renamed = others.map(|(name, value)| {
-                    let name = if std::ptr::eq(value, member) { own } else { &**name };
-                    format!("{}:{}", quoted(name), value.text)
+            let is_required = || names(schema.get("required")).any(|required| required == own);
+            if !is_constrained && !self.exact && !is_required() {
+                continue;
+            }
+            // No member is another name of the property if the property may stand beside all of them.
+            let sample = sample(self.root, property).map(|sample| both(own, &sample.to_string()));
+            if sample.is_some_and(|text| self.accepts_instead(object, &[&text])) {
+                continue;
+            }
+            // A name is another one of the property if that may stand in its place, but not beside it.
+            for index in unlisted.iter().copied() {
+                let written = members.iter().enumerate().map(|(at, (name, value))| {
+                    format!("{}:{}", quoted(if at == index { own } else { name }), value.text)
                 });
-                let renamed = format!("{{{}}}", renamed.collect::<Vec<_>>().join(","));
-                let both = format!("{inner},{}:{}}}", quoted(own), member.text);
-                this.accepts_instead(value, &[&renamed]) && !this.accepts_instead(value, &[&both])
-            };
-            if self.accepts.is_none() || is_alias(self) {
-                self.inspect(property, member);
+                let renamed = format!("{{{}}}", written.collect::<Vec<_>>().join(","));
+                let Some((_, member)) = members.get(index) else { continue };
+                if self.accepts_instead(object, &[&renamed])
+                    && !self.accepts_instead(object, &[&both(own, member.text)])
+                {
+                    aliases.push((index, own.as_str(), property));
+                    break;
+                }
             }
         }
+        aliases
+    }
+
+    /// Returns whether missing and unknown members are settled by asking the type.
+    pub(super) fn knows_aliases(&self) -> bool {
+        self.scope == Scope::Constraints && self.accepts.is_some()
+    }
+}
+
+/// Returns the object with its unknown tag, or the unknown name of its member, replaced by the name of each variant.
+fn variants(choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Vec<String> {
+    let Kind::Object(members) = &value.kind else { return Vec::new() };
+    let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
+    let given = value.get(tag);
+    let write = |index: usize, own: &str| {
+        let written = members.iter().enumerate().map(|(at, (name, value))| match (at == index, given) {
+            (true, Some(_)) => format!("{}:{own}", quoted(name)),
+            (true, None) => format!("{own}:{}", value.text),
+            (false, _) => format!("{}:{}", quoted(name), value.text),
+        });
+        format!("{{{}}}", written.collect::<Vec<_>>().join(","))
+    };
+    match (choice, given) {
+        (Some(Discriminator::Tag(_, allowed)), Some(given))
+            if !allowed.iter().any(|own| is_equal(own, given)) =>
+        {
+            let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
+            // serde also takes the number of a variant.
+            let number = given.text.parse().ok().and_then(|number: usize| allowed.get(number));
+            let allowed = number.map_or(allowed.as_slice(), std::slice::from_ref);
+            allowed.iter().map(|own| write(index, &own.to_string())).collect()
+        }
+        (Some(Discriminator::Members(names)), _) if !names.iter().any(|name| value.get(name).is_some()) => {
+            let of_names = |index| names.iter().map(|own| write(index, &quoted(own))).collect::<Vec<_>>();
+            (0..members.len()).flat_map(of_names).collect()
+        }
+        _ => Vec::new(),
     }
 }

@@ -1,8 +1,9 @@
 //! The check of the members and items inside of a value.
 
+use super::decoded::Alias;
 use super::{Scope, Search, check_text, expected, missing, no_such_property};
 use crate::describe::describe_in;
-use crate::json::{Json, quoted};
+use crate::json::{Json, Kind, quoted};
 use crate::keyword::{Role, subschemas};
 use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
@@ -10,6 +11,7 @@ use crate::types::names;
 use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
     pub(super) fn inspect_members(
@@ -18,73 +20,140 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         members: &[(Cow<'v, str>, Json<'v>)],
         object: &Json<'v>,
     ) {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let parent = self.path.len();
-        let mut aliased = None;
-        for (name, value) in members {
-            if self.is_full() {
-                break;
-            }
-            self.at_member(name, |this| {
-                let (named, other) = member_schemas(schema, name);
-                named.iter().for_each(|schema| this.inspect(schema, value));
-                match other {
-                    Some(Value::Bool(false)) => {
-                        this.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
-                    }
-                    Some(other) => this.inspect(other, value),
-                    None if named.is_empty() && this.scope == Scope::Constraints => {
-                        let aliased = aliased.get_or_insert_with(|| this.aliased(schema, object));
-                        this.inspect_alias(aliased, object, value);
-                    }
-                    None => {}
-                }
-                if let Some(of_names) = schema.get("propertyNames") {
-                    this.inspect_name(of_names, name);
-                }
-            });
+        let is_decoded = self.scope == Scope::Constraints;
+        let aliases = if is_decoded { self.aliases(schema, members, object) } else { Vec::new() };
+        for (index, (name, value)) in members.iter().enumerate() {
+            let path = self.path.len();
+            self.path.extend([if path == 0 { "" } else { "." }, name]);
+            self.inspect_member(schema, name, value, (path, index), &aliases);
+            self.path.truncate(path);
         }
+        self.inspect_required(schema, members, &aliases);
+        self.inspect_dependent(schema, members, object);
+        if schema.get("unevaluatedProperties").is_some() {
+            self.inspect_unevaluated(schema, members, object);
+        }
+    }
+
+    /// Inspects a member. `parent` is the length of the path to the object, `index` the position of the member.
+    fn inspect_member(
+        &mut self,
+        schema: &'a Value,
+        name: &str,
+        value: &Json<'v>,
+        (parent, index): (usize, usize),
+        aliases: &[Alias<'a>],
+    ) {
+        let (named, other) = member_schemas(schema, name);
+        // A type takes `null` for a member left out.
+        let is_null = self.exact && matches!(value.kind, Kind::Null);
+        if !is_null || names(schema.get("required")).any(|required| required == name) {
+            for schema in named {
+                self.inspect(schema, value);
+            }
+        }
+        match other {
+            Some(Value::Bool(false)) => {
+                let is_alias = self.knows_aliases() && aliases.iter().any(|(of, ..)| *of == index);
+                if !is_alias {
+                    let properties = schema.get("properties").and_then(Value::as_object);
+                    self.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
+                }
+            }
+            Some(other) => self.inspect(other, value),
+            None => {}
+        }
+        for (_, _, property) in aliases.iter().filter(|(of, ..)| *of == index) {
+            self.inspect(property, value);
+        }
+        if let Some(of_names) = schema.get("propertyNames") {
+            self.inspect_name(of_names, name);
+        }
+    }
+
+    /// Returns the given properties under their own names, and the values of `keyword` for them.
+    fn given_and_needed<'s>(
+        &self,
+        schema: &'s Value,
+        keyword: &str,
+        members: &[(Cow<'v, str>, Json<'v>)],
+        aliases: &[Alias<'s>],
+    ) -> (HashSet<String>, Vec<&'s Value>) {
+        let properties = schema.get("properties").and_then(Value::as_object);
         let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
-        let given: Vec<&str> = members.iter().map(|(name, _)| own_name(name).unwrap_or(name)).collect();
-        let depends = |keyword: &str| {
-            let named = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
-            named.filter(|(name, _)| given.contains(&name.as_str())).map(|(_, needs)| needs)
-        };
-        let needed = depends("dependentRequired").flat_map(|needs| names(Some(needs)));
-        // If the type has decoded the value, only the schema requires these members: a missing member is a
-        // violated constraint.
+        let given = members.iter().map(|(name, _)| own_name(name).unwrap_or(name).to_owned());
+        let asked = aliases.iter().filter(|_| self.knows_aliases()).map(|(_, own, _)| (*own).to_owned());
+        let given: HashSet<String> = given.chain(asked).collect();
+        let named = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        let needed = named.filter(|(name, _)| given.contains(*name)).map(|(_, needs)| needs).collect();
+        (given, needed)
+    }
+
+    fn inspect_required(
+        &mut self,
+        schema: &'a Value,
+        members: &[(Cow<'v, str>, Json<'v>)],
+        aliases: &[Alias<'a>],
+    ) {
+        if schema.get("required").is_none() && schema.get("dependentRequired").is_none() {
+            return;
+        }
+        let (given, needed) = self.given_and_needed(schema, "dependentRequired", members, aliases);
+        let needed = needed.into_iter().flat_map(|needs| names(Some(needs)));
+        // A type has accepted that others are absent.
         let is_decoded = self.scope == Scope::Constraints;
         let kind = if is_decoded { ViolationKind::Constraint } else { ViolationKind::Missing };
         let needed = needed.map(|name| (name, kind));
         let required = names(schema.get("required")).map(|name| (name, ViolationKind::Missing)).chain(needed);
-        for (name, kind) in required.filter(|(name, _)| !given.contains(name)) {
-            let property = properties.and_then(|properties| properties.get(name));
+        let parent = self.path.len();
+        for (name, kind) in required.filter(|(name, _)| !given.contains(*name)) {
+            let property = schema.get("properties").and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe_in(self.root, property)));
             self.at_member(name, |this| this.add_named(parent, kind, message));
         }
-        depends("dependentSchemas").for_each(|needs| self.inspect(needs, object));
-        if let Some(rest) = schema.get("unevaluatedProperties") {
-            for (name, value) in members {
-                let own = |schema: &Value| {
-                    let (named, other) = member_schemas(schema, name);
-                    !named.is_empty() || other.is_some()
-                };
-                if !self.is_evaluated(schema, object, &own) {
-                    self.at_member(name, |this| match rest {
-                        Value::Bool(false) => {
-                            let unknown = ViolationKind::Unknown;
-                            let kind = if is_decoded { ViolationKind::Constraint } else { unknown };
-                            this.add_named(parent, kind, no_such_property(name, properties));
-                        }
-                        rest => this.inspect(rest, value),
-                    });
-                }
+    }
+
+    fn inspect_dependent(
+        &mut self,
+        schema: &'a Value,
+        members: &[(Cow<'v, str>, Json<'v>)],
+        object: &Json<'v>,
+    ) {
+        if schema.get("dependentSchemas").is_some() {
+            let (_, needed) = self.given_and_needed(schema, "dependentSchemas", members, &[]);
+            needed.into_iter().for_each(|needs| self.inspect(needs, object));
+        }
+    }
+
+    fn inspect_unevaluated(
+        &mut self,
+        schema: &'a Value,
+        members: &[(Cow<'v, str>, Json<'v>)],
+        object: &Json<'v>,
+    ) {
+        let Some(rest) = schema.get("unevaluatedProperties") else { return };
+        let parent = self.path.len();
+        for (name, value) in members {
+            let own = |schema: &Value| {
+                let (named, other) = member_schemas(schema, name);
+                !named.is_empty() || other.is_some()
+            };
+            if !self.is_evaluated(schema, object, &own) {
+                self.at_member(name, |this| match rest {
+                    Value::Bool(false) => {
+                        let is_decoded = this.scope == Scope::Constraints;
+                        let unknown = ViolationKind::Unknown;
+                        let kind = if is_decoded { ViolationKind::Constraint } else { unknown };
+                        let properties = schema.get("properties").and_then(Value::as_object);
+                        this.add_named(parent, kind, no_such_property(name, properties));
+                    }
+                    rest => this.inspect(rest, value),
+                });
             }
         }
     }
 
-    /// Returns whether a member or item is covered by `schema`, or by a schema that `schema` applies to the
-    /// same value. `own` decides this for the keywords of a single schema.
+    /// Returns whether a schema, or one applied to the same value that it fits, has a schema of its `own` for a part.
     fn is_evaluated(&mut self, schema: &'a Value, value: &Json<'v>, own: &dyn Fn(&Value) -> bool) -> bool {
         self.left = self.left.saturating_sub(1);
         let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));

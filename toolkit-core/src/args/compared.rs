@@ -1,0 +1,46 @@
+//! The comparison of types with their schemas, when a tool is made.
+
+use super::param::{Fill, ToolParams};
+use crate::guard::guarded;
+use crate::schema::__private::{difference, mark_exact, mark_unusable};
+use crate::schema::SchemaRef;
+use serde_json::Value;
+
+/// A function that decodes a text and drops the value, or returns the message of the type.
+pub(super) type Decode = fn(&str) -> Result<(), String>;
+
+/// Decodes a text as a `T`.
+///
+/// # Errors
+/// The message of the type. A panic of the type counts as a refusal without a message.
+pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
+    let decoded = guarded(|| match Fill::fill(&mut None::<T>, text) {
+        Ok(taken) if taken == text.len() => Ok(()),
+        Ok(_) => Err(String::new()),
+        Err(error) => Err(error.to_string()),
+    });
+    decoded.unwrap_or_else(|_| Err(String::new()))
+}
+
+/// Compares a type with its schema, which is `root` or the schema of the `parameter`. Marks the schema where it says
+/// more than the type. Returns whether arguments must be checked against the schema for that reason.
+pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode: Decode) -> bool {
+    let schema = match parameter {
+        Some(name) => root.get("properties").and_then(|properties| properties.get(name)),
+        None => Some(&*root),
+    };
+    let Some(schema) = schema else { return false };
+    let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
+    let schema = match parameter {
+        Some(name) => root.get_mut("properties").and_then(|properties| properties.get_mut(name)),
+        None => Some(root),
+    };
+    let Some(schema) = schema else { return false };
+    if found.accepts_more {
+        mark_exact(schema);
+    }
+    if let Some(message) = found.unusable {
+        mark_unusable(schema, message);
+    }
+    found.accepts_more
+}

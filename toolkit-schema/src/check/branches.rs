@@ -1,0 +1,166 @@
+//! The check of unions.
+
+use super::found::{Found, Message};
+use super::{SEVERAL, Scope, Search, missing};
+use crate::bounds::is_equal;
+use crate::describe::describe_in;
+use crate::discriminator::{Discriminator, discriminator, may_be, only_member};
+use crate::json::{Json, Kind};
+use crate::reference::resolve;
+use crate::types::{names, types};
+use crate::violation::ViolationKind;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+impl<'a, 'v> Search<'a, 'v, '_> {
+    /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
+    /// similar branch.
+    pub(super) fn inspect_branches(
+        &mut self,
+        schema: &'a Value,
+        keyword: &'static str,
+        branches: &'a [Value],
+        value: &Json<'v>,
+    ) {
+        let (fitting, closest) = self.closest_branch(keyword, branches, value);
+        if fitting != 1 {
+            self.add_unfit(schema, keyword, branches, value, fitting, closest);
+        }
+    }
+
+    /// Returns how many branches the value fits, at most 1 for `anyOf`, and the violations of the branch that the
+    /// value is closest to.
+    fn closest_branch(
+        &mut self,
+        keyword: &str,
+        branches: &'a [Value],
+        value: &Json<'v>,
+    ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
+        let mut closest: Option<((usize, usize), Vec<Found<'a, 'v>>)> = None;
+        let mut fitting = 0;
+        for branch in self.branches_of(branches, value) {
+            let found = self.violations_of(branch, value);
+            if found.is_empty() {
+                fitting += 1;
+                if keyword == "anyOf" {
+                    break;
+                }
+            } else if let Some(rank) = self.rank(&found)
+                && closest.as_ref().is_none_or(|(lower, _)| rank < *lower)
+            {
+                closest = Some((rank, found));
+            }
+        }
+        (fitting, closest.map(|(_, found)| found))
+    }
+
+    fn branches_of(&self, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
+        let choice = discriminator(self.root, branches);
+        let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
+        let is_of_type = |branch: &&&Value| has_type(self.root, branch, value);
+        if self.scope == Scope::Constraints && candidates.iter().any(|branch| is_of_type(&branch)) {
+            // The type may read a value of another type, but prefers the branch of its own type.
+            candidates.retain(|branch| is_of_type(&branch));
+        }
+        candidates
+    }
+
+    /// Adds the violations by a value that does not fit exactly one branch.
+    fn add_unfit(
+        &mut self,
+        schema: &'a Value,
+        keyword: &'static str,
+        branches: &'a [Value],
+        value: &Json<'v>,
+        fitting: usize,
+        closest: Option<Vec<Found<'a, 'v>>>,
+    ) {
+        let is_decoded = self.scope == Scope::Constraints;
+        let choice = discriminator(self.root, branches);
+        if is_decoded && fitting == 0 {
+            return self.inspect_other_forms(schema, keyword, choice.as_ref(), value, closest);
+        }
+        match (fitting, value.members(), choice, closest) {
+            // A type may decode a struct from an array, so an array may fit several structs.
+            (2.., ..) if is_decoded && matches!(value.kind, Kind::Array(_)) => {}
+            (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
+            (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
+                if value.get(name).is_none_or(|given| !allowed.iter().any(|tag| is_equal(tag, given))) =>
+            {
+                let tag = json!({"enum": allowed});
+                let parent = self.path.len();
+                self.at_member(name, |this| match value.get(name) {
+                    Some(given) => {
+                        let (schema, text) = (Cow::Owned(tag), given.text);
+                        let message = Message::Mismatch { schema, keyword: "enum", text };
+                        this.add_found(this.path.len(), ViolationKind::WrongType, message);
+                    }
+                    None => {
+                        this.add_named(parent, ViolationKind::Missing, missing(describe_in(this.root, &tag)));
+                    }
+                });
+            }
+            (_, Some(_), Some(Discriminator::Members(names)), _)
+                if !names.iter().any(|name| value.get(name).is_some()) =>
+            {
+                self.add_mismatch(ViolationKind::WrongType, schema, keyword, value);
+            }
+            (.., Some(found)) => self.found.extend(found),
+            (.., None) => self.add_mismatch(ViolationKind::WrongType, schema, keyword, value),
+        }
+    }
+
+    /// Returns how far the value is from a branch with these violations; `None` if the branch is no explanation.
+    ///
+    /// A value that its type has decoded is of the branch whose shape it has. Otherwise, a branch with fewer
+    /// violations is closer, if they are all inside of the value.
+    fn rank(&self, found: &[Found<'a, 'v>]) -> Option<(usize, usize)> {
+        if self.scope == Scope::Constraints {
+            let is_shape = |found: &&Found<'_, '_>| found.kind != ViolationKind::Constraint;
+            return Some((found.iter().filter(is_shape).count(), 0));
+        }
+        let is_inside = |found: &Found<'_, '_>| found.path.len() > self.path.len();
+        found.iter().all(is_inside).then_some((0, found.len()))
+    }
+}
+
+/// Returns the branches of a union that a value may be of, judging by its type and its tag.
+pub(crate) fn candidates<'a>(
+    root: &Value,
+    branches: &'a [Value],
+    choice: Option<&Discriminator<'_>>,
+    value: &Json<'_>,
+) -> Vec<&'a Value> {
+    let by_member = matches!(choice, Some(Discriminator::Members(_)));
+    let may_be_of = |branch: &&Value| match &value.kind {
+        Kind::Object(_) => {
+            may_be(root, branch, "object")
+                && !has_other_tag(root, branch, value)
+                && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
+        }
+        // A type may decode a struct from an array.
+        Kind::Array(_) => may_be(root, branch, "array") || may_be(root, branch, "object"),
+        _ => true,
+    };
+    branches.iter().filter(may_be_of).collect()
+}
+
+/// Returns whether the value is of a type of the branch. An array may be a struct.
+fn has_type(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let own = resolve(root, branch).and_then(|schema| schema.get("type"));
+    let is_struct = |name: &str| name == "object" && matches!(value.kind, Kind::Array(_));
+    own.is_none_or(|own| types(Some(own)).any(|name| value.is_of_type(name) || is_struct(name)))
+}
+
+/// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
+///
+/// A tag is a property with a constant value, usually different in each branch of a union.
+pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let own = resolve(root, branch).filter(|_| value.members().is_some());
+    let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
+    let mut tags = properties.filter_map(|(name, property)| Some((name, property.get("const")?)));
+    tags.any(|(name, tag)| match value.get(name) {
+        Some(given) => !is_equal(tag, given),
+        None => names(own.and_then(|own| own.get("required"))).any(|required| required == name),
+    })
+}

@@ -1,0 +1,109 @@
+//! The violations found by a search, put into words only if they are reported.
+
+use super::SEVERAL;
+use crate::describe::{describe_for, describe_in};
+use crate::json::Json;
+use crate::time::example;
+use crate::violation::{Violation, ViolationKind};
+use crate::words::{bound, value_in_words};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ptr;
+
+/// A violation found by a search.
+#[derive(Clone)]
+pub(super) struct Found<'a, 'v> {
+    /// The length of the path to the surrounding value.
+    pub(super) parent: usize,
+    pub(super) path: String,
+    pub(super) kind: ViolationKind,
+    /// Whether the schema says more than its type, so the violation is reported whatever its kind.
+    pub(super) exact: bool,
+    pub(super) message: Message<'a, 'v>,
+}
+
+/// The message of a violation.
+#[derive(Clone)]
+pub(super) enum Message<'a, 'v> {
+    Text(String),
+    /// The value with this text violates the `keyword` of the schema.
+    Mismatch {
+        schema: Cow<'a, Value>,
+        keyword: &'static str,
+        text: &'v str,
+    },
+}
+
+impl Found<'_, '_> {
+    /// Returns whether `other` has the same path and the same cause.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let is_same_message = match (&self.message, &other.message) {
+            (Message::Text(text), Message::Text(other)) => text == other,
+            (
+                Message::Mismatch { schema: Cow::Borrowed(schema), keyword, .. },
+                Message::Mismatch { schema: Cow::Borrowed(other), keyword: others, .. },
+            ) => ptr::eq(*schema, *other) && keyword == others,
+            _ => false,
+        };
+        is_same_message && self.path == other.path
+    }
+
+    /// Puts the violation into words. References are resolved in `root`.
+    pub(super) fn into_violation(self, root: &Value) -> Violation {
+        let message = match self.message {
+            Message::Text(text) => text,
+            Message::Mismatch { schema, keyword, text } => {
+                // Only a string is compared with the expected values.
+                let value = if text.starts_with('"') { Json::parse(text).ok() } else { None };
+                let expected = match keyword {
+                    SEVERAL => Some("a value that fits exactly one of the alternatives".to_owned()),
+                    _ => expected(root, &schema, keyword, value.as_ref()),
+                };
+                let expected = expected.unwrap_or_else(|| "another value".to_owned());
+                // A model may write a time as a number or a string.
+                let example = example(&schema).filter(|_| keyword == "type");
+                let expected = example
+                    .map_or_else(|| expected.clone(), |example| format!("{expected}, as in {example}"));
+                format!("expected {expected}, got {}", value_in_words(text))
+            }
+        };
+        Violation::new(self.path, self.kind, message)
+    }
+}
+
+/// Removes the violations about names: unknown members, and the missing members of objects with unknown members.
+pub(super) fn remove_names(found: &mut Vec<Found<'_, '_>>) {
+    let parent = |found: &Found<'_, '_>| found.path.get(..found.parent).map(str::to_owned);
+    let unknown = found.iter().filter(|found| found.kind == ViolationKind::Unknown);
+    let parents: Vec<Option<String>> = unknown.map(parent).collect();
+    found.retain(|found| match found.kind {
+        ViolationKind::Unknown => false,
+        ViolationKind::Missing => !parents.contains(&parent(found)),
+        _ => true,
+    });
+}
+
+/// Describes the values expected by a schema, to explain a violation of `keyword`.
+pub(super) fn expected(
+    root: &Value,
+    schema: &Value,
+    keyword: &str,
+    value: Option<&Json<'_>>,
+) -> Option<String> {
+    let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
+    match (keyword, schema.get(keyword)) {
+        ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
+        ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
+        ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
+        _ => {}
+    }
+    let mut plain = schema.as_object()?.clone();
+    if !keyword.ends_with("Of") {
+        plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
+    }
+    let plain = Value::Object(plain);
+    describe_for(root, &plain, value).or_else(|| {
+        let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
+        keywords.find_map(|(keyword, value)| bound(keyword, value))
+    })
+}

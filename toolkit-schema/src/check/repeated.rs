@@ -1,0 +1,44 @@
+//! Repeated names: two members with the same name in one object.
+
+use crate::json::{Json, Kind};
+use crate::violation::{Violation, ViolationKind};
+use std::collections::HashSet;
+
+/// The maximum number of repeated names that are reported.
+const MOST: usize = 64;
+
+/// Returns a violation for each name given more than once in the same object, at every depth.
+///
+/// `at` is the path of the value. Two values cannot both be meant, and a map would silently keep only one of them.
+#[must_use]
+pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    collect(value, &mut at.to_owned(), &mut found);
+    found
+}
+
+fn collect(value: &Json<'_>, path: &mut String, found: &mut Vec<Violation>) {
+    let here = path.len();
+    match &value.kind {
+        Kind::Object(members) => {
+            let mut seen = HashSet::with_capacity(members.len());
+            for (name, member) in members {
+                path.extend([if here == 0 { "" } else { "." }, name]);
+                if !seen.insert(name) && found.len() < MOST {
+                    let message = "given twice; give it once";
+                    found.push(Violation::new(path.as_str(), ViolationKind::Duplicate, message));
+                }
+                collect(member, path, found);
+                path.truncate(here);
+            }
+        }
+        Kind::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push_str(&format!("[{index}]"));
+                collect(item, path, found);
+                path.truncate(here);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,321 @@
+//! The faults of schemas: keywords that cannot be checked, and schemas too deep to work with.
+
+use crate::bounds::compiles;
+use crate::keyword::{Holds, Keyword, Role, held, subschemas};
+use crate::reference::{SchemaRef, escape, resolve, target};
+use crate::words::{shorten, value_in_words};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::ptr;
+
+/// The maximum nesting depth of a schema as JSON, which is the limit of JSON readers.
+const DEEPEST: usize = 128;
+
+/// The maximum number of schemas applied to the same value, one inside the other or behind its reference.
+const LONGEST: usize = 32;
+
+/// The message for a schema beyond the limits of depth.
+pub(crate) const TOO_DEEP: &str = "the schema is nested too deep; use at most 128 levels, and at most 32 of `allOf`, `anyOf` or `$ref` in a row";
+
+/// The pseudo keyword for the message of a type that can never decode a value of its schema.
+const UNUSABLE: &str = "x-toolkit-unusable";
+
+/// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
+pub type Fault = (String, String);
+
+/// Returns the first fault of a schema whose values are checked by [`check`](crate::check::check).
+#[must_use]
+pub fn fault(schema: &Value) -> Option<Fault> {
+    if is_too_deep(schema) {
+        return Some(("#".to_owned(), TOO_DEEP.to_owned()));
+    }
+    let mut found = Vec::new();
+    malformed(schema, "#", &|keyword, value| is_constraint(keyword, value), &mut found);
+    found.into_iter().next().or_else(|| unchecked(schema, schema, "#"))
+}
+
+/// Marks a schema whose values the type can never decode, with the message of the type.
+pub fn mark_unusable(schema: &mut Value, message: String) {
+    if let Value::Object(keywords) = schema {
+        keywords.insert(UNUSABLE.to_owned(), message.into());
+    }
+}
+
+/// Removes the mark of [`mark_unusable`] from the properties of an object schema, and from the schema itself.
+pub fn strip_unusable(schema: &mut Value) -> Option<Fault> {
+    let own = schema.as_object_mut().and_then(|keywords| keywords.shift_remove(UNUSABLE));
+    let mut found = own.map(|message| ("#".to_owned(), message));
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let mark = property.as_object_mut().and_then(|keywords| keywords.shift_remove(UNUSABLE));
+        found = found.or_else(|| Some((format!("#/properties/{}", escape(name)), mark?)));
+    }
+    let (path, message) = found?;
+    Some((path, format!("the type can never decode it: {}", message.as_str().unwrap_or_default())))
+}
+
+fn is_constraint(keyword: Keyword, value: &Value) -> bool {
+    // An enum without variants lists no values.
+    keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
+}
+
+/// Collects the keywords with a wrong kind of value, in inner schemas first. Only keywords selected by `judged`
+/// count.
+pub(crate) fn malformed(
+    schema: &Value,
+    path: &str,
+    judged: &dyn Fn(Keyword, &Value) -> bool,
+    found: &mut Vec<Fault>,
+) {
+    let wrong = |path: String, expected: &str, value: &Value| {
+        (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
+    };
+    for inside in subschemas(schema) {
+        let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
+        malformed(inside.schema, &format!("{path}/{}{key}", inside.keyword), judged, found);
+    }
+    for (name, value) in schema.as_object().into_iter().flatten() {
+        if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
+            && judged(keyword, value)
+            && held(name, value).is_empty()
+        {
+            found.push(wrong(format!("{path}/{name}"), keyword.holds.words(), value));
+        }
+    }
+    if !schema.is_object() && !schema.is_boolean() {
+        found.push(wrong(path.to_owned(), Holds::Schema.words(), schema));
+    }
+}
+
+/// Returns the first reference without a target, or pattern that no text can be checked against.
+fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
+    let at = |keyword: &str| format!("{path}/{keyword}");
+    if let Some(reference) = schema.get("$ref") {
+        let reference = reference.as_str().unwrap_or_default();
+        if resolve(root, schema).is_none() {
+            let message = match target(root, reference) {
+                Some(_) => "more references in a row than can be followed".to_owned(),
+                None => format!("there is no `{}`", shorten(reference)),
+            };
+            return Some((at("$ref"), message));
+        }
+    }
+    let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
+    let names = named.map(|(pattern, _)| ("patternProperties", pattern.as_str()));
+    let own = schema.get("pattern").and_then(Value::as_str).map(|pattern| ("pattern", pattern));
+    if let Some((keyword, pattern)) = own.into_iter().chain(names).find(|(_, pattern)| !compiles(pattern)) {
+        let message = format!(
+            "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around \
+             and classes of Unicode, or turn on the feature `jsonschema`"
+        );
+        return Some((at(keyword), message));
+    }
+    subschemas(schema).find_map(|inside| {
+        let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
+        unchecked(root, inside.schema, &format!("{path}/{}{key}", inside.keyword))
+    })
+}
+
+/// Returns whether a schema is beyond the limits of depth, so the recursion over it could exhaust the stack.
+pub(crate) fn is_too_deep(schema: &Value) -> bool {
+    nests_deeper(schema, DEEPEST) || {
+        let mut heights = HashMap::new();
+        has_long_chain(schema, schema, &mut heights)
+    }
+}
+
+/// Returns whether a JSON value is nested deeper than `levels`.
+pub(crate) fn nests_deeper(value: &Value, levels: usize) -> bool {
+    let mut level = vec![value];
+    for _ in 0..levels {
+        let mut next = Vec::new();
+        for value in level {
+            match value {
+                Value::Array(items) => next.extend(items.iter().filter(|item| holds_values(item))),
+                Value::Object(members) => next.extend(members.values().filter(|member| holds_values(member))),
+                _ => {}
+            }
+        }
+        if next.is_empty() {
+            return false;
+        }
+        level = next;
+    }
+    true
+}
+
+fn holds_values(value: &Value) -> bool {
+    value.is_array() || value.is_object()
+}
+
+/// Returns whether a schema inside of `schema` starts a chain of too many schemas for the same value.
+fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Value, usize>) -> bool {
+    height(SchemaRef::new(root, schema), 0, heights) > LONGEST
+        || subschemas(schema).any(|inside| has_long_chain(root, inside.schema, heights))
+}
+
+/// Returns the length of the longest chain of schemas for the same value, beginning with `schema`.
+///
+/// `above` is the number of schemas in the chain so far. The result is above the limit as soon as that is certain.
+fn height(
+    SchemaRef { root, schema }: SchemaRef<'_>,
+    above: usize,
+    heights: &mut HashMap<*const Value, usize>,
+) -> usize {
+    if above > LONGEST {
+        return LONGEST + 1;
+    }
+    let Value::Object(keywords) = schema else { return 0 };
+    let key = ptr::from_ref(schema);
+    if let Some(known) = heights.get(&key) {
+        return *known;
+    }
+    // A chain that leads back to itself ends there.
+    heights.insert(key, 0);
+    let reference = keywords.get("$ref").and_then(Value::as_str);
+    let behind = reference.and_then(|reference| target(root, reference));
+    let inside = subschemas(schema).filter(|inside| inside.role == Role::InPlace).map(|inside| inside.schema);
+    let below =
+        behind.into_iter().chain(inside).map(|next| height(SchemaRef::new(root, next), above + 1, heights));
+    let height = 1 + below.max().unwrap_or_default();
+    heights.insert(key, height);
+    height
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn keywords_that_cannot_be_checked_are_faults() {
+        for (schema, path) in [
+            (json!({"minimum": "5"}), "#/minimum"),
+            (json!({"items": {"multipleOf": 0}}), "#/items/multipleOf"),
+            (json!({"properties": {"a/b": {"$ref": "#/$defs/Nope"}}}), "#/properties/a~1b/$ref"),
+            (json!({"$ref": "https://example.com/schema"}), "#/$ref"),
+            (json!({"pattern": "("}), "#/pattern"),
+            (json!({"patternProperties": {"(": {}}}), "#/patternProperties"),
+            (json!({"pattern": "^(a{0,1000}){0,10}b$"}), "#/pattern"),
+            (json!({"required": "a"}), "#/required"),
+            (json!({"type": "text"}), "#/type"),
+            (json!({"additionalProperties": 1}), "#/additionalProperties"),
+            (json!({"format": 1}), "#/format"),
+        ] {
+            assert_eq!(fault(&schema).map(|(path, _)| path).as_deref(), Some(path), "{schema}");
+        }
+        for schema in [
+            json!({"enum": []}),
+            json!({"examples": "x", "title": 1}),
+            json!({"default": {"minimum": "5"}, "const": {"$ref": "#/no"}}),
+            json!({"$ref": "#/$defs/A", "$defs": {"A": {"items": {"$ref": "#"}}}}),
+            json!({"properties": {"$ref": {"type": "string"}}}),
+            json!(true),
+        ] {
+            assert_eq!(fault(&schema), None, "{schema}");
+        }
+    }
+
+    /// Returns a schema with `inner` in a keyword, without cloning `inner`.
+    fn nested(keyword: &str, inner: Value) -> Value {
+        let held = match Keyword::find(keyword).map(|keyword| keyword.holds) {
+            Some(Holds::Schemas) => Value::Array(vec![inner]),
+            Some(Holds::NamedSchemas) => Value::Object([("a".to_owned(), inner)].into_iter().collect()),
+            _ => inner,
+        };
+        Value::Object([(keyword.to_owned(), held)].into_iter().collect())
+    }
+
+    const NESTING: [&str; 12] = [
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "properties",
+        "items",
+        "prefixItems",
+        "contains",
+        "dependentSchemas",
+        "$defs",
+    ];
+
+    /// Calls every public function that takes a schema.
+    fn use_everywhere(schema: &Value, value: &Value) {
+        let other = Value::Bool(true);
+        let _ = crate::violations(schema, value);
+        let _ = crate::coerce(schema, &mut value.clone());
+        let _ = crate::describe(schema);
+        let _ = crate::schema_hash(schema);
+        for (old, new) in [(schema, &other), (&other, schema), (schema, schema)] {
+            let _ = crate::SchemaDiff::of_arguments(old, new);
+        }
+        for dialect in [
+            crate::SchemaDialect::JsonSchema,
+            crate::SchemaDialect::OpenAi,
+            crate::SchemaDialect::OpenAiStrict,
+            crate::SchemaDialect::Anthropic,
+            crate::SchemaDialect::AnthropicStrict,
+            crate::SchemaDialect::Gemini,
+        ] {
+            let _ = dialect.convert(schema);
+        }
+        let mut tidied = schema.clone();
+        crate::tidy(&mut tidied);
+        #[cfg(feature = "jsonschema")]
+        if let Ok(compiled) = crate::CompiledSchema::new(schema) {
+            let _ = compiled.violations(value);
+        }
+        let _ = fault(schema);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Every function ends, on the stack of a small thread, for schemas of any depth.
+        #[test]
+        fn no_schema_is_too_deep_for_a_small_stack(
+            keywords in prop::collection::vec(0..NESTING.len(), 1..6),
+            depth in prop::sample::select(vec![3_usize, 20, 100, 700]),
+            links in prop::sample::select(vec![0_usize, 5, 40, 3000]),
+            levels in prop::sample::select(vec![0_usize, 3, 40, 120]),
+        ) {
+            let small = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+                let mut keywords = keywords.iter().filter_map(|index| NESTING.get(*index)).cycle();
+                let leaf = Value::Object([("$ref".to_owned(), "#/$defs/0".into())].into_iter().collect());
+                let mut schema =
+                    (0..depth).fold(leaf, |inner, _| nested(keywords.next().copied().unwrap_or("allOf"), inner));
+                let link = |index: usize| json!({"allOf": [{"$ref": format!("#/$defs/{}", index + 1)}]});
+                let mut defs: serde_json::Map<String, Value> =
+                    (0..links).map(|index| (index.to_string(), link(index))).collect();
+                defs.insert(links.to_string(), json!({"type": "integer"}));
+                if let Value::Object(keywords) = &mut schema {
+                    keywords.insert("$defs".to_owned(), defs.into());
+                }
+                let value = (0..levels).fold(json!("1"), |inner, level| match level % 2 {
+                    0 => Value::Array(vec![inner]),
+                    _ => Value::Object([("a".to_owned(), inner)].into_iter().collect()),
+                });
+                use_everywhere(&schema, &value);
+            });
+            prop_assert!(small.expect("a thread").join().is_ok());
+        }
+    }
+
+    #[test]
+    fn chains_for_one_value_are_limited_and_recursion_is_not() {
+        let nested = |count| (0..count).fold(json!({}), |inner, _| nested("allOf", inner));
+        assert!(!is_too_deep(&nested(30)) && is_too_deep(&nested(40)) && is_too_deep(&nested(2000)));
+        let chained = |count: usize| {
+            let link = |index: usize| json!({"anyOf": [{"$ref": format!("#/$defs/{}", index + 1)}]});
+            let defs = (0..count).map(|index| (index.to_string(), link(index)));
+            json!({"$ref": "#/$defs/0", "$defs": defs.collect::<serde_json::Map<_, _>>()})
+        };
+        assert!(!is_too_deep(&chained(10)) && is_too_deep(&chained(30)) && is_too_deep(&chained(3000)));
+        assert!(!is_too_deep(&json!({"anyOf": [{"$ref": "#"}, {"items": {"$ref": "#"}}]})));
+        let wide = |count| json!({"anyOf": vec![json!({"properties": {"a": {"items": {}}}}); count]});
+        assert!(!is_too_deep(&wide(1000)));
+    }
+}

@@ -1,0 +1,223 @@
+//! The comparison of a type with its schema, by asking the type about values.
+//!
+//! A schema is trusted where its type refuses what the schema refuses. Attributes such as
+//! `#[schemars(with = "i32")]` on an `f64` make the schema say more than the type.
+
+use crate::check::{Scope, check_text};
+use crate::discriminator::branches;
+use crate::format;
+use crate::reference::{SchemaRef, resolve};
+use crate::types::{names, types};
+use crate::violation::ViolationKind;
+use serde_json::{Map, Value, json};
+
+/// The maximum depth of schemas that are compared.
+const DEEPEST: usize = 6;
+
+/// The maximum number of questions to a type.
+const QUESTIONS: usize = 400;
+
+/// The part of a message by a type that cannot decode integers of 128 bits.
+const NO_WIDE_INTEGERS: &str = "128 is not supported";
+
+/// How a type differs from its schema.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Whether the type accepts values that the schema refuses because of their type or their members.
+    pub accepts_more: bool,
+    /// The message of a type that can never decode a value of its schema.
+    pub unusable: Option<String>,
+}
+
+/// Asks a type about values of its schema, and about values that its schema refuses.
+///
+/// `decode` returns the message of the type if it refuses a text.
+pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
+    let mut probe = Probe { schema, decode, left: QUESTIONS, found: Difference::default() };
+    probe.node(schema.schema, DEEPEST, &|value| value);
+    probe.found
+}
+
+struct Probe<'a, 'd> {
+    /// The schema of the whole value.
+    schema: SchemaRef<'a>,
+    decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
+    /// The number of questions left.
+    left: usize,
+    found: Difference,
+}
+
+impl<'a> Probe<'a, '_> {
+    /// Compares the type with the schema of a part of the whole value. `around` returns the whole value with a part.
+    fn node(&mut self, schema: &'a Value, depth: usize, around: &dyn Fn(Value) -> Value) {
+        let (Some(own), Some(depth)) = (resolve(self.schema.root, schema), depth.checked_sub(1)) else {
+            return;
+        };
+        if self.left == 0 || self.found != Difference::default() || !own.is_object() {
+            return;
+        }
+        if let Some(branches) = branches(own) {
+            branches.iter().for_each(|branch| self.node(branch, depth, around));
+        }
+        let Some(fitting) = sample(self.schema.root, own) else { return };
+        if !self.takes(&around(fitting.clone())) {
+            return;
+        }
+        let own_types: Vec<&str> = types(own.get("type")).collect();
+        let is_listed = own.get("enum").is_some() || own.get("const").is_some();
+        if !own_types.is_empty() && !is_listed {
+            for (name, other) in [
+                ("integer", json!(1.5)),
+                ("string", json!("\u{1}")),
+                ("boolean", json!(true)),
+                ("", json!(5)),
+            ] {
+                if !own_types.contains(&name) {
+                    self.ask(&around(other));
+                }
+            }
+        }
+        match &fitting {
+            Value::Object(members) => self.members(own, members, depth, around),
+            Value::Array(_) => {
+                let first = own.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+                for (index, item) in first.enumerate() {
+                    let replaced = |value| {
+                        let mut items = fitting.clone();
+                        items.get_mut(index).into_iter().for_each(|item| *item = Value::clone(&value));
+                        around(items)
+                    };
+                    self.node(item, depth, &replaced);
+                }
+                if let Some(item) = own.get("items") {
+                    let count = own.get("minItems").and_then(Value::as_u64).unwrap_or(1).clamp(1, 8);
+                    let list = |value: Value| around((0..count).map(|_| value.clone()).collect());
+                    self.node(item, depth, &list);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn members(
+        &mut self,
+        own: &'a Value,
+        members: &Map<String, Value>,
+        depth: usize,
+        around: &dyn Fn(Value) -> Value,
+    ) {
+        let with = |name: &str, value: Value| {
+            let mut members = members.clone();
+            members.insert(name.to_owned(), value);
+            around(members.into())
+        };
+        let property = |name: &str| own.get("properties").and_then(|properties| properties.get(name));
+        // serde takes the absence of a member that may be null for null.
+        let may_be_null = |name: &str| {
+            let of_property =
+                |it| check_text(SchemaRef::new(self.schema.root, it), "null", Scope::All).is_empty();
+            property(name).is_some_and(of_property)
+        };
+        let required = names(own.get("required")).filter(|name| !may_be_null(name));
+        for name in required.collect::<Vec<_>>() {
+            let mut fewer = members.clone();
+            fewer.shift_remove(name);
+            self.ask(&around(fewer.into()));
+        }
+        match own.get("additionalProperties") {
+            Some(Value::Bool(false)) => self.ask(&with("\u{1}", json!(true))),
+            Some(other) => self.node(other, depth, &|value| with("k", value)),
+            None => {}
+        }
+        for (name, property) in own.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            self.node(property, depth, &|value| with(name, value));
+        }
+    }
+
+    fn takes(&mut self, whole: &Value) -> bool {
+        self.left = self.left.saturating_sub(1);
+        match (self.decode)(&whole.to_string()) {
+            Ok(()) => true,
+            Err(message) => {
+                if message.contains(NO_WIDE_INTEGERS) {
+                    self.found.unusable = Some(message);
+                }
+                false
+            }
+        }
+    }
+
+    /// Asks the type about a value that the schema refuses. Values that the schema takes tell nothing.
+    fn ask(&mut self, whole: &Value) {
+        if self.left == 0 || self.found.accepts_more || !self.takes(whole) {
+            return;
+        }
+        let found = check_text(self.schema, &whole.to_string(), Scope::All);
+        // A value written in another form, such as a number as a string, is coerced.
+        let is_shape = |kind| kind != ViolationKind::Constraint;
+        self.found.accepts_more = found.iter().any(|violation| is_shape(violation.kind));
+    }
+}
+
+/// Returns a value that fits a schema in its simplest reading; `None` if there is none.
+pub(crate) fn sample(root: &Value, schema: &Value) -> Option<Value> {
+    sample_within(root, schema, DEEPEST)
+}
+
+fn sample_within(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
+    let depth = depth.checked_sub(1)?;
+    let own = resolve(root, schema)?;
+    let listed = own.get("const").or_else(|| own.get("enum")?.get(0));
+    if let Some(listed) = listed {
+        return Some(listed.clone());
+    }
+    let branch = || branches(own)?.iter().find_map(|branch| sample_within(root, branch, depth));
+    let count = |keyword: &str, least: u64| {
+        let count = own.get(keyword).and_then(Value::as_u64).unwrap_or(least);
+        usize::try_from(count).unwrap_or(usize::MAX).min(64)
+    };
+    match types(own.get("type")).next() {
+        None => branch().or_else(|| Some(json!({}))),
+        Some("null") => Some(Value::Null),
+        Some("boolean") => Some(true.into()),
+        Some("integer" | "number") => {
+            Some(own.get("minimum").or_else(|| own.get("maximum")).cloned().unwrap_or_else(|| json!(0)))
+        }
+        Some("string") => {
+            let example = own.get("format").and_then(Value::as_str).and_then(format::example);
+            Some(example.map_or_else(|| "a".repeat(count("minLength", 1)), str::to_owned).into())
+        }
+        Some("array") => {
+            let first = own.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+            let first: Option<Vec<Value>> = first.map(|item| sample_within(root, item, depth)).collect();
+            let mut items = first?;
+            let item = own.get("items").and_then(|item| sample_within(root, item, depth));
+            let is_set = own.get("uniqueItems").is_some();
+            while let Some(item) = item.as_ref().filter(|_| items.len() < count("minItems", 1)) {
+                items.push(item.clone());
+                if is_set {
+                    break;
+                }
+            }
+            Some(items.into())
+        }
+        _ => {
+            let mut members = match branch() {
+                Some(Value::Object(members)) => members,
+                _ => Map::new(),
+            };
+            let is_required = |name: &str| names(own.get("required")).any(|required| required == name);
+            for (name, property) in own.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                match sample_within(root, property, depth) {
+                    Some(value) => drop(members.insert(name.clone(), value)),
+                    None if is_required(name) => return None,
+                    None => {}
+                }
+            }
+            if let Some(other) = own.get("additionalProperties").filter(|other| other.is_object()) {
+                members.extend(sample_within(root, other, depth).map(|value| ("k".to_owned(), value)));
+            }
+            Some(members.into())
+        }
+    }
+}
