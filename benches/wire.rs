@@ -189,12 +189,12 @@ mod ten_calls {
                 std::iter::once(begin).chain(pieces.map(delta)).chain([end]).collect()
             }
             ApiFormat::Gemini => {
-                let args: Value = toolkit::serde_json::from_str(text).unwrap();
+                let args: Value = serde_json::from_str(text).unwrap();
                 let call = json!({"functionCall": {"name": name, "args": args}});
                 vec![json!({"candidates": [{"content": {"parts": [call]}}]})]
             }
             _ => {
-                let arguments: Value = toolkit::serde_json::from_str(text).unwrap();
+                let arguments: Value = serde_json::from_str(text).unwrap();
                 let call = json!({"function": {"name": name, "arguments": arguments}});
                 vec![
                     json!({"message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": false}),

@@ -76,7 +76,7 @@ impl StreamCodec for Anthropic {
         let parts = stream.parts();
         parts.release(is_cut);
         parts.close_all(is_cut || is_lost);
-        let content = parts.to_json(is_cut);
+        let content = parts.take_json(is_cut);
         let mut message = Fields::from_iter([
             ("type".to_owned(), json!("message")),
             ("role".to_owned(), json!("assistant")),

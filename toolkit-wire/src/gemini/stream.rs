@@ -16,6 +16,7 @@ use crate::stream::merge::overlay;
 use crate::stream::part::Part;
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 impl StreamCodec for Gemini {
     fn push(&self, stream: &mut Assembly, body: &Value) -> Result<(), WireError> {
@@ -57,7 +58,7 @@ impl StreamCodec for Gemini {
     fn seal(&self, part: &mut Part, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
-        let id = read(&part.json, false).and_then(|call| call.id.map(|id| id.into_owned()));
+        let id = read(&part.json, false).and_then(|call| call.id.map(Cow::into_owned));
         let mut fields = beside(&part.json);
         let call = json!({"id": id, "name": part.name, "args": paths.finish(is_complete)});
         set(&mut fields, "functionCall", call);
@@ -209,7 +210,7 @@ fn finish_candidate(message: &mut StreamedMessage) -> Value {
     message.parts.release(false);
     // A model that stopped by itself has finished its calls, even if the final part of a call is missing.
     message.parts.close_all(get(&candidate, "finishReason").is_none_or(|reason| reason != "STOP"));
-    let parts = message.parts.to_json(is_cut(&candidate));
+    let parts = message.parts.take_json(is_cut(&candidate));
     if !parts.is_empty() {
         content.entry("role").or_insert_with(|| "model".into());
         set(&mut content, "parts", parts);

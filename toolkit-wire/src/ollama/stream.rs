@@ -42,7 +42,7 @@ impl StreamCodec for Ollama {
         let mut body = std::mem::take(&mut stream.body);
         let message = stream.message(0);
         let mut fields = std::mem::take(&mut message.fields);
-        let calls = message.parts.to_json(false);
+        let calls = message.parts.take_json(false);
         if !calls.is_empty() {
             set(&mut fields, "tool_calls", calls);
         }

@@ -168,7 +168,7 @@ fn finish_choice(index: u64, message: &mut StreamedMessage) -> Value {
     let mut fields =
         Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);
     fields.extend(std::mem::take(&mut message.fields));
-    let calls = message.parts.to_json(false);
+    let calls = message.parts.take_json(false);
     if !calls.is_empty() {
         set(&mut fields, "tool_calls", calls);
     }

@@ -1,6 +1,7 @@
 //! Calls and results as a whole; definitions and choices are tested beside their code.
 
 mod calls;
+mod deviations;
 mod history;
 mod properties;
 mod results;

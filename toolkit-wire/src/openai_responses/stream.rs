@@ -69,7 +69,7 @@ impl StreamCodec for OpenAiResponses {
             set(&mut stream.body, "status", status);
         }
         close_all(stream);
-        let output = stream.parts().to_json(false);
+        let output = stream.parts().take_json(false);
         let mut response = std::mem::take(&mut stream.body);
         response.entry("object").or_insert_with(|| "response".into());
         set(&mut response, "output", output);

@@ -251,7 +251,7 @@ impl Parts {
 
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`), blank
     /// arguments of the last call are written as `{}`, so that the call does not look cut off itself.
-    pub(crate) fn to_json(&mut self, is_cut: bool) -> Vec<Value> {
+    pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|_| true);
         if let Some(last) = self.latest().filter(|_| is_cut) {
             let call = self.codec.part_call(&self[last].json);

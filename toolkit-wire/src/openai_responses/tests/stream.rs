@@ -353,7 +353,6 @@ fn an_error_is_told_and_loses_no_call() {
     assert_eq!(end.body["status"], "incomplete");
 }
 
-/// No arguments would run the tool with others than the model was about to write.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let item = call("a", "f", "");
@@ -386,7 +385,6 @@ fn a_call_without_arguments_waits_until_it_is_known_whether_it_was_cut_off() {
     check(&[done(0, &one)], &[("a", "f", "{}")]);
 }
 
-/// Free text looks the same whether it is complete or cut off, so the end of its JSON is missing.
 #[test]
 fn free_text_that_was_cut_off_is_not_run() {
     let custom = |input: &str| json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "p", "input": input});
