@@ -322,8 +322,11 @@ fn base64(bytes: &[u8], alphabet: &[u8; 64], is_padded: bool) -> String {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// The name of an encoding, and a function to write a text in it.
+type Encoding = (&'static str, fn(&str) -> String);
+
 /// The encodings in which a hidden value is found.
-const ENCODINGS: [(&str, fn(&str) -> String); 15] = [
+const ENCODINGS: [Encoding; 15] = [
     ("plain", |text| text.to_owned()),
     ("glued", |text| format!("user{text}x")),
     ("lowercase", str::to_lowercase),

@@ -15,6 +15,7 @@ pub(super) struct Unit {
 type Decode = (&'static str, fn(&[Unit]) -> Option<(char, usize)>);
 
 const BACKSLASH: Decode = ("\\", backslash);
+const BACKSLASH_ONCE: Decode = ("\\", backslash_once);
 const PERCENT: Decode = ("%", percent);
 const FORM: Decode = ("%+", percent_or_plus);
 const HTML: Decode = ("&", html);
@@ -27,15 +28,16 @@ pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
     let plain: Vec<Unit> = text.char_indices().map(unit).collect();
     // Some encodings are applied twice: a URL in JSON, or a URL as the parameter of another URL.
     let first = |decode| decoded(&plain, decode);
-    let [backslash, percent, form, html] = [BACKSLASH, PERCENT, FORM, HTML].map(first);
+    let [backslash, once, percent, form, html] = [BACKSLASH, BACKSLASH_ONCE, PERCENT, FORM, HTML].map(first);
     let again = |units: &Option<Vec<Unit>>, decode| decoded(units.as_deref()?, decode);
     let twice = [
         again(&backslash, PERCENT),
         again(&backslash, FORM),
         again(&backslash, HTML),
+        again(&once, BACKSLASH_ONCE),
         again(&percent, PERCENT),
     ];
-    [Some(plain), backslash, percent, form, html].into_iter().chain(twice).flatten().collect()
+    [Some(plain), backslash, once, percent, form, html].into_iter().chain(twice).flatten().collect()
 }
 
 /// Returns the units after decoding, or `None` if there is nothing to decode.
@@ -69,7 +71,19 @@ fn number(digits: impl Iterator<Item = char>, radix: u32) -> Option<u32> {
 
 /// Reads an escape of JSON or Rust. Nested escapes have several backslashes.
 fn backslash(units: &[Unit]) -> Option<(char, usize)> {
-    let slashes = characters(units).take_while(|c| *c == '\\').count();
+    escape(units, characters(units).take_while(|c| *c == '\\').count())
+}
+
+/// Reads an escape of JSON or Rust with one backslash.
+fn backslash_once(units: &[Unit]) -> Option<(char, usize)> {
+    match units {
+        [Unit { character: '\\', .. }, Unit { character: '\\', .. }, ..] => Some(('\\', 2)),
+        _ => escape(units, characters(units).take_while(|c| *c == '\\').count()),
+    }
+}
+
+/// Reads an escape that begins with `slashes` backslashes.
+fn escape(units: &[Unit], slashes: usize) -> Option<(char, usize)> {
     if slashes == 0 {
         return None;
     }
