@@ -149,6 +149,9 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
+/// The accepted text with the constraints that it violates, or the refused text with the error of the type.
+type Filled<'a> = Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)>;
+
 /// Fills the slot with the value, or with a coerced one. Returns the accepted text, and the constraints that it
 /// violates.
 ///
@@ -163,7 +166,7 @@ fn fill<'a>(
     options: &DecodeOptions<'_>,
     constrained: bool,
     slot: &mut dyn Fill,
-) -> Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)> {
+) -> Filled<'a> {
     let property = property(param, options.schema);
     let constrained = property.filter(|_| constrained);
     let mut given = try_fill(Cow::Borrowed(value), param, options, constrained, slot);
@@ -196,7 +199,7 @@ fn try_fill<'a>(
     options: &DecodeOptions<'_>,
     constrained: Option<&Value>,
     slot: &mut dyn Fill,
-) -> Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)> {
+) -> Filled<'a> {
     let inside = if matches!(text, Cow::Owned(_)) { repeated_inside(&text, param.name) } else { Vec::new() };
     if let Err(error) = fill_whole(&text, slot) {
         return if inside.is_empty() { Err((text, error)) } else { Ok((text, inside)) };
