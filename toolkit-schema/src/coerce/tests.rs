@@ -83,7 +83,7 @@ fn near_misses_at_every_depth_are_coerced_within_the_budget() {
             let mut coercion = Coercion::new(&schema, budget(&value), true);
             let found = coercion.coerced(&schema, &value).unwrap();
             assert!(found.contains(expected) && !found.contains(leaf), "{schema} {depth}: {found}");
-            assert!(coercion.left > budget(&value) / 4, "{schema} {depth}: {} left", coercion.left);
+            assert!(coercion.left > 0, "{schema} {depth}: {} left", coercion.left);
         }
     }
     let items = vec!["7"; 4_000].join(",");
