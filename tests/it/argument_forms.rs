@@ -448,7 +448,7 @@ fn a_schema_too_deep_for_the_stack_is_a_build_error() {
             nested = Value::Object([("allOf".to_owned(), Value::Array(vec![nested]))].into_iter().collect());
         }
         for schema in [chained(3_000), nested] {
-            let error = build(schema).err().expect("the schema is too deep").to_string();
+            let error = build(schema).expect_err("the schema is too deep").to_string();
             assert!(error.contains("`deep`") && error.contains("too deep"), "{error}");
         }
     };

@@ -114,9 +114,7 @@ impl Speech {
             Self::Responses => responses(each(|id, a, b| call_item(id, &arguments(a, b), "completed"))),
             Self::Messages => messages(each(|id, a, b| tool_use(id, json!({"a": a, "b": b}))), "tool_use"),
             Self::Gemini => gemini(each(|_, a, b| function_call(a, b)), Some("STOP")),
-            Self::Ollama => {
-                ollama(json!({"content": "", "tool_calls": each(|id, a, b| ollama_call(id, a, b))}), true)
-            }
+            Self::Ollama => ollama(json!({"content": "", "tool_calls": each(ollama_call)}), true),
         }
     }
 
