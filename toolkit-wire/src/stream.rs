@@ -81,11 +81,12 @@ pub struct StreamAccumulator {
     codec: &'static dyn Codec,
     stream: Assembly,
     bytes: SseDecoder,
+    is_over: bool,
 }
 
 impl StreamAccumulator {
     pub(super) fn new(codec: &'static dyn Codec) -> Self {
-        Self { codec, stream: Assembly::new(codec), bytes: SseDecoder::default() }
+        Self { codec, stream: Assembly::new(codec), bytes: SseDecoder::default(), is_over: false }
     }
 
     /// Processes the JSON of one event, or of several events sent as a list.
@@ -130,6 +131,7 @@ impl StreamAccumulator {
         // OpenAI and compatible servers end a stream with `[DONE]`.
         if data == "[DONE]" {
             self.codec.done(&mut self.stream);
+            self.is_over = true;
         }
         if data.is_empty() || data == "[DONE]" {
             return Vec::new();
@@ -142,6 +144,13 @@ impl StreamAccumulator {
             Ok(events) => events.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
+    }
+
+    /// Returns whether the bytes contained the event `[DONE]`, after which nothing follows. The server may keep the
+    /// connection open nevertheless.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// Ends the response, even if the provider did not announce the end.

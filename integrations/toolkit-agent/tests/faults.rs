@@ -237,6 +237,22 @@ async fn a_cut_stream_continues_from_complete_calls() {
 }
 
 #[tokio::test]
+async fn an_answer_ends_with_its_last_event_though_the_connection_stays_open() {
+    for client in clients().into_iter().filter(|client| client.speech == Speech::Chat) {
+        let open = reply(|_| {
+            let mut steps = Speech::Chat.text(true);
+            steps.pop();
+            steps.push(server::Step::Silence);
+            steps
+        });
+        let server = Server::start(vec![open]).await;
+        let agent = client.agent(&server.url).retry(quick(1)).build().unwrap();
+        let output = tokio::time::timeout(HANGS, agent.run("hi")).await;
+        assert_eq!(output.expect(client.name).unwrap().text, "done", "{}", client.name);
+    }
+}
+
+#[tokio::test]
 async fn keys_and_headers_follow_each_api() {
     for client in clients() {
         for streaming in [false, true] {

@@ -6,7 +6,6 @@ use super::options::DecodeOptions;
 use super::struct_args::{emit_coerced, relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Json, repeated_names};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
@@ -54,10 +53,7 @@ impl DynamicArgs {
             Err(error) if self.takes_object => return Err(not_json(&error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
-        let repeated = match Json::parse(mended.as_deref().unwrap_or(text)) {
-            Ok(parsed) => repeated_names(&parsed, ""),
-            Err(_) => Vec::new(),
-        };
+        let repeated = explain::repeated_inside(mended.as_deref().unwrap_or(text), "");
         if !repeated.is_empty() {
             return Err(ToolError::invalid_arguments(repeated));
         }
@@ -84,10 +80,13 @@ impl DynamicArgs {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
             let (object, _) = relax(text, &options, |_| false).ok()?;
-            let read = |text: &str| serde_json::from_str(text).ok();
+            // An object inside of a string was not read before.
+            if !explain::repeated_inside(&object, "").is_empty() {
+                return None;
+            }
             let coerced = explain::coercions(schema, schema, &object).pop().unwrap_or_else(|| object.clone());
             emit_coerced(&object, &coerced, &options);
-            return read(&coerced);
+            return serde_json::from_str(&coerced).ok();
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
         self.schema.is_valid(&inner).then_some(inner)

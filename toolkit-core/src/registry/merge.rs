@@ -1,7 +1,7 @@
 //! Merging registries.
 
 use super::{Entry, ToolRegistry};
-use crate::error::{BuildError, BuildProblem, ToolFault};
+use crate::error::{BuildError, BuildProblem};
 use crate::name::check_name;
 use crate::tool::{BoundTool, Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
@@ -94,7 +94,7 @@ impl ToolRegistry {
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
-        if let Some(problem) = schema_fault(tool.definition()) {
+        if let Some(problem) = tool.definition().schema_fault() {
             return Err(problem);
         }
         if let Some(first) = self.get_any(name.as_str()) {
@@ -113,20 +113,6 @@ impl ToolRegistry {
             self.problems.push(problem);
         }
     }
-}
-
-/// Returns the problem if calls cannot be checked against the parameters schema of a tool.
-fn schema_fault(definition: &ToolDefinition) -> Option<BuildProblem> {
-    definition.schema_fault().or_else(|| {
-        let ty = definition.parameters.get("type")?;
-        let is_object =
-            ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
-        let message = format!(
-            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
-        );
-        let fault = ToolFault::InvalidSchema { path: "#".to_owned(), message };
-        (!is_object).then(|| definition.problem(fault))
-    })
 }
 
 /// Adds the tools of another registry. Name collisions are recorded: [`ToolRegistry::check`] returns the

@@ -195,7 +195,9 @@ impl ToolDefinition {
     /// Moves the aliases of properties from the schema to the other fields, and notes what the tool cannot check.
     pub(super) fn strip_aliases(&mut self) {
         self.with_aliases = strip_aliases(&mut self.parameters);
-        self.schema_fault = strip_unusable(&mut self.parameters).or_else(|| fault(&self.parameters));
+        self.schema_fault = strip_unusable(&mut self.parameters)
+            .or_else(|| fault(&self.parameters))
+            .or_else(|| no_object(&self.parameters));
         let aliases = self.with_aliases.iter().flat_map(aliases);
         self.aliases.extend(aliases.map(|(alias, name)| (alias.into(), name.into())));
     }
@@ -284,4 +286,17 @@ impl ToolConfig {
         let custom = definitions.into_iter().filter(|tool| matches!(tool.kind, ToolKind::Custom(_)));
         self.with_custom(custom.map(|tool| tool.name.as_str()))
     }
+}
+
+/// Returns the fault of a parameters schema that accepts no object.
+fn no_object(schema: &Value) -> Option<Fault> {
+    let ty = schema.get("type")?;
+    let is_object =
+        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
+    let message = || {
+        format!(
+            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
+        )
+    };
+    (!is_object).then(|| ("#".to_owned(), message()))
 }

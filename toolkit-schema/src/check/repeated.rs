@@ -2,7 +2,7 @@
 
 use crate::json::{Json, Kind};
 use crate::violation::{Violation, ViolationKind};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The maximum number of repeated names that are reported.
 const MOST: usize = 64;
@@ -21,10 +21,12 @@ fn collect(value: &Json<'_>, path: &mut String, found: &mut Vec<Violation>) {
     let here = path.len();
     match &value.kind {
         Kind::Object(members) => {
-            let mut seen = HashSet::with_capacity(members.len());
+            let mut given: HashMap<&str, usize> = HashMap::with_capacity(members.len());
             for (name, member) in members {
                 path.extend([if here == 0 { "" } else { "." }, name]);
-                if !seen.insert(name) && found.len() < MOST {
+                let times = given.entry(name).or_default();
+                *times += 1;
+                if *times == 2 && found.len() < MOST {
                     let message = "given twice; give it once";
                     found.push(Violation::new(path.as_str(), ViolationKind::Duplicate, message));
                 }

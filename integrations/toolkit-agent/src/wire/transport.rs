@@ -132,6 +132,9 @@ impl Deltas {
                 }
             }
         }
+        if self.response.as_ref().is_some_and(StreamAccumulator::is_over) {
+            self.end(None);
+        }
     }
 
     /// Ends the response and queues the last item of the stream: the complete response or an error. If the
