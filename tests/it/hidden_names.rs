@@ -199,8 +199,8 @@ proptest! {
                 }
                 Err(error) => {
                     prop_assert!(!error.to_string().contains("FIXED"), "tool {}: {}", index, error);
-                    let is_told = error.to_string().contains(HIDDEN) && !arguments.contains("cret");
-                    prop_assert!(!is_told, "tool {}: {} {}", index, arguments, error);
+                    let is_named = error.to_string().contains(HIDDEN) && !arguments.contains("cret");
+                    prop_assert!(!is_named, "tool {}: {} {}", index, arguments, error);
                 }
             }
         }

@@ -281,21 +281,21 @@ fn failing(secret: &str, write: fn(&str) -> String) -> ToolRegistry {
 }
 
 /// Everything that a call of the tool tells: its result, its events and its progress.
-fn everything_told(registry: ToolRegistry) -> String {
-    let told = Arc::new(Mutex::new(String::new()));
-    let (heard, progress) = (told.clone(), told.clone());
+fn all_texts(registry: ToolRegistry) -> String {
+    let texts = Arc::new(Mutex::new(String::new()));
+    let (events, progress) = (texts.clone(), texts.clone());
     let dispatcher = Dispatcher::new(registry)
         .expect("complete")
         .with_event_contents(true)
         .with_run(toolkit::RunContext::new().on_progress(move |report| {
-            progress.lock().unwrap().push_str(&report.message);
+            progress.lock().unwrap().push_str(&format!("{}\n", report.message));
         }))
-        .with_listener(move |event| heard.lock().unwrap().push_str(&format!("{event:?}\n")));
+        .with_listener(move |event| events.lock().unwrap().push_str(&format!("{event:?}\n")));
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let results = runtime.block_on(dispatcher.dispatch([ToolCall::new("1", "tool", "{}")]));
     let result = format!("{:?} {}", results, serde_json::to_string(&results).expect("it can be saved"));
-    let told = told.lock().unwrap();
-    format!("{told}\n{result}")
+    let texts = texts.lock().unwrap();
+    format!("{texts}\n{result}")
 }
 
 fn percent(text: &str, keep: fn(u8) -> bool, is_lower: bool) -> String {
@@ -358,19 +358,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn no_encoding_of_a_hidden_value_is_told(
+    fn no_encoding_of_a_hidden_value_is_reported(
         secret in "[A-Za-z0-9]{2}[!-~é <>&'\"%+/=]{6,40}[A-Za-z0-9]{2}",
         encoding in prop::sample::select(ENCODINGS.to_vec()),
     ) {
         let (name, write) = encoding;
-        let told = everything_told(failing(&secret, write));
+        let texts = all_texts(failing(&secret, write));
         let written = write(&secret);
-        prop_assert!(!told.contains(&written), "{}: {} in {}", name, written, told);
-        prop_assert!(told.contains("page=1") && told.contains("using "), "the rest stays: {}", told);
+        prop_assert!(!texts.contains(&written), "{}: {} in {}", name, written, texts);
+        prop_assert!(texts.contains("page=1") && texts.contains("using "), "the rest stays: {}", texts);
     }
 
     #[test]
-    fn no_long_part_of_a_hidden_value_is_told(
+    fn no_long_part_of_a_hidden_value_is_reported(
         secret in "[A-Za-z0-9é/+ ]{16,60}",
         is_lower in any::<bool>(),
     ) {
@@ -385,9 +385,9 @@ proptest! {
             let secret = if is_lower { secret.to_lowercase() } else { secret.clone() };
             let secret = secret.trim();
             prop_assume!(secret.chars().count() >= 16);
-            let told = everything_told(failing(secret, write));
+            let texts = all_texts(failing(secret, write));
             let part = (secret.chars().count() / 4).clamp(8, 16);
-            prop_assert_eq!(has_part(&told, secret, part), None, "{}", told);
+            prop_assert_eq!(has_part(&texts, secret, part), None, "{}", texts);
         }
     }
 }
