@@ -190,7 +190,7 @@ impl ToolRegistry {
     /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
     /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
     /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
-    /// assert_eq!(results[0].to_text(), r#""Ada""#);
+    /// assert_eq!(results[0].to_text(), "Ada");
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```

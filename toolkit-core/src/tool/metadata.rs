@@ -130,7 +130,7 @@ impl ToolMetadata {
 /// An icon of a tool in user interfaces.
 ///
 /// ```
-/// use toolkit::tool::ToolIcon;
+/// use toolkit::definition::ToolIcon;
 ///
 /// let icon = ToolIcon::new("https://example.com/tool.png").with_media_type("image/png").with_size("48x48");
 /// assert_eq!(icon.sizes, ["48x48"]);
