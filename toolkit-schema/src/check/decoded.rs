@@ -111,7 +111,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 
     /// Returns the members under names that the schema does not list, with the properties that the type takes them
-    /// for.
+    /// for, in the order of the members.
     ///
     /// Without a type to ask, such a member is every property with constraints.
     pub(super) fn aliases(
@@ -150,6 +150,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             }
             // A name is another one of the property if that may stand in its place, but not beside it.
             for index in unlisted.iter().copied() {
+                if self.left == 0 {
+                    break;
+                }
                 let written = members.iter().enumerate().map(|(at, (name, value))| {
                     format!("{}:{}", quoted(if at == index { own } else { name }), value.text)
                 });
@@ -163,6 +166,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 }
             }
         }
+        aliases.sort_by_key(|(index, ..)| *index);
         aliases
     }
 

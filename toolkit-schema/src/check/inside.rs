@@ -25,7 +25,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         for (index, (name, value)) in members.iter().enumerate() {
             let path = self.path.len();
             self.path.extend([if path == 0 { "" } else { "." }, name]);
-            self.inspect_member(schema, name, value, (path, index), &aliases);
+            let start = aliases.partition_point(|(of, ..)| *of < index);
+            let end = aliases.partition_point(|(of, ..)| *of <= index);
+            let own = aliases.get(start..end).unwrap_or_default();
+            self.inspect_member(schema, name, value, path, own);
             self.path.truncate(path);
         }
         self.inspect_required(schema, members, &aliases);
@@ -35,13 +38,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects a member. `parent` is the length of the path to the object, `index` the position of the member.
+    /// Inspects a member. `parent` is the length of the path to the object, `aliases` are those of the member.
     fn inspect_member(
         &mut self,
         schema: &'a Value,
         name: &str,
         value: &Json<'v>,
-        (parent, index): (usize, usize),
+        parent: usize,
         aliases: &[Alias<'a>],
     ) {
         let (named, other) = member_schemas(schema, name);
@@ -53,17 +56,15 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             }
         }
         match other {
+            Some(Value::Bool(false)) if self.knows_aliases() && !aliases.is_empty() => {}
             Some(Value::Bool(false)) => {
-                let is_alias = self.knows_aliases() && aliases.iter().any(|(of, ..)| *of == index);
-                if !is_alias {
-                    let properties = schema.get("properties").and_then(Value::as_object);
-                    self.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
-                }
+                let properties = schema.get("properties").and_then(Value::as_object);
+                self.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
             }
             Some(other) => self.inspect(other, value),
             None => {}
         }
-        for (_, _, property) in aliases.iter().filter(|(of, ..)| *of == index) {
+        for (_, _, property) in aliases {
             self.inspect(property, value);
         }
         if let Some(of_names) = schema.get("propertyNames") {
