@@ -14,6 +14,9 @@ pub(super) struct Unit {
 /// start of some units. The function returns the character and the number of units.
 type Decode = (&'static str, fn(&[Unit]) -> Option<(char, usize)>);
 
+/// The maximum length in characters of an encoded character: `%F0%9F%91%8D`, or the halves `\ud83d\udc4d`.
+const LONGEST: usize = 12;
+
 const BACKSLASH: Decode = ("\\", backslash);
 const BACKSLASH_ONCE: Decode = ("\\", backslash_once);
 const PERCENT: Decode = ("%", percent);
@@ -48,13 +51,22 @@ fn decoded(units: &[Unit], (beginnings, decode): Decode) -> Option<Vec<Unit>> {
     let mut decoded = Vec::with_capacity(units.len());
     let (mut left, mut has_changed) = (units, false);
     while let Some(first) = left.first() {
-        let (character, count) = decode(left).unwrap_or((first.character, 1));
+        let (character, count) =
+            decode(left).or_else(|| cut(left, beginnings)).unwrap_or((first.character, 1));
         let end = left.get(count - 1).map_or(first.bytes.end, |last| last.bytes.end);
         decoded.push(Unit { character, bytes: first.bytes.start..end });
         has_changed |= count > 1 || character != first.character;
         left = left.get(count..).unwrap_or_default();
     }
     has_changed.then_some(decoded)
+}
+
+/// Reads the beginning of an encoded character that ends with an ellipsis, as the ellipsis.
+fn cut(units: &[Unit], beginnings: &str) -> Option<(char, usize)> {
+    characters(units).next().filter(|c| beginnings.contains(*c))?;
+    let length = characters(units).take(LONGEST).position(|c| c == '…')?;
+    let is_encoding = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\\' | '%' | '#' | '{');
+    characters(units).take(length).skip(1).all(is_encoding).then_some(('…', length + 1))
 }
 
 /// Returns the characters of the first units.

@@ -234,6 +234,9 @@ mod tests {
         check(&json!(123_456), "123456, a123456b, 1234567", "[hidden], a[hidden]b, 1234567");
         check(&json!("a\"b"), r#"a"b and {"k":"a\"b"}"#, r#"[hidden] and {"k":"[hidden]"}"#);
         check(&json!("abcdef"), "got \"abc…", "got \"[hidden]…");
+        check(&json!("a\nb\"cdef"), r#"got "a\nb\…"#, r#"got "[hidden]\…"#);
+        check(&json!("a+b/c"), "?q=a%2Bb%…&q=a%2Bb%2…", "?q=[hidden]%…&q=[hidden]%2…");
+        check(&json!("<é>"), r"&lt;&eac…, <\u00…", r"[hidden]&eac…, [hidden]\u00…");
         check(&json!(true), "true", "true");
         check(&json!(""), "nothing", "nothing");
     }
