@@ -6,7 +6,7 @@
 
 use std::error::Error;
 use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
+use toolkit::serde_json::{Map, Value, json};
 use toolkit::wire::StreamEvent;
 use toolkit::{ToolChoice, ToolConfig};
 
@@ -35,6 +35,11 @@ fn response(format: ApiFormat) -> Value {
         ApiFormat::Ollama => json!({"message": {"role": "assistant", "content": "", "tool_calls": [
             {"function": {"index": 0, "name": "weather_get", "arguments": arguments}},
         ]}, "done": true, "done_reason": "stop"}),
+        ApiFormat::Bedrock => {
+            json!({"stopReason": "tool_use", "output": {"message": {"role": "assistant", "content": [
+                {"toolUse": {"toolUseId": "tooluse_1", "name": "weather_get", "input": arguments}},
+            ]}}})
+        }
         _ => json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
             {"id": "call_1", "type": "function", "function": {"name": "weather_get", "arguments": text}},
         ]}}]}),
@@ -48,9 +53,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for format in ApiFormat::ALL {
         println!("== {format}");
         let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
-        let mut request = format.encode_tool_config(&wanted, &registry.wire_names(&format)).fields;
         let tools = registry.definitions(format);
-        request.insert("tools".to_owned(), tools.to_value());
+        let mut request = Map::new();
+        format.set_tools(
+            &mut request,
+            &tools,
+            format.encode_tool_config(&wanted, &registry.wire_names(&format)),
+        );
         println!("request:  {}", Value::Object(request));
         println!(
             "lost:     {}",

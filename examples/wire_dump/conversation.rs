@@ -1,8 +1,10 @@
 //! A conversation with tool calls, encoded for each provider.
 
 use toolkit::name::WireNames;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::{ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult};
+use toolkit::serde_json::{Map, Value};
+use toolkit::{
+    ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,
+};
 
 /// A user message, the model's calls, and the tools' results.
 pub(crate) struct Turn {
@@ -36,8 +38,8 @@ impl Conversation {
             None => ToolChoice::Auto,
         };
         let wanted = ToolConfig::from(choice).with_parallel(true).with_kinds_of(&self.tools);
-        let mut request = format.encode_tool_config(&wanted, &names).fields;
-        request.insert("tools".to_owned(), definitions.to_value());
+        let mut request = Map::new();
+        format.set_tools(&mut request, &definitions, format.encode_tool_config(&wanted, &names));
         let history = match format {
             ApiFormat::OpenAiResponses => "input",
             ApiFormat::Gemini => "contents",
@@ -52,22 +54,12 @@ impl Conversation {
         let turns = self.turns.iter().filter(|turn| !turn.calls.is_empty());
         turns
             .flat_map(|turn| {
-                let mut messages = vec![message(format, "user", &turn.asks)];
+                let mut messages = vec![format.encode_user(&[Content::text(&turn.asks)])];
                 messages.extend(history.encode_calls(&turn.calls));
                 messages.extend(history.encode_results(&turn.results));
-                messages.push(message(format, "assistant", "Done."));
+                messages.extend(history.encode_assistant("Done.", &[]));
                 messages
             })
             .collect()
-    }
-}
-
-fn message(format: ApiFormat, role: &str, text: &str) -> Value {
-    match format {
-        ApiFormat::Gemini => {
-            let role = if role == "assistant" { "model" } else { role };
-            json!({"role": role, "parts": [{"text": text}]})
-        }
-        _ => json!({"role": role, "content": text}),
     }
 }

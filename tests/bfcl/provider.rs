@@ -33,6 +33,13 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
         }
         ApiFormat::Gemini => google(calls),
         ApiFormat::Ollama => ollama(calls, true),
+        ApiFormat::Bedrock => {
+            let call = |(index, call): (usize, &Asked)| json!({"toolUse": {"toolUseId": id(index), "name": call.name, "input": call.arguments}});
+            let content: Vec<Value> = std::iter::once(json!({"text": "Let me look."}))
+                .chain(calls.iter().enumerate().map(call))
+                .collect();
+            json!({"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "tool_use"})
+        }
         _ => {
             let calls: Vec<Value> = calls
                 .iter()
@@ -63,6 +70,9 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
             ];
             let lines = calls.chunks(2).map(|calls| ollama(calls, false)).chain(end);
             return lines.map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+        }
+        ApiFormat::Bedrock => {
+            return bedrock_events(calls, chance).iter().flat_map(event_message).collect();
         }
         _ => chat_events(calls, chance),
     };
@@ -174,4 +184,45 @@ fn anthropic_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
     events.push(json!({"type": "message_stop"}));
     events
+}
+
+fn bedrock_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
+    let mut events = vec![json!({"messageStart": {"role": "assistant"}})];
+    for (index, call) in calls.iter().enumerate() {
+        let start = json!({"toolUse": {"toolUseId": id(index), "name": call.name}});
+        events.push(json!({"contentBlockStart": {"contentBlockIndex": index, "start": start}}));
+    }
+    for (index, fragment) in fragments(calls, chance) {
+        let delta = json!({"toolUse": {"input": fragment}});
+        events.push(json!({"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}));
+    }
+    for index in 0..calls.len() {
+        events.push(json!({"contentBlockStop": {"contentBlockIndex": index}}));
+    }
+    events.push(json!({"messageStop": {"stopReason": "tool_use"}}));
+    events
+}
+
+/// A message of Amazon's binary event stream: lengths, headers, payload, and the checksums of both.
+fn event_message(event: &Value) -> Vec<u8> {
+    let (kind, payload) = event.as_object().and_then(|fields| fields.iter().next()).expect("an event");
+    let mut headers = Vec::new();
+    for (name, value) in [(":message-type", "event"), (":event-type", kind)] {
+        headers.push(name.len() as u8);
+        headers.extend(name.as_bytes());
+        headers.extend([7, 0, value.len() as u8]);
+        headers.extend(value.as_bytes());
+    }
+    let payload = payload.to_string();
+    let length = 16 + headers.len() + payload.len();
+    let mut message = [(length as u32).to_be_bytes(), (headers.len() as u32).to_be_bytes()].concat();
+    message.extend(crc32(&message).to_be_bytes());
+    message.extend([&headers[..], payload.as_bytes()].concat());
+    message.extend(crc32(&message).to_be_bytes());
+    message
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32| if crc & 1 == 1 { 0xedb8_8320 ^ crc >> 1 } else { crc >> 1 };
+    !bytes.iter().fold(!0_u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }

@@ -49,6 +49,7 @@ fn places(format: ApiFormat) -> (&'static str, &'static str) {
         ApiFormat::OpenAiChat | ApiFormat::Ollama => ("/function", "parameters"),
         ApiFormat::Anthropic => ("", "input_schema"),
         ApiFormat::Gemini => ("/function_declarations/0", "parameters"),
+        ApiFormat::Bedrock => ("/toolSpec/inputSchema", "json"),
         _ => ("", "parameters"),
     }
 }

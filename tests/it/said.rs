@@ -21,6 +21,7 @@ fn a_text_message_of_the_user_is_encoded() {
             json!({"role": "user", "content": [{"type": "text", "text": "hi"}]}),
             json!({"role": "user", "parts": [{"text": "hi"}]}),
             json!({"role": "user", "content": "hi"}),
+            json!({"role": "user", "content": [{"text": "hi"}]}),
         ],
     );
 }
@@ -48,6 +49,10 @@ fn an_image_of_the_user_is_encoded() {
                 {"fileData": {"mimeType": "image/png", "fileUri": "https://example.com/cat.png"}},
             ]}),
             json!({"role": "user", "content": "What is it?\n[image image/png https://example.com/cat.png]"}),
+            json!({"role": "user", "content": [
+                {"text": "What is it?"},
+                {"text": "[image image/png https://example.com/cat.png]"},
+            ]}),
         ],
     );
 }
@@ -55,8 +60,7 @@ fn an_image_of_the_user_is_encoded() {
 #[test]
 fn unsupported_media_are_named_in_a_text() {
     let sound = Media::new("audio/ogg", b"OggS");
-    let others = [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Ollama];
-    for format in others {
+    for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Gemini) {
         let message = format.encode_user(&[sound.clone().into()]).to_string();
         assert!(message.contains("[audio audio/ogg] cannot be shown"), "{message}");
     }

@@ -62,14 +62,14 @@ pub(crate) trait DefinitionCodec: Api {
     }
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts().messages)?;
+        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts())?;
         let mut found = Vec::with_capacity(tools.len());
         tools.into_iter().try_for_each(|(path, tool)| self.parse_tool(tool, &path, &mut found))?;
         Ok(found)
     }
 
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts().messages)?;
+        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts())?;
         tools.into_iter().filter_map(|(path, tool)| self.hosted_part(tool, &path).transpose()).collect()
     }
 }

@@ -99,13 +99,11 @@ pub(crate) struct EncodedDefinition {
 }
 
 /// Returns the tools in a payload, each with its path. The payload is a list of tools, a request with
-/// `tools`, or a single tool.
-///
-/// `history` is the field for the messages of a request. An object with this field is a request.
+/// `tools`, or a single tool. An object with the field for messages is a request, too.
 pub(super) fn listed_tools<'a>(
     payload: &'a Value,
     is_tool: impl Fn(&Fields) -> bool,
-    history: &str,
+    facts: &Facts,
 ) -> Result<Vec<(String, &'a Value)>, WireError> {
     let none = || WireError::new("", "a list of tools, one tool, or a request with `tools`");
     let list = |tools: &'a [Value], path: &str| {
@@ -114,15 +112,25 @@ pub(super) fn listed_tools<'a>(
     match payload {
         Value::Array(tools) => list(tools, ""),
         Value::Object(fields) if is_tool(fields) => Ok(vec![(String::new(), payload)]),
-        Value::Object(request) => match request.get("tools") {
-            Some(Value::Array(tools)) => list(tools, "tools"),
-            Some(Value::Null) => Ok(Vec::new()),
-            None if request.contains_key(history) => Ok(Vec::new()),
-            Some(_) => Err(WireError::new("tools", "a list of tools")),
+        Value::Object(request) => match found_at(payload, facts.tools) {
+            Some((Value::Array(tools), path)) => list(tools, &path),
+            Some((Value::Null, _)) => Ok(Vec::new()),
+            None if request.contains_key(facts.messages) => Ok(Vec::new()),
+            Some((_, path)) => Err(WireError::new(path, "a list of tools")),
             None => Err(none()),
         },
         _ => Err(none()),
     }
+}
+
+/// Returns the value at `path`, and the part of `path` that was followed. The first fields of `path` may be missing, so
+/// that an inner object is understood alone.
+fn found_at<'a>(payload: &'a Value, path: &[&str]) -> Option<(&'a Value, String)> {
+    let paths = (0..path.len()).filter_map(|skipped| path.get(skipped..));
+    let mut found = paths.filter_map(|path| {
+        Some((path.iter().try_fold(payload, |value, name| value.get(name))?, path.join(".")))
+    });
+    found.next()
 }
 
 /// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`.

@@ -24,6 +24,8 @@ pub(crate) struct Facts {
     pub(crate) dialects: [SchemaDialect; 3],
     /// The JSON text before and after the definitions in a request.
     pub(crate) frame: (&'static str, &'static str),
+    /// The path of the tools in a request.
+    pub(crate) tools: &'static [&'static str],
     /// The request field for the messages.
     pub(crate) messages: &'static str,
     /// Whether the fields of a definition that only this API knows are stored in `meta` under the name of the
@@ -74,6 +76,7 @@ impl Facts {
         strictness: Strictness::None,
         dialects: [SchemaDialect::OpenAi, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAi],
         frame: ("[", "]"),
+        tools: &["tools"],
         messages: "messages",
         keeps_fields: false,
         unsaid: &[],

@@ -75,8 +75,15 @@ pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
 }
 
 /// Sets the field at `path`, creating missing objects on the way. Does nothing if `value` is not an object.
-pub(crate) fn set_at(value: &mut Value, path: &[&str], new: &str) {
-    let (Some(fields), Some((name, rest))) = (value.as_object_mut(), path.split_first()) else { return };
+pub(crate) fn set_at(value: &mut Value, path: &[&str], new: impl Into<Value>) {
+    if let Some(fields) = value.as_object_mut() {
+        set_in(fields, path, new);
+    }
+}
+
+/// Sets the field at `path`, creating missing objects on the way.
+pub(crate) fn set_in(fields: &mut Fields, path: &[&str], new: impl Into<Value>) {
+    let Some((name, rest)) = path.split_first() else { return };
     let field = fields.entry(*name).or_insert(Value::Null);
     if rest.is_empty() {
         *field = new.into();
@@ -85,7 +92,9 @@ pub(crate) fn set_at(value: &mut Value, path: &[&str], new: &str) {
     if !field.is_object() {
         *field = Fields::new().into();
     }
-    set_at(field, rest, new);
+    if let Some(fields) = field.as_object_mut() {
+        set_in(fields, rest, new.into());
+    }
 }
 
 /// Returns a copy of the fields accepted by `is_kept`.

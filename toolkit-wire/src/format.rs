@@ -8,7 +8,7 @@ use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
-    anthropic, gemini, ollama, openai_chat, openai_responses, reading,
+    anthropic, bedrock, fields, gemini, ollama, openai_chat, openai_responses, reading,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -97,6 +97,8 @@ formats! {
     Gemini in gemini;
     /// `/api/chat` of Ollama.
     Ollama in ollama;
+    /// The Converse API of Amazon Bedrock.
+    Bedrock in bedrock;
 }
 
 impl ApiFormat {
@@ -186,6 +188,38 @@ impl ApiFormat {
     #[must_use]
     pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         self.codec().encode_tool_config(wanted, names)
+    }
+
+    /// Sets the tools, the tool choice and the limit on parallel calls of a request.
+    ///
+    /// Most APIs have a field `tools`; others have the tools in an object with the tool choice. Without tools, nothing
+    /// is set, because providers refuse a tool choice without tools.
+    ///
+    /// ```
+    /// use toolkit::{ApiFormat, DefinitionOptions, ToolChoice, ToolDefinition, ToolName};
+    /// use toolkit::name::WireNames;
+    /// use serde_json::{Map, json};
+    ///
+    /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", json!({"type": "object"}));
+    /// let (format, names) = (ApiFormat::Bedrock, WireNames::default());
+    /// let tools = format.encode_definitions([&now], &names, &DefinitionOptions::default());
+    /// let mut request = Map::new();
+    /// format.set_tools(&mut request, &tools, format.encode_tool_config(&ToolChoice::Required.into(), &names));
+    /// assert_eq!(request["toolConfig"]["tools"][0]["toolSpec"]["name"], "now");
+    /// assert_eq!(request["toolConfig"]["toolChoice"], json!({"any": {}}));
+    /// # Ok::<(), toolkit::name::NameError>(())
+    /// ```
+    pub fn set_tools(
+        self,
+        request: &mut Map<String, Value>,
+        definitions: &Definitions,
+        config: EncodedToolConfig,
+    ) {
+        let tools = definitions.to_value();
+        if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
+            request.extend(config.fields);
+            fields::set_in(request, self.codec().facts().tools, tools);
+        }
     }
 
     /// Parses tool choice and parallel tool calls from the fields of a request. Returns

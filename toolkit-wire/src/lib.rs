@@ -4,11 +4,13 @@
 //! the folders. A format sees definitions, calls and results but never a registry, and does no IO.
 
 mod anthropic;
+mod bedrock;
 mod call;
 mod codec;
 mod declaration;
 mod definitions;
 mod error;
+mod event_stream;
 mod facts;
 mod fields;
 mod format;

@@ -93,7 +93,14 @@ impl FinishReason {
             | "MAX_TOKENS"
             | "max_output_tokens"
             | "model_context_window_exceeded" => Self::Length,
-            "content_filter" | "refusal" | "SAFETY" | "RECITATION" | "PROHIBITED_CONTENT" | "BLOCKLIST"
+            "content_filter"
+            | "content_filtered"
+            | "guardrail_intervened"
+            | "refusal"
+            | "SAFETY"
+            | "RECITATION"
+            | "PROHIBITED_CONTENT"
+            | "BLOCKLIST"
             | "SPII" => Self::Refused,
             other => Self::Other(other.to_owned()),
         }

@@ -8,8 +8,8 @@ pub(super) mod paths;
 pub(super) mod scan;
 
 use crate::codec::Codec;
+use crate::event_stream::EventDecoder;
 use crate::response::FinishReason;
-use crate::sse::{SseDecoder, TooLong};
 use crate::{Response, WireError, reading};
 use assembly::Assembly;
 use serde_json::Value;
@@ -80,13 +80,13 @@ pub struct StreamEnd {
 pub struct StreamAccumulator {
     codec: &'static dyn Codec,
     stream: Assembly,
-    bytes: SseDecoder,
+    bytes: EventDecoder,
     is_over: bool,
 }
 
 impl StreamAccumulator {
     pub(super) fn new(codec: &'static dyn Codec) -> Self {
-        Self { codec, stream: Assembly::new(codec), bytes: SseDecoder::default(), is_over: false }
+        Self { codec, stream: Assembly::new(codec), bytes: EventDecoder::default(), is_over: false }
     }
 
     /// Processes the JSON of one event, or of several events sent as a list.
@@ -104,8 +104,10 @@ impl StreamAccumulator {
         Ok(self.stream.take_events())
     }
 
-    /// Processes the next bytes of a response body with server-sent events. The bytes may be split anywhere,
-    /// even within a character.
+    /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
+    ///
+    /// The body contains server-sent events, one JSON object per line, or the binary event stream of Amazon Web
+    /// Services. The encoding is recognised from the first byte.
     ///
     /// Errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or with too
     /// much data. The events before and after an error are returned as well.
@@ -123,7 +125,7 @@ impl StreamAccumulator {
     pub fn push_bytes(&mut self, bytes: &[u8]) -> Vec<Result<StreamEvent, WireError>> {
         match self.bytes.push(bytes) {
             Ok(completed) => completed.iter().flat_map(|data| self.take_data(data)).collect(),
-            Err(TooLong) => vec![Err(WireError::new("data", "an event of at most 64 MiB"))],
+            Err(expected) => vec![Err(WireError::new("data", expected))],
         }
     }
 

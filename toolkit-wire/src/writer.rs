@@ -124,8 +124,8 @@ mod tests {
         found
     }
 
-    const CALL_IDS: [&str; 2] = ["id", "call_id"];
-    const RESULT_IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
+    const CALL_IDS: [&str; 3] = ["id", "call_id", "toolUseId"];
+    const RESULT_IDS: [&str; 5] = ["id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"];
 
     fn answers(calls: &[ToolCall]) -> Vec<ToolResult> {
         calls.iter().map(|call| ToolResult::of(call, Ok("done".into()))).collect()

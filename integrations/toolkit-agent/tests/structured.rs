@@ -76,8 +76,12 @@ async fn the_schema_is_in_instructions_and_request() {
             "/output_config/format/schema",
             "/generationConfig/responseJsonSchema",
             "/format",
+            "/outputConfig/textFormat/structure/jsonSchema/schema",
         ];
-        let schema = places.into_iter().find_map(|place| body.pointer(place)).unwrap();
+        let mut schema = places.into_iter().find_map(|place| body.pointer(place)).unwrap().clone();
+        if let Some(text) = schema.as_str() {
+            schema = serde_json::from_str(text).unwrap();
+        }
         assert_eq!(schema["type"], "object", "{api:?}");
         assert!(schema["properties"]["steps"].is_object(), "{api:?}");
     }

@@ -74,6 +74,20 @@ fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
                 "prompt_eval_count": 9, "prompt_eval_cached_count": 3, "eval_count": 5,
             }),
         ),
+        (
+            ApiFormat::Bedrock,
+            json!({
+                "output": {"message": {"role": "assistant", "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "Sum.", "signature": "s"}}},
+                    {"text": "Let me add."},
+                    {"toolUse": {"toolUseId": "a", "name": "add", "input": {"x": 1}}},
+                ]}},
+                "stopReason": "tool_use",
+                "usage": {"inputTokens": 4, "outputTokens": 5, "totalTokens": 14, "cacheReadInputTokens": 3,
+                    "cacheWriteInputTokens": 2},
+                "metrics": {"latencyMs": 7},
+            }),
+        ),
     ]
 }
 
@@ -84,8 +98,8 @@ fn every_format_has_the_same_response() {
         assert_eq!(response.text, "Let me add.", "{format}");
         assert_eq!(response.reasoning, "Sum.", "{format}");
         assert_eq!(response.finish, FinishReason::ToolCalls, "{format}");
-        // Ollama does not count reasoning tokens separately.
-        let reasoning = if format == ApiFormat::Ollama { 0 } else { 2 };
+        // These APIs do not count reasoning tokens separately.
+        let reasoning = if matches!(format, ApiFormat::Ollama | ApiFormat::Bedrock) { 0 } else { 2 };
         assert_eq!(
             response.usage,
             Usage::new(9, 5).with_cached_input(3).with_reasoning(reasoning),
@@ -169,24 +183,50 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
             ]
         }
         ApiFormat::Gemini => vec![body.clone()],
+        ApiFormat::Bedrock => {
+            let start = |at: u8, start: Value| json!({"contentBlockStart": {"contentBlockIndex": at, "start": start}});
+            let delta = |at: u8, delta: Value| json!({"contentBlockDelta": {"contentBlockIndex": at, "delta": delta}});
+            let stop = |at: u8| json!({"contentBlockStop": {"contentBlockIndex": at}});
+            vec![
+                json!({"messageStart": {"role": "assistant"}}),
+                delta(0, json!({"reasoningContent": {"text": "Su"}})),
+                delta(0, json!({"reasoningContent": {"text": "m."}})),
+                delta(0, json!({"reasoningContent": {"signature": "s"}})),
+                stop(0),
+                delta(1, json!({"text": "Let me "})),
+                delta(1, json!({"text": "add."})),
+                stop(1),
+                start(2, json!({"toolUse": {"toolUseId": "a", "name": "add"}})),
+                delta(2, json!({"toolUse": {"input": "{\"x\""}})),
+                delta(2, json!({"toolUse": {"input": ": 1}"}})),
+                stop(2),
+                json!({"messageStop": {"stopReason": "tool_use"}}),
+                json!({"metadata": {"usage": body["usage"], "metrics": body["metrics"]}}),
+            ]
+        }
+    }
+}
+
+/// The bytes of an event, in the encoding of the API.
+fn encode(format: ApiFormat, event: &Value) -> Vec<u8> {
+    match format {
+        ApiFormat::Bedrock => crate::event_stream::tests::encode_event(event),
+        ApiFormat::Ollama => format!("{event}\n").into_bytes(),
+        _ => format!("data: {event}\n\n").into_bytes(),
     }
 }
 
 #[test]
 fn a_stream_ends_with_the_response_of_its_whole_body_wherever_it_is_cut() {
     for (format, body) in bodies() {
-        let framed = |event: &Value| match format {
-            ApiFormat::Ollama => format!("{event}\n"),
-            _ => format!("data: {event}\n\n"),
-        };
-        let text: String = events(format, &body).iter().map(framed).collect();
+        let bytes: Vec<u8> = events(format, &body).iter().flat_map(|event| encode(format, event)).collect();
         let mut expected = parse(format, &body);
         // Chat Completions sends the index of a call only in streams.
         if format == ApiFormat::OpenAiChat {
             expected.calls[0].index = None;
         }
-        for at in 0..=text.len() {
-            let (head, tail) = text.as_bytes().split_at(at);
+        for at in 0..=bytes.len() {
+            let (head, tail) = bytes.split_at(at);
             let mut stream = format.accumulator();
             for news in
                 [head, tail].into_iter().flat_map(|bytes| stream.push_bytes(bytes)).collect::<Vec<_>>()

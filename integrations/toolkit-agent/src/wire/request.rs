@@ -16,6 +16,7 @@ const fn field_names(format: ApiFormat) -> [&'static str; 5] {
         ApiFormat::OpenAiResponses => ["input", "top_p", "max_output_tokens", "", ""],
         ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
         ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
+        ApiFormat::Bedrock => ["messages", "topP", "maxTokens", "stopSequences", ""],
         ApiFormat::Ollama => ["messages", "top_p", "num_predict", "stop", "seed"],
         _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
     }
@@ -23,7 +24,7 @@ const fn field_names(format: ApiFormat) -> [&'static str; 5] {
 
 /// Returns the JSON body of a request to a model. If `stream` is `true`, the body asks for a streamed answer.
 ///
-/// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
+/// For Gemini and Bedrock, the body contains neither `model` nor `stream`: both belong in the URL of the request.
 ///
 /// ```
 /// use toolkit_agent::{Message, ModelRequest, wire};
@@ -42,7 +43,7 @@ pub fn request_body(
     stream: bool,
 ) -> Map<String, Value> {
     let mut body = Map::new();
-    if format != ApiFormat::Gemini {
+    if !matches!(format, ApiFormat::Gemini | ApiFormat::Bedrock) {
         body.insert("model".to_owned(), model.into());
         // Ollama streams unless `stream` is `false`.
         if stream || format == ApiFormat::Ollama {
@@ -56,6 +57,7 @@ pub fn request_body(
     let instructions = match format {
         ApiFormat::OpenAiResponses => Some(("instructions", text.into())),
         ApiFormat::Anthropic => Some(("system", text.into())),
+        ApiFormat::Bedrock => Some(("system", json!([{"text": text}]))),
         ApiFormat::Gemini => Some(("systemInstruction", json!({"parts": [{"text": text}]}))),
         _ => None,
     };
@@ -73,20 +75,30 @@ pub fn request_body(
         }
         _ => {}
     }
-    if let (ApiFormat::Ollama, Some(output)) = (format, &request.options.output) {
-        body.insert("format".to_owned(), output.schema_for(format));
+    match (format, &request.options.output) {
+        (ApiFormat::Ollama, Some(output)) => {
+            body.insert("format".to_owned(), output.schema_for(format));
+        }
+        // The schema is a string with JSON.
+        (ApiFormat::Bedrock, Some(output)) => {
+            let schema = json!({"name": output.name, "schema": output.schema_for(format).to_string()});
+            let format = json!({"type": "json_schema", "structure": {"jsonSchema": schema}});
+            body.insert("outputConfig".to_owned(), json!({"textFormat": format}));
+        }
+        _ => {}
     }
     let options = options(format, request);
     match format {
-        ApiFormat::Gemini | ApiFormat::Ollama if options.is_empty() => {}
+        ApiFormat::Gemini | ApiFormat::Ollama | ApiFormat::Bedrock if options.is_empty() => {}
+        ApiFormat::Bedrock => drop(body.insert("inferenceConfig".to_owned(), options.into())),
         ApiFormat::Gemini => drop(body.insert("generationConfig".to_owned(), options.into())),
         ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
         _ => body.extend(options),
     }
     if !request.tools.is_empty() {
-        body.insert("tools".to_owned(), request.tools.definitions(format).to_value());
         let wanted = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
-        body.extend(format.encode_tool_config(&wanted, &names).fields);
+        let config = format.encode_tool_config(&wanted, &names);
+        format.set_tools(&mut body, &request.tools.definitions(format), config);
     }
     body.extend(request.options.extra.clone());
     body
@@ -142,7 +154,7 @@ fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value
         ApiFormat::Gemini => {
             vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
         }
-        ApiFormat::Ollama => Vec::new(),
+        ApiFormat::Ollama | ApiFormat::Bedrock => Vec::new(),
         _ => {
             let format = json!({"name": name, "strict": true, "schema": schema});
             vec![("response_format", json!({"type": "json_schema", "json_schema": format}))]

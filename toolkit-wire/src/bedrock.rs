@@ -1,0 +1,41 @@
+//! The codec of Amazon Bedrock's Converse API.
+//!
+//! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with its kind
+//! as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
+
+mod call;
+mod choice;
+mod definitions;
+mod history;
+mod media;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::facts::{Facts, IdRule, Strictness};
+use toolkit_schema::SchemaDialect;
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "bedrock",
+    // The service model takes `[a-zA-Z0-9_.:-]{1,64}`, but the models of Anthropic only these characters.
+    ids: Some(IdRule::new(64, true)),
+    // Enforcement is that of the model behind the API. The subset of the guide to structured outputs is Anthropic's.
+    strictness: Strictness::PerRequest,
+    dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
+    tools: &["toolConfig", "tools"],
+    unsaid: &[
+        ("kind", "custom", "the API has no tools with free text: the text is the argument `input`"),
+        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
+        ("input_examples", "input_examples", "the API has no field for examples of calls"),
+        ("allowed_callers", "allowed_callers", "only the model itself calls tools"),
+        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
+    ],
+    call_fields: [&["toolUse", "toolUseId"], &["toolUse", "input"]],
+    usage: ["/usage/inputTokens", "/usage/outputTokens", "/usage/cacheReadInputTokens", "/none"],
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct Bedrock;

@@ -1,0 +1,105 @@
+//! Reads the content of a response: calls, text and reasoning.
+
+use super::{Bedrock, call};
+use crate::WireError;
+use crate::call::{Message, Reading};
+use crate::codec::ResponseCodec;
+use crate::error::{check_role, failed, reported_error};
+use crate::fields::{Fields, element, field, list, object, text};
+use crate::response::{FinishReason, Response};
+use serde_json::Value;
+
+/// The kinds of content blocks in the service model.
+const BLOCKS: [&str; 15] = [
+    "text",
+    "image",
+    "document",
+    "video",
+    "audio",
+    "toolUse",
+    "toolResult",
+    "guardContent",
+    "cachePoint",
+    "reasoningContent",
+    "citationsContent",
+    "searchResult",
+    "toolAddition",
+    "toolRemoval",
+    "json",
+];
+
+impl ResponseCodec for Bedrock {
+    /// Finds the content blocks in `payload`: a response body, a message, a list of content blocks, or a single
+    /// block.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let message = match (payload, payload.pointer("/output/message")) {
+            (Value::Array(blocks), _) => content(blocks, "", false)?,
+            (Value::Object(_), None) if is_block(payload) => {
+                content(std::slice::from_ref(payload), "", false)?
+            }
+            (Value::Object(fields), None) => message(fields, "", false)?,
+            (Value::Object(_), Some(received)) => {
+                let is_cut = finish(payload).is_cut();
+                message(
+                    object(received, "output.message", "a message of the model")?,
+                    "output.message",
+                    is_cut,
+                )?
+            }
+            _ => return Err(WireError::new("", "a response, a message or a content block")),
+        };
+        Ok(Reading { payload, messages: vec![message] })
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        for block in reading.other_parts() {
+            response.text.push_str(text(block, "text"));
+            let cited = block.get("citationsContent").map_or(&[][..], |cited| list(cited, "content"));
+            cited.iter().for_each(|block| response.text.push_str(text(block, "text")));
+            let reasoning = block.pointer("/reasoningContent/reasoningText/text").and_then(Value::as_str);
+            response.reasoning.push_str(reasoning.unwrap_or_default());
+        }
+        response.finish = finish(reading.payload);
+        // The service counts tokens read from or written into the cache separately from input tokens.
+        let created = reading.payload.pointer("/usage/cacheWriteInputTokens").and_then(Value::as_u64);
+        response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
+    }
+}
+
+fn finish(payload: &Value) -> FinishReason {
+    FinishReason::parse(text(payload, "stopReason"))
+}
+
+/// Reads a message of the model. Messages with other roles and messages of other APIs are refused, because finding
+/// no calls in them would hide a mistake of the caller.
+fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
+    check_role(fields, "assistant", "messages")?;
+    let path = field(path, "content");
+    match fields.get("content") {
+        Some(Value::Array(blocks)) => Ok(Message { fields: Some(fields), ..content(blocks, &path, is_cut)? }),
+        _ => {
+            let error = reported_error(fields);
+            // The service reports errors as `{message}`.
+            let error = error.as_deref().or_else(|| fields.get("message").and_then(Value::as_str));
+            Err(failed(&path, "the content blocks of a message", error))
+        }
+    }
+}
+
+/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are accepted too.
+fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
+    if !list.is_empty() && !list.iter().any(is_block) {
+        return Err(WireError::new(
+            element(path, 0),
+            "a content block, such as one with `text` or `toolUse`",
+        ));
+    }
+    let last = list.len().checked_sub(1).filter(|_| is_cut);
+    let read = |block, is_cut| call::is_call(block).then(|| call::read(block, is_cut));
+    Ok(Message::of_parts(list, last, read))
+}
+
+/// Returns whether a value is a content block. Blocks of other APIs have a field `type`.
+pub(super) fn is_block(value: &Value) -> bool {
+    value.get("type").is_none() && BLOCKS.iter().any(|kind| value.get(kind).is_some())
+}

@@ -1,0 +1,290 @@
+//! Decoding of streamed bytes into events: text, or the binary event stream of Amazon Web Services.
+
+use crate::sse::{SseDecoder, TooLong};
+use serde_json::Value;
+
+/// The maximum size of one binary message in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// The length of the prelude: two lengths and a checksum.
+const PRELUDE: usize = 12;
+
+/// The length of a checksum.
+const CHECKSUM: usize = 4;
+
+/// Decodes the events in the bytes of a response, in the encoding recognised from the first byte.
+///
+/// A binary event stream begins with the length of its first message, so its first byte is zero. Text never
+/// begins with a zero byte.
+#[derive(Debug, Default)]
+pub(super) enum EventDecoder {
+    #[default]
+    Empty,
+    Text(SseDecoder),
+    Binary(Messages),
+}
+
+impl EventDecoder {
+    /// Processes the next bytes. Returns the JSON of each event completed by these bytes.
+    ///
+    /// # Errors
+    /// The expected value, if the bytes contain something else.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
+        if let (Self::Empty, Some(first)) = (&self, bytes.first()) {
+            *self = match first {
+                0 => Self::Binary(Messages::default()),
+                _ => Self::Text(SseDecoder::default()),
+            };
+        }
+        match self {
+            Self::Empty => Ok(Vec::new()),
+            Self::Text(decoder) => decoder.push(bytes).map_err(|TooLong| "an event of at most 64 MiB"),
+            Self::Binary(messages) => messages.push(bytes),
+        }
+    }
+
+    /// Returns the last event of a text, if the text ended without the empty line after the event.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        match self {
+            Self::Text(decoder) => decoder.finish(),
+            Self::Empty | Self::Binary(_) => None,
+        }
+    }
+}
+
+/// Decodes the messages of a binary event stream (`application/vnd.amazon.eventstream`).
+///
+/// The format is that of the Smithy specification, "Amazon Event Stream": the length of the message, the length
+/// of its headers and their checksum, the headers, the payload, and the checksum of the message.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    received: Vec<u8>,
+    /// Whether a message was damaged. The beginning of the next message is then unknown.
+    is_damaged: bool,
+}
+
+impl Messages {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
+        if self.is_damaged {
+            return Ok(Vec::new());
+        }
+        self.received.extend_from_slice(bytes);
+        let mut events = Vec::new();
+        let mut at = 0;
+        loop {
+            match message(self.received.get(at..).unwrap_or_default()) {
+                Ok(Some((event, length))) => {
+                    events.extend(event);
+                    at += length;
+                }
+                Ok(None) => break,
+                // The events before the damaged message are returned now, and the error with the next bytes.
+                Err(_) if !events.is_empty() => break,
+                Err(expected) => {
+                    *self = Self { is_damaged: true, ..Self::default() };
+                    return Err(expected);
+                }
+            }
+        }
+        self.received.drain(..at);
+        Ok(events)
+    }
+}
+
+/// Reads the message at the beginning of `bytes`. Returns the JSON of the event, if the message is an event, and the
+/// length of the message. Returns `None` if the message is incomplete.
+fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str> {
+    let (Some(length), Some(headers), Some(checksum)) =
+        (number(bytes, 0), number(bytes, 4), number(bytes, 8))
+    else {
+        return Ok(None);
+    };
+    let fits = headers.checked_add(PRELUDE + CHECKSUM).is_some_and(|least| least <= length);
+    if checksum as u32 != crc32(bytes.get(..8).unwrap_or_default()) || !fits || length > LONGEST {
+        return Err("a message of an event stream with intact lengths");
+    }
+    let Some(message) = bytes.get(..length) else { return Ok(None) };
+    let (content, end) = message.split_at(length - CHECKSUM);
+    if number(end, 0).is_none_or(|checksum| checksum as u32 != crc32(content)) {
+        return Err("a message of an event stream with an intact checksum");
+    }
+    let (headers, payload) = content.get(PRELUDE..).unwrap_or_default().split_at(headers);
+    Ok(Some((event(&Headers(headers).collect::<Vec<_>>(), payload), length)))
+}
+
+/// Returns the JSON of a message: an object with the type of the event as its only field. Returns `None` for
+/// messages of other kinds.
+fn event(headers: &[(&str, &str)], payload: &[u8]) -> Option<String> {
+    let header = |wanted: &str| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    if let Some(code) = header(":error-code") {
+        let message = Value::from(header(":error-message").unwrap_or_default());
+        return Some(format!("{{{}:{{\"message\":{message}}}}}", Value::from(format!("{code}Exception"))));
+    }
+    let kind = header(":exception-type").or_else(|| header(":event-type"))?;
+    let payload = if payload.is_empty() { "{}".into() } else { String::from_utf8_lossy(payload) };
+    Some(format!("{{{}:{payload}}}", Value::from(kind)))
+}
+
+/// The headers of a message. Only headers with strings are returned. Damaged headers end the list.
+struct Headers<'a>(&'a [u8]);
+
+impl<'a> Headers<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn take_length(&mut self) -> Option<usize> {
+        Some(self.take(2)?.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)))
+    }
+}
+
+impl<'a> Iterator for Headers<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let length = usize::from(*self.take(1)?.first()?);
+            let name = std::str::from_utf8(self.take(length)?).ok()?;
+            // The types of values, in order: true, false, byte, short, integer, long, bytes, string, time, UUID.
+            let length = match self.take(1)?.first()? {
+                0 | 1 => 0,
+                2 => 1,
+                3 => 2,
+                4 => 4,
+                6 => self.take_length()?,
+                7 => {
+                    let length = self.take_length()?;
+                    return Some((name, std::str::from_utf8(self.take(length)?).ok()?));
+                }
+                5 | 8 => 8,
+                9 => 16,
+                _ => return None,
+            };
+            self.take(length)?;
+        }
+    }
+}
+
+/// Reads the number of four bytes at `at`.
+fn number(bytes: &[u8], at: usize) -> Option<usize> {
+    let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+    usize::try_from(u32::from_be_bytes(bytes)).ok()
+}
+
+/// Computes the checksum CRC-32 of IEEE 802.3, as in gzip.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
+}
+
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        let (mut crc, mut bit) = (at as u32, 0);
+        while bit < 8 {
+            crc = if crc & 1 == 1 { 0xedb8_8320 ^ crc >> 1 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[at] = crc;
+        at += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Encodes a message with string headers.
+    pub(crate) fn encode(headers: &[(&str, &str)], payload: &str) -> Vec<u8> {
+        let mut written = Vec::new();
+        for (name, value) in headers {
+            written.push(name.len() as u8);
+            written.extend(name.as_bytes());
+            written.push(7);
+            written.extend((value.len() as u16).to_be_bytes());
+            written.extend(value.as_bytes());
+        }
+        let length = PRELUDE + written.len() + payload.len() + CHECKSUM;
+        let mut message = [(length as u32).to_be_bytes(), (written.len() as u32).to_be_bytes()].concat();
+        message.extend(crc32(&message).to_be_bytes());
+        message.extend(written);
+        message.extend(payload.as_bytes());
+        message.extend(crc32(&message).to_be_bytes());
+        message
+    }
+
+    /// Encodes an event, an object with the type of the event as its only field.
+    pub(crate) fn encode_event(event: &Value) -> Vec<u8> {
+        let (kind, payload) = event.as_object().and_then(|fields| fields.iter().next()).unwrap();
+        let headers =
+            [(":message-type", "event"), (":content-type", "application/json"), (":event-type", kind)];
+        encode(&headers, &payload.to_string())
+    }
+
+    #[test]
+    fn a_message_of_the_specification_is_decoded() {
+        // The example "one int32 header" of the specification's test vectors, with an event type added.
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        let mut headers = b"\x0aevent-size\x04\x00\x00\xa0\x0c".to_vec();
+        headers.extend(b"\x0b:event-type\x07\x00\x01x");
+        let found: Vec<_> = Headers(&headers).collect();
+        assert_eq!(found, [(":event-type", "x")]);
+    }
+
+    #[test]
+    fn messages_are_decoded_wherever_they_are_cut() {
+        let body = [
+            encode_event(&serde_json::json!({"a": {"text": "Grüße"}})),
+            encode(&[(":message-type", "event"), (":event-type", "b")], ""),
+            encode(
+                &[(":message-type", "exception"), (":exception-type", "slowException")],
+                r#"{"message":"m"}"#,
+            ),
+            encode(&[(":message-type", "error"), (":error-code", "Internal"), (":error-message", "\"")], ""),
+            encode(&[(":message-type", "other")], "{}"),
+        ]
+        .concat();
+        let expected = [
+            r#"{"a":{"text":"Grüße"}}"#,
+            r#"{"b":{}}"#,
+            r#"{"slowException":{"message":"m"}}"#,
+            r#"{"InternalException":{"message":"\""}}"#,
+        ];
+        for at in 0..=body.len() {
+            let (head, tail) = body.split_at(at);
+            let mut decoder = EventDecoder::default();
+            let events = [head, tail].map(|bytes| decoder.push(bytes).unwrap()).concat();
+            assert_eq!(events, expected, "cut at {at}");
+            assert_eq!(decoder.finish(), None);
+        }
+    }
+
+    #[test]
+    fn a_damaged_message_ends_the_stream_with_one_error() {
+        let good = encode_event(&serde_json::json!({"a": {}}));
+        for at in 1..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x40;
+            let mut decoder = EventDecoder::default();
+            assert_eq!(decoder.push(&good).unwrap().len(), 1);
+            assert!(decoder.push(&bad).is_err(), "byte {at}");
+            assert_eq!(decoder.push(&good), Ok(Vec::new()));
+        }
+        let mut decoder = EventDecoder::default();
+        assert_eq!(
+            decoder.push(&[&good[..], &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]].concat()).unwrap().len(),
+            1
+        );
+        assert!(decoder.push(&[0]).is_err());
+    }
+
+    #[test]
+    fn text_is_recognised_by_its_first_byte() {
+        let mut decoder = EventDecoder::default();
+        assert_eq!(decoder.push(b""), Ok(Vec::new()));
+        assert_eq!(decoder.push(b"data: {}\n\n"), Ok(vec!["{}".to_owned()]));
+    }
+}
