@@ -40,6 +40,11 @@ fn response(format: ApiFormat) -> Value {
                 {"toolUse": {"toolUseId": "tooluse_1", "name": "weather_get", "input": arguments}},
             ]}}})
         }
+        ApiFormat::Cohere => {
+            json!({"finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_calls": [
+                {"id": "weather_get_1", "type": "function", "function": {"name": "weather_get", "arguments": text}},
+            ]}})
+        }
         _ => json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
             {"id": "call_1", "type": "function", "function": {"name": "weather_get", "arguments": text}},
         ]}}]}),

@@ -33,6 +33,11 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
         }
         ApiFormat::Gemini => google(calls),
         ApiFormat::Ollama => ollama(calls, true),
+        ApiFormat::Cohere => {
+            let calls: Vec<Value> = calls.iter().enumerate().map(|(at, call)| chat_call(at, call)).collect();
+            let message = json!({"role": "assistant", "tool_plan": "Let me look.", "tool_calls": calls});
+            json!({"id": "c", "finish_reason": "TOOL_CALL", "message": message})
+        }
         ApiFormat::Bedrock => {
             let call = |(index, call): (usize, &Asked)| json!({"toolUse": {"toolUseId": id(index), "name": call.name, "input": call.arguments}});
             let content: Vec<Value> = std::iter::once(json!({"text": "Let me look."}))
@@ -41,14 +46,7 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
             json!({"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "tool_use"})
         }
         _ => {
-            let calls: Vec<Value> = calls
-                .iter()
-                .enumerate()
-                .map(|(index, call)| {
-                    let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
-                    json!({"id": id(index), "type": "function", "function": function})
-                })
-                .collect();
+            let calls: Vec<Value> = calls.iter().enumerate().map(|(at, call)| chat_call(at, call)).collect();
             let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
             json!({"id": "c", "object": "chat.completion", "choices": [
                 {"index": 0, "message": message, "finish_reason": "tool_calls"},
@@ -64,6 +62,7 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
         ApiFormat::OpenAiResponses => responses_events(calls, chance),
         ApiFormat::Anthropic => anthropic_events(calls, chance),
         ApiFormat::Gemini => calls.chunks(2).map(google).collect(),
+        ApiFormat::Cohere => cohere_events(calls, chance),
         ApiFormat::Ollama => {
             let end = [
                 json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
@@ -88,6 +87,11 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
 
 fn id(index: usize) -> String {
     format!("call_{index}")
+}
+
+fn chat_call(index: usize, call: &Asked) -> Value {
+    let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
+    json!({"id": id(index), "type": "function", "function": function})
 }
 
 fn google(calls: &[Asked]) -> Value {
@@ -183,6 +187,25 @@ fn anthropic_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
     }
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
     events.push(json!({"type": "message_stop"}));
+    events
+}
+
+fn cohere_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
+    let event = |kind: &str, index: usize, call: Value| json!({"type": kind, "index": index, "delta": {"message": {"tool_calls": call}}});
+    let mut events =
+        vec![json!({"type": "message-start", "id": "c", "delta": {"message": {"role": "assistant"}}})];
+    for (index, call) in calls.iter().enumerate() {
+        let function = json!({"name": call.name, "arguments": ""});
+        let start = json!({"id": id(index), "type": "function", "function": function});
+        events.push(event("tool-call-start", index, start));
+    }
+    for (index, fragment) in fragments(calls, chance) {
+        events.push(event("tool-call-delta", index, json!({"function": {"arguments": fragment}})));
+    }
+    for index in 0..calls.len() {
+        events.push(json!({"type": "tool-call-end", "index": index}));
+    }
+    events.push(json!({"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}));
     events
 }
 

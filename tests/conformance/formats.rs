@@ -46,7 +46,7 @@ pub(crate) fn theirs(row: &Value, name: &str) -> Result<Result<Value, String>, S
 /// The place of the schema in a tool of this format, and the place of the tool's fields.
 fn places(format: ApiFormat) -> (&'static str, &'static str) {
     match format {
-        ApiFormat::OpenAiChat | ApiFormat::Ollama => ("/function", "parameters"),
+        ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere => ("/function", "parameters"),
         ApiFormat::Anthropic => ("", "input_schema"),
         ApiFormat::Gemini => ("/function_declarations/0", "parameters"),
         ApiFormat::Bedrock => ("/toolSpec/inputSchema", "json"),

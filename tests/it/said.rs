@@ -22,6 +22,7 @@ fn a_text_message_of_the_user_is_encoded() {
             json!({"role": "user", "parts": [{"text": "hi"}]}),
             json!({"role": "user", "content": "hi"}),
             json!({"role": "user", "content": [{"text": "hi"}]}),
+            json!({"role": "user", "content": "hi"}),
         ],
     );
 }
@@ -52,6 +53,10 @@ fn an_image_of_the_user_is_encoded() {
             json!({"role": "user", "content": [
                 {"text": "What is it?"},
                 {"text": "[image image/png https://example.com/cat.png]"},
+            ]}),
+            json!({"role": "user", "content": [
+                {"type": "text", "text": "What is it?"},
+                {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}},
             ]}),
         ],
     );

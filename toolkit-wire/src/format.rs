@@ -8,7 +8,7 @@ use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
-    anthropic, bedrock, fields, gemini, ollama, openai_chat, openai_responses, reading,
+    anthropic, bedrock, cohere, fields, gemini, ollama, openai_chat, openai_responses, reading,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -99,6 +99,8 @@ formats! {
     Ollama in ollama;
     /// The Converse API of Amazon Bedrock.
     Bedrock in bedrock;
+    /// Cohere's Chat API, version 2.
+    Cohere in cohere;
 }
 
 impl ApiFormat {

@@ -7,6 +7,7 @@ mod anthropic;
 mod bedrock;
 mod call;
 mod codec;
+mod cohere;
 mod declaration;
 mod definitions;
 mod error;

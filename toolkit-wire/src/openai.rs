@@ -54,6 +54,16 @@ pub(super) fn is_hosted(tool: &Value) -> bool {
 }
 
 impl Form {
+    /// Encodes a definition as a function in the nested form, for APIs with only the common fields.
+    pub(super) fn function(draft: &mut Draft<'_>) -> Value {
+        let parameters = draft.parameters();
+        let description = draft.definition.description.as_str();
+        json!({
+            "type": "function",
+            "function": {"name": draft.name(), "description": description, "parameters": parameters},
+        })
+    }
+
     /// Encodes a definition. Returns the type of the tool and its fields.
     pub(super) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
         let definition = draft.definition;

@@ -66,7 +66,7 @@ pub enum FinishReason {
     Length,
     /// The provider filtered the answer, or the model refused to continue.
     Refused,
-    /// The connection ended before the response was complete.
+    /// The connection ended before the response was complete, or the service failed.
     Interrupted,
     /// Any other reason, as the provider's string.
     Other(String),
@@ -84,8 +84,9 @@ impl FinishReason {
     #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
-            "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" => Self::Stop,
-            "tool_calls" | "function_call" | "tool_use" => Self::ToolCalls,
+            "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" | "COMPLETE"
+            | "STOP_SEQUENCE" => Self::Stop,
+            "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" => Self::ToolCalls,
             // Mistral sends `model_length`.
             "length"
             | "max_tokens"
@@ -102,6 +103,7 @@ impl FinishReason {
             | "PROHIBITED_CONTENT"
             | "BLOCKLIST"
             | "SPII" => Self::Refused,
+            "TIMEOUT" | "ERROR" => Self::Interrupted,
             other => Self::Other(other.to_owned()),
         }
     }

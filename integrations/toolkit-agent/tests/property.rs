@@ -220,6 +220,7 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::Anthropic, "messages", r#""type":"tool_result""#),
         (ApiFormat::Gemini, "contents", r#"{"functionResponse":"#),
         (ApiFormat::Ollama, "messages", r#""role":"tool""#),
+        (ApiFormat::Cohere, "messages", r#""role":"tool""#),
         (ApiFormat::Bedrock, "messages", r#"{"toolResult":"#),
     ] {
         let body = wire::request_body(format, "m", request, false);

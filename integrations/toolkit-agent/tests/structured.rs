@@ -76,6 +76,7 @@ async fn the_schema_is_in_instructions_and_request() {
             "/output_config/format/schema",
             "/generationConfig/responseJsonSchema",
             "/format",
+            "/response_format/json_schema",
             "/outputConfig/textFormat/structure/jsonSchema/schema",
         ];
         let mut schema = places.into_iter().find_map(|place| body.pointer(place)).unwrap().clone();

@@ -6,17 +6,12 @@ use crate::codec::DefinitionCodec;
 use crate::declaration::Draft;
 use crate::fields::Fields;
 use crate::openai::Form;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
 impl DefinitionCodec for Ollama {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
-        let parameters = draft.parameters();
-        let description = &draft.definition.description;
-        json!({
-            "type": "function",
-            "function": {"name": draft.name(), "description": description, "parameters": parameters},
-        })
+        Form::function(draft)
     }
 
     fn is_tool(&self, fields: &Fields) -> bool {

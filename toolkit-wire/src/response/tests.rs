@@ -88,6 +88,16 @@ fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
                 "metrics": {"latencyMs": 7},
             }),
         ),
+        (
+            ApiFormat::Cohere,
+            json!({
+                "id": "c", "finish_reason": "TOOL_CALL",
+                "message": {"role": "assistant", "tool_plan": "Sum.",
+                    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "add", "arguments": "{\"x\":1}"}}],
+                    "content": [{"type": "text", "text": "Let me add."}]},
+                "usage": {"tokens": {"input_tokens": 9, "output_tokens": 5}, "cached_tokens": 3},
+            }),
+        ),
     ]
 }
 
@@ -99,7 +109,8 @@ fn every_format_has_the_same_response() {
         assert_eq!(response.reasoning, "Sum.", "{format}");
         assert_eq!(response.finish, FinishReason::ToolCalls, "{format}");
         // These APIs do not count reasoning tokens separately.
-        let reasoning = if matches!(format, ApiFormat::Ollama | ApiFormat::Bedrock) { 0 } else { 2 };
+        let reasoning =
+            if matches!(format, ApiFormat::Ollama | ApiFormat::Bedrock | ApiFormat::Cohere) { 0 } else { 2 };
         assert_eq!(
             response.usage,
             Usage::new(9, 5).with_cached_input(3).with_reasoning(reasoning),
@@ -183,6 +194,7 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
             ]
         }
         ApiFormat::Gemini => vec![body.clone()],
+        ApiFormat::Cohere => cohere(body),
         ApiFormat::Bedrock => {
             let start = |at: u8, start: Value| json!({"contentBlockStart": {"contentBlockIndex": at, "start": start}});
             let delta = |at: u8, delta: Value| json!({"contentBlockDelta": {"contentBlockIndex": at, "delta": delta}});
@@ -205,6 +217,29 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
             ]
         }
     }
+}
+
+/// The events of Cohere's stream.
+fn cohere(body: &Value) -> Vec<Value> {
+    let event = |kind: &str, message: Value| json!({"type": kind, "index": 0, "delta": {"message": message}});
+    let call = |piece: Value| json!({"tool_calls": piece});
+    let begun = json!({"id": "a", "type": "function", "function": {"name": "add", "arguments": ""}});
+    let empty =
+        json!({"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []});
+    vec![
+        json!({"id": body["id"], "type": "message-start", "delta": {"message": empty}}),
+        event("tool-plan-delta", json!({"tool_plan": "Su"})),
+        event("tool-plan-delta", json!({"tool_plan": "m."})),
+        event("content-start", json!({"content": {"type": "text", "text": ""}})),
+        event("content-delta", json!({"content": {"text": "Let me "}})),
+        event("content-delta", json!({"content": {"text": "add."}})),
+        json!({"type": "content-end", "index": 0}),
+        event("tool-call-start", call(begun)),
+        event("tool-call-delta", call(json!({"function": {"arguments": "{\"x\""}}))),
+        event("tool-call-delta", call(json!({"function": {"arguments": ":1}"}}))),
+        json!({"type": "tool-call-end", "index": 0}),
+        json!({"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": body["usage"]}}),
+    ]
 }
 
 /// The bytes of an event, in the encoding of the API.

@@ -17,6 +17,7 @@ const fn field_names(format: ApiFormat) -> [&'static str; 5] {
         ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
         ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
         ApiFormat::Bedrock => ["messages", "topP", "maxTokens", "stopSequences", ""],
+        ApiFormat::Cohere => ["messages", "p", "max_tokens", "stop_sequences", "seed"],
         ApiFormat::Ollama => ["messages", "top_p", "num_predict", "stop", "seed"],
         _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
     }
@@ -117,7 +118,7 @@ fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<
         Message::Tool(message) => writer.encode_results(&message.results),
     });
     // Chat Completions has no field for the instructions, so they become the first message.
-    let has_no_field = matches!(format, ApiFormat::OpenAiChat | ApiFormat::Ollama);
+    let has_no_field = matches!(format, ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere);
     let system = (has_no_field && !request.instructions.is_empty())
         .then(|| json!({"role": "system", "content": request.instructions}));
     system.into_iter().chain(format.repair_history(messages.collect())).collect()
@@ -155,6 +156,7 @@ fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value
             vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
         }
         ApiFormat::Ollama | ApiFormat::Bedrock => Vec::new(),
+        ApiFormat::Cohere => vec![("response_format", json!({"type": "json_object", "json_schema": schema}))],
         _ => {
             let format = json!({"name": name, "strict": true, "schema": schema});
             vec![("response_format", json!({"type": "json_schema", "json_schema": format}))]

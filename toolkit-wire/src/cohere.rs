@@ -1,0 +1,39 @@
+//! The codec of Cohere's Chat API, version 2 (`/v2/chat`).
+//!
+//! The JSON follows the API reference and the types of Cohere's SDK. Calls look as in Chat Completions. The model also
+//! writes a plan (`tool_plan`), results may be documents to cite, and a stream has its own events.
+
+mod call;
+mod choice;
+mod definitions;
+mod history;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::facts::{Facts, IdRule, Strictness};
+use toolkit_schema::SchemaDialect;
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "cohere",
+    // Any id is accepted. The service's own ids end with letters and digits, as in `get_weather_8hvy1w4rz2w4`.
+    ids: Some(IdRule::new(64, false)),
+    strictness: Strictness::AllOrNone(
+        "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
+    ),
+    dialects: [SchemaDialect::OpenAi; 3],
+    unsaid: &[
+        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
+        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
+        ("input_examples", "input_examples", "the API has no field for examples of calls"),
+        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
+        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
+    ],
+    usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct Cohere;

@@ -1,0 +1,187 @@
+//! Streamed messages. Content parts and calls are numbered separately.
+
+use super::{Cohere, call};
+use crate::WireError;
+use crate::call::WireCall;
+use crate::codec::StreamCodec;
+use crate::error::{error_text, failed, reported_error};
+use crate::fields::{Fields, object, set, set_at, text};
+use crate::response::FinishReason;
+use crate::stream::assembly::Assembly;
+use crate::stream::merge::overlay;
+use crate::stream::part::{Key, Part};
+use crate::stream::parts::Parts;
+use serde_json::{Value, json};
+
+/// The fields of a message that arrive in pieces or in parts.
+const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
+
+impl StreamCodec for Cohere {
+    fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
+        let fields = object(event, "", "an event of a stream")?;
+        if let Some(error) = reported_error(fields) {
+            return Err(failed("message", "more of the answer", Some(&error)));
+        }
+        let delta = event.get("delta").unwrap_or(&Value::Null);
+        let message = delta.get("message").unwrap_or(&Value::Null);
+        let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
+        let [content, call] = ["content", "tool_calls"].map(|kind| format!("{kind}:{index}"));
+        match fields.get("type").and_then(Value::as_str) {
+            Some("message-start") => {
+                overlay(&mut stream.body, fields, |name, _| name == "id");
+                if let Value::Object(fields) = message {
+                    overlay(&mut stream.message(0).fields, fields, |name, _| !GROWING.contains(&name));
+                }
+                plan(stream, text(message, "tool_plan"));
+            }
+            Some("tool-plan-delta") => plan(stream, text(message, "tool_plan")),
+            Some("content-start" | "content-delta") => {
+                extend(stream.parts(), &content, one(message.get("content")));
+            }
+            Some("tool-call-start" | "tool-call-delta") => {
+                extend(stream.parts(), &call, one(message.get("tool_calls")));
+            }
+            Some("content-end") => end(stream.parts(), &content),
+            Some("tool-call-end") => end(stream.parts(), &call),
+            Some("citation-start") => {
+                let citations = stream.message(0).fields.entry("citations").or_insert_with(|| json!([]));
+                if let (Value::Array(citations), Some(citation)) = (citations, one(message.get("citations")))
+                {
+                    citations.push(citation.clone());
+                }
+            }
+            Some("message-end") => {
+                overlay(&mut stream.body, fields, |name, value| name == "id" && !value.is_null());
+                if let Value::Object(delta) = delta {
+                    overlay(&mut stream.body, delta, |_, value| !value.is_null());
+                }
+                let is_cut = is_cut(stream);
+                stream.parts().release(is_cut);
+                if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
+                    return Err(failed("message", "more of the answer", Some(&error_text(error))));
+                }
+            }
+            // Debug information and unknown future events. The types of other APIs have other separators.
+            Some(kind) if !kind.contains(['.', '_']) => {}
+            _ => return Err(WireError::new("type", "the type of an event of this API")),
+        }
+        Ok(())
+    }
+
+    fn is_complete(&self, stream: &Assembly) -> bool {
+        stream.body.contains_key("finish_reason")
+    }
+
+    fn finish(&self, stream: &mut Assembly) -> Value {
+        let is_cut = is_cut(stream);
+        let is_lost = !self.is_complete(stream);
+        let message = stream.message(0);
+        message.parts.release(is_cut);
+        message.parts.close_all(is_cut || is_lost);
+        let (calls, content): (Vec<Value>, Vec<Value>) =
+            message.parts.take_json(is_cut).into_iter().partition(call::is_call);
+        let mut fields = Fields::from_iter([("role".to_owned(), json!("assistant"))]);
+        fields.extend(std::mem::take(&mut message.fields));
+        for (name, list) in [("tool_calls", calls), ("content", content)] {
+            if !list.is_empty() {
+                set(&mut fields, name, list);
+            }
+        }
+        let mut body = std::mem::take(&mut stream.body);
+        set(&mut body, "message", fields);
+        body.into()
+    }
+
+    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
+        call::is_call(part).then(|| call::read(part, false))
+    }
+
+    fn seal(&self, part: &mut Part, _is_complete: bool) {
+        let written = std::mem::take(&mut part.text);
+        match part.growing {
+            "arguments" => {
+                part.has_pieces = !written.trim().is_empty();
+                set_at(&mut part.json, &["function", "arguments"], written);
+            }
+            "" => {}
+            field => part.set(field, written),
+        }
+    }
+
+    /// A stream may be kept as a list of its events.
+    fn is_chunk(&self, value: &Value) -> bool {
+        matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
+    }
+}
+
+fn plan(stream: &mut Assembly, piece: &str) {
+    if piece.is_empty() {
+        return;
+    }
+    let message = stream.message(0);
+    let plan = message.fields.entry("tool_plan").or_insert_with(|| "".into());
+    if let Value::String(plan) = plan {
+        plan.push_str(piece);
+    }
+    message.parts.say(true, piece);
+}
+
+/// Returns the only part of an event, which may be in a list.
+fn one(part: Option<&Value>) -> Option<&Value> {
+    match part {
+        Some(Value::Array(parts)) => parts.first(),
+        part => part.filter(|part| part.is_object()),
+    }
+}
+
+/// Adds a piece to the part with the given key. The first piece begins the part.
+fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
+    let Some(piece) = piece else { return };
+    let number = match parts.by_item.get(key) {
+        Some(number) => *number,
+        None => begin(parts, key, piece),
+    };
+    let part = &mut parts[number];
+    if part.is_done {
+        return;
+    }
+    let from =
+        if part.growing == "arguments" { piece.get("function").unwrap_or(&Value::Null) } else { piece };
+    let said = text(from, part.growing);
+    part.text.push_str(said);
+    match part.growing {
+        "arguments" => parts.announce(number),
+        growing => parts.say(growing == "thinking", said),
+    }
+}
+
+fn begin(parts: &mut Parts, key: &str, piece: &Value) -> usize {
+    let growing = match key.starts_with("tool_calls") {
+        true => "arguments",
+        false if piece.get("thinking").is_some() => "thinking",
+        false => "text",
+    };
+    let mut json = piece.clone();
+    let kind = if growing == "arguments" { "function" } else { growing };
+    if let Value::Object(fields) = &mut json {
+        fields.entry("type").or_insert_with(|| kind.into());
+        if growing == "arguments" {
+            fields.entry("function").or_insert_with(|| json!({}));
+        }
+    }
+    let number = parts.begin(parts.next, json);
+    parts.learn(number, &Key { item: key, ..Key::default() });
+    parts[number].growing = growing;
+    number
+}
+
+fn end(parts: &mut Parts, key: &str) {
+    if let Some(number) = parts.by_item.get(key).copied().filter(|number| !parts[*number].is_done) {
+        parts.end(number);
+    }
+}
+
+fn is_cut(stream: &Assembly) -> bool {
+    let reason = stream.body.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
+    FinishReason::parse(reason).is_cut()
+}
