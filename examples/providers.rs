@@ -40,6 +40,9 @@ fn response(format: ApiFormat) -> Value {
                 {"toolUse": {"toolUseId": "tooluse_1", "name": "weather_get", "input": arguments}},
             ]}}})
         }
+        ApiFormat::GeminiInteractions => json!({"id": "v1_1", "status": "requires_action", "steps": [
+            {"type": "function_call", "id": "call_1", "name": "weather.get", "arguments": arguments},
+        ]}),
         ApiFormat::Cohere => {
             json!({"finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_calls": [
                 {"id": "weather_get_1", "type": "function", "function": {"name": "weather_get", "arguments": text}},
@@ -60,11 +63,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
         let tools = registry.definitions(format);
         let mut request = Map::new();
-        format.set_tools(
-            &mut request,
-            &tools,
-            format.encode_tool_config(&wanted, &registry.wire_names(&format)),
-        );
+        let config = format.encode_tool_config(&wanted, &registry.wire_names(&format));
+        format.set_tools(&mut request, &tools, &config);
         println!("request:  {}", Value::Object(request));
         println!(
             "lost:     {}",

@@ -39,9 +39,10 @@ impl Conversation {
         };
         let wanted = ToolConfig::from(choice).with_parallel(true).with_kinds_of(&self.tools);
         let mut request = Map::new();
-        format.set_tools(&mut request, &definitions, format.encode_tool_config(&wanted, &names));
+        let config = format.encode_tool_config(&wanted, &names);
+        format.set_tools(&mut request, &definitions, &config);
         let history = match format {
-            ApiFormat::OpenAiResponses => "input",
+            ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "input",
             ApiFormat::Gemini => "contents",
             _ => "messages",
         };

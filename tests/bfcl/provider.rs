@@ -33,6 +33,11 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
         }
         ApiFormat::Gemini => google(calls),
         ApiFormat::Ollama => ollama(calls, true),
+        ApiFormat::GeminiInteractions => {
+            let step = |(at, call)| interaction_step(at, call, &call.arguments);
+            let steps: Vec<Value> = calls.iter().enumerate().map(step).collect();
+            json!({"id": "i", "status": "requires_action", "steps": steps})
+        }
         ApiFormat::Cohere => {
             let calls: Vec<Value> = calls.iter().enumerate().map(|(at, call)| chat_call(at, call)).collect();
             let message = json!({"role": "assistant", "tool_plan": "Let me look.", "tool_calls": calls});
@@ -63,6 +68,7 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
         ApiFormat::Anthropic => anthropic_events(calls, chance),
         ApiFormat::Gemini => calls.chunks(2).map(google).collect(),
         ApiFormat::Cohere => cohere_events(calls, chance),
+        ApiFormat::GeminiInteractions => interaction_events(calls, chance),
         ApiFormat::Ollama => {
             let end = [
                 json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
@@ -187,6 +193,29 @@ fn anthropic_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
     }
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
     events.push(json!({"type": "message_stop"}));
+    events
+}
+
+fn interaction_step(index: usize, call: &Asked, arguments: &Value) -> Value {
+    json!({"type": "function_call", "id": id(index), "name": call.name, "arguments": arguments})
+}
+
+fn interaction_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
+    let created = json!({"id": "i", "status": "in_progress"});
+    let mut events = vec![json!({"event_type": "interaction.created", "interaction": created})];
+    for (index, call) in calls.iter().enumerate() {
+        let step = interaction_step(index, call, &json!({}));
+        events.push(json!({"event_type": "step.start", "index": index, "step": step}));
+    }
+    for (index, fragment) in fragments(calls, chance) {
+        let delta = json!({"type": "arguments_delta", "arguments": fragment});
+        events.push(json!({"event_type": "step.delta", "index": index, "delta": delta}));
+    }
+    for index in 0..calls.len() {
+        events.push(json!({"event_type": "step.stop", "index": index}));
+    }
+    let completed = json!({"id": "i", "status": "requires_action"});
+    events.push(json!({"event_type": "interaction.completed", "interaction": completed}));
     events
 }
 

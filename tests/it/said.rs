@@ -23,6 +23,7 @@ fn a_text_message_of_the_user_is_encoded() {
             json!({"role": "user", "content": "hi"}),
             json!({"role": "user", "content": [{"text": "hi"}]}),
             json!({"role": "user", "content": "hi"}),
+            json!({"type": "user_input", "content": [{"type": "text", "text": "hi"}]}),
         ],
     );
 }
@@ -58,6 +59,10 @@ fn an_image_of_the_user_is_encoded() {
                 {"type": "text", "text": "What is it?"},
                 {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}},
             ]}),
+            json!({"type": "user_input", "content": [
+                {"type": "text", "text": "What is it?"},
+                {"type": "image", "uri": "https://example.com/cat.png", "mime_type": "image/png"},
+            ]}),
         ],
     );
 }
@@ -65,7 +70,8 @@ fn an_image_of_the_user_is_encoded() {
 #[test]
 fn unsupported_media_are_named_in_a_text() {
     let sound = Media::new("audio/ogg", b"OggS");
-    for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Gemini) {
+    let takes_sound = [ApiFormat::Gemini, ApiFormat::GeminiInteractions];
+    for format in ApiFormat::ALL.into_iter().filter(|format| !takes_sound.contains(format)) {
         let message = format.encode_user(&[sound.clone().into()]).to_string();
         assert!(message.contains("[audio audio/ogg] cannot be shown"), "{message}");
     }

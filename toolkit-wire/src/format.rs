@@ -6,9 +6,11 @@ use crate::codec::{Api, Codec};
 use crate::definitions::Renderer;
 use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
+use crate::stream::merge::overlay;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
-    anthropic, bedrock, cohere, fields, gemini, ollama, openai_chat, openai_responses, reading,
+    anthropic, bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
+    reading,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -101,6 +103,8 @@ formats! {
     Bedrock in bedrock;
     /// Cohere's Chat API, version 2.
     Cohere in cohere;
+    /// Gemini's Interactions API.
+    GeminiInteractions in gemini_interactions;
 }
 
 impl ApiFormat {
@@ -206,7 +210,8 @@ impl ApiFormat {
     /// let (format, names) = (ApiFormat::Bedrock, WireNames::default());
     /// let tools = format.encode_definitions([&now], &names, &DefinitionOptions::default());
     /// let mut request = Map::new();
-    /// format.set_tools(&mut request, &tools, format.encode_tool_config(&ToolChoice::Required.into(), &names));
+    /// let required = format.encode_tool_config(&ToolChoice::Required.into(), &names);
+    /// format.set_tools(&mut request, &tools, &required);
     /// assert_eq!(request["toolConfig"]["tools"][0]["toolSpec"]["name"], "now");
     /// assert_eq!(request["toolConfig"]["toolChoice"], json!({"any": {}}));
     /// # Ok::<(), toolkit::name::NameError>(())
@@ -215,11 +220,11 @@ impl ApiFormat {
         self,
         request: &mut Map<String, Value>,
         definitions: &Definitions,
-        config: EncodedToolConfig,
+        config: &EncodedToolConfig,
     ) {
         let tools = definitions.to_value();
         if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
-            request.extend(config.fields);
+            overlay(request, &config.fields, |_, _| true);
             fields::set_in(request, self.codec().facts().tools, tools);
         }
     }

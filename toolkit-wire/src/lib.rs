@@ -16,6 +16,7 @@ mod facts;
 mod fields;
 mod format;
 mod gemini;
+mod gemini_interactions;
 mod history;
 mod ids;
 pub mod interop;

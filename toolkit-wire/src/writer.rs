@@ -161,7 +161,10 @@ mod tests {
 
     /// Returns the messages in the form of a response payload.
     fn received(format: ApiFormat, messages: &[Value]) -> Value {
-        if format == ApiFormat::OpenAiResponses { json!(messages) } else { messages[0].clone() }
+        match format {
+            ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => json!(messages),
+            _ => messages[0].clone(),
+        }
     }
 
     #[test]

@@ -220,6 +220,7 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::Anthropic, "messages", r#""type":"tool_result""#),
         (ApiFormat::Gemini, "contents", r#"{"functionResponse":"#),
         (ApiFormat::Ollama, "messages", r#""role":"tool""#),
+        (ApiFormat::GeminiInteractions, "input", r#"{"type":"function_result""#),
         (ApiFormat::Cohere, "messages", r#""role":"tool""#),
         (ApiFormat::Bedrock, "messages", r#"{"toolResult":"#),
     ] {

@@ -77,6 +77,7 @@ async fn the_schema_is_in_instructions_and_request() {
             "/generationConfig/responseJsonSchema",
             "/format",
             "/response_format/json_schema",
+            "/response_format/schema",
             "/outputConfig/textFormat/structure/jsonSchema/schema",
         ];
         let mut schema = places.into_iter().find_map(|place| body.pointer(place)).unwrap().clone();

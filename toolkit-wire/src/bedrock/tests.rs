@@ -153,7 +153,7 @@ fn a_request_without_tools_has_no_tool_choice() {
     let mut request = Map::new();
     let names = WireNames::default();
     let none = Bedrock.encode_definitions([], &names, &DefinitionOptions::default());
-    Bedrock.set_tools(&mut request, &none, Bedrock.encode_tool_config(&ToolChoice::Required.into(), &names));
+    Bedrock.set_tools(&mut request, &none, &Bedrock.encode_tool_config(&ToolChoice::Required.into(), &names));
     assert!(request.is_empty());
 }
 

@@ -98,6 +98,19 @@ fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
                 "usage": {"tokens": {"input_tokens": 9, "output_tokens": 5}, "cached_tokens": 3},
             }),
         ),
+        (
+            ApiFormat::GeminiInteractions,
+            json!({
+                "id": "i", "status": "requires_action",
+                "steps": [
+                    {"type": "thought", "summary": [{"type": "text", "text": "Sum."}], "signature": "s"},
+                    {"type": "model_output", "content": [{"type": "text", "text": "Let me add."}]},
+                    {"type": "function_call", "id": "a", "name": "add", "arguments": {"x": 1}},
+                ],
+                "usage": {"total_input_tokens": 9, "total_output_tokens": 3, "total_thought_tokens": 2,
+                    "total_cached_tokens": 3},
+            }),
+        ),
     ]
 }
 
@@ -195,6 +208,7 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
         }
         ApiFormat::Gemini => vec![body.clone()],
         ApiFormat::Cohere => cohere(body),
+        ApiFormat::GeminiInteractions => interaction(body),
         ApiFormat::Bedrock => {
             let start = |at: u8, start: Value| json!({"contentBlockStart": {"contentBlockIndex": at, "start": start}});
             let delta = |at: u8, delta: Value| json!({"contentBlockDelta": {"contentBlockIndex": at, "delta": delta}});
@@ -217,6 +231,32 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
             ]
         }
     }
+}
+
+/// The events of a streamed interaction.
+fn interaction(body: &Value) -> Vec<Value> {
+    let start = |at: u8, step: Value| json!({"event_type": "step.start", "index": at, "step": step});
+    let delta = |at: u8, delta: Value| json!({"event_type": "step.delta", "index": at, "delta": delta});
+    let stop = |at: u8| json!({"event_type": "step.stop", "index": at});
+    let summary = |text: &str| json!({"type": "thought_summary", "content": {"type": "text", "text": text}});
+    let begun = json!({"type": "function_call", "id": "a", "name": "add", "arguments": {}});
+    vec![
+        json!({"event_type": "interaction.created", "interaction": {"id": "i", "status": "in_progress"}}),
+        start(0, json!({"type": "thought"})),
+        delta(0, summary("Su")),
+        delta(0, summary("m.")),
+        delta(0, json!({"type": "thought_signature", "signature": "s"})),
+        stop(0),
+        start(1, json!({"type": "model_output", "content": [{"type": "text", "text": "Let "}]})),
+        delta(1, json!({"type": "text", "text": "me add."})),
+        stop(1),
+        start(2, begun),
+        delta(2, json!({"type": "arguments_delta", "arguments": "{\"x\""})),
+        delta(2, json!({"type": "arguments_delta", "arguments": ": 1}"})),
+        stop(2),
+        json!({"event_type": "interaction.completed", "interaction": {"id": "i", "status": "requires_action",
+            "usage": body["usage"]}}),
+    ]
 }
 
 /// The events of Cohere's stream.

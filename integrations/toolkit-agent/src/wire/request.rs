@@ -17,6 +17,7 @@ const fn field_names(format: ApiFormat) -> [&'static str; 5] {
         ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
         ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
         ApiFormat::Bedrock => ["messages", "topP", "maxTokens", "stopSequences", ""],
+        ApiFormat::GeminiInteractions => ["input", "top_p", "max_output_tokens", "stop_sequences", "seed"],
         ApiFormat::Cohere => ["messages", "p", "max_tokens", "stop_sequences", "seed"],
         ApiFormat::Ollama => ["messages", "top_p", "num_predict", "stop", "seed"],
         _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
@@ -58,6 +59,7 @@ pub fn request_body(
     let instructions = match format {
         ApiFormat::OpenAiResponses => Some(("instructions", text.into())),
         ApiFormat::Anthropic => Some(("system", text.into())),
+        ApiFormat::GeminiInteractions => Some(("system_instruction", text.into())),
         ApiFormat::Bedrock => Some(("system", json!([{"text": text}]))),
         ApiFormat::Gemini => Some(("systemInstruction", json!({"parts": [{"text": text}]}))),
         _ => None,
@@ -67,6 +69,10 @@ pub fn request_body(
         // Without this option, a stream does not report the token usage.
         ApiFormat::OpenAiChat if stream => {
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        }
+        // The history contains all steps, so the provider need not store them.
+        ApiFormat::GeminiInteractions => {
+            body.insert("store".to_owned(), false.into());
         }
         // The provider does not store the response. Instead, the response contains the encrypted reasoning,
         // and later requests send it back.
@@ -80,6 +86,11 @@ pub fn request_body(
         (ApiFormat::Ollama, Some(output)) => {
             body.insert("format".to_owned(), output.schema_for(format));
         }
+        (ApiFormat::GeminiInteractions, Some(output)) => {
+            let format =
+                json!({"type": "text", "mime_type": "application/json", "schema": output.schema_for(format)});
+            body.insert("response_format".to_owned(), format);
+        }
         // The schema is a string with JSON.
         (ApiFormat::Bedrock, Some(output)) => {
             let schema = json!({"name": output.name, "schema": output.schema_for(format).to_string()});
@@ -90,7 +101,11 @@ pub fn request_body(
     }
     let options = options(format, request);
     match format {
-        ApiFormat::Gemini | ApiFormat::Ollama | ApiFormat::Bedrock if options.is_empty() => {}
+        ApiFormat::Gemini | ApiFormat::GeminiInteractions | ApiFormat::Ollama | ApiFormat::Bedrock
+            if options.is_empty() => {}
+        ApiFormat::GeminiInteractions => {
+            body.insert("generation_config".to_owned(), options.into());
+        }
         ApiFormat::Bedrock => drop(body.insert("inferenceConfig".to_owned(), options.into())),
         ApiFormat::Gemini => drop(body.insert("generationConfig".to_owned(), options.into())),
         ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
@@ -99,7 +114,7 @@ pub fn request_body(
     if !request.tools.is_empty() {
         let wanted = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
         let config = format.encode_tool_config(&wanted, &names);
-        format.set_tools(&mut body, &request.tools.definitions(format), config);
+        format.set_tools(&mut body, &request.tools.definitions(format), &config);
     }
     body.extend(request.options.extra.clone());
     body
@@ -155,7 +170,7 @@ fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value
         ApiFormat::Gemini => {
             vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
         }
-        ApiFormat::Ollama | ApiFormat::Bedrock => Vec::new(),
+        ApiFormat::Ollama | ApiFormat::Bedrock | ApiFormat::GeminiInteractions => Vec::new(),
         ApiFormat::Cohere => vec![("response_format", json!({"type": "json_object", "json_schema": schema}))],
         _ => {
             let format = json!({"name": name, "strict": true, "schema": schema});

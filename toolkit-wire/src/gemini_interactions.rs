@@ -1,0 +1,52 @@
+//! The codec of Gemini's Interactions API (`/v1beta/interactions`).
+//!
+//! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the model's
+//! output, calls and results.
+
+mod call;
+mod choice;
+mod definitions;
+mod history;
+mod media;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::facts::{Facts, IdRule, Strictness};
+use toolkit_core::name::NameRule;
+use toolkit_schema::SchemaDialect;
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "gemini_interactions",
+    aliases: &["gemini-interactions"],
+    // The rule of `generateContent`.
+    names: NameRule::DOTS,
+    ids: Some(IdRule::new(64, false)),
+    most_tools: Some(512),
+    strictness: Strictness::AllOrNone(
+        "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",
+    ),
+    // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
+    dialects: [SchemaDialect::JsonSchema; 3],
+    messages: "input",
+    keeps_fields: true,
+    unsaid: &[
+        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
+        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
+        ("input_examples", "input_examples", "the API has no field for examples of calls"),
+        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
+    ],
+    call_fields: [&["id"], &["arguments"]],
+    usage: [
+        "/usage/total_input_tokens",
+        "/usage/total_output_tokens",
+        "/usage/total_cached_tokens",
+        "/usage/total_thought_tokens",
+    ],
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct GeminiInteractions;

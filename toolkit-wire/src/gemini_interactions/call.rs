@@ -1,0 +1,45 @@
+//! Reads the calls among steps.
+
+use super::FACTS;
+use crate::call::{self, WireCall};
+use crate::fields::{only, text};
+use serde_json::Value;
+use toolkit_core::call::ProviderExtras;
+
+/// Returns whether a step is a call for the program. A call of OpenAI's Responses API has the same type, but another
+/// field for its id.
+pub(super) fn is_call(step: &Value) -> bool {
+    text(step, "type") == "function_call" && step.get("call_id").is_none()
+}
+
+/// Returns whether a value is a step. The service runs tools of other types itself, and their calls and results have
+/// types such as `google_search_call`. Items of OpenAI's Responses API have a `status`.
+pub(super) fn is_step(value: &Value) -> bool {
+    match text(value, "type") {
+        "user_input" | "model_output" | "thought" | "function_result" => true,
+        "function_call" => is_call(value),
+        kind => (kind.ends_with("_call") || kind.ends_with("_result")) && value.get("status").is_none(),
+    }
+}
+
+/// Reads a step `{type: "function_call", id, name, arguments}`. If generation stopped early at this step, `is_cut` is
+/// `true`.
+pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
+    WireCall {
+        json,
+        id: call::id(json.get("id")),
+        name: text(json, "name"),
+        input: json.get("arguments"),
+        is_custom: false,
+        is_cut,
+        index: None,
+        extras,
+    }
+}
+
+/// Returns the unknown fields of a call, to be sent back to the service.
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
+    let unknown =
+        |name: &str, value: &Value| !["type", "id", "name", "arguments"].contains(&name) && !value.is_null();
+    ProviderExtras::new(FACTS.name, json.as_object().map(|fields| only(fields, unknown)).unwrap_or_default())
+}
