@@ -1,16 +1,19 @@
 //! The server beside a bare server of the official SDK with the same tool: calls in memory, over stdio and
-//! over HTTP, the list of a thousand tools, and the memory of two hundred sessions.
+//! over HTTP, counted instructions, the list of a thousand tools, and the memory of two hundred sessions.
 //!
 //! `cargo bench -p toolkit-mcp --all-features --bench server [-- WORD]` measures the sections that contain
 //! the word. Both servers take turns in short rounds, so that both meet the same load of the machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+#[path = "support/bare.rs"]
+mod bare;
+
+use bare::{Add, Bare, can_count, count, counted, report_counts};
+use rmcp::ServiceExt;
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
-use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, ContentBlock, ServerCapabilities, ServerConfig, Tool};
+use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ServerHandler, ServiceExt, tool_handler, tool_router};
 use serde_json::json;
 use std::env;
 use std::future::Future;
@@ -28,37 +31,6 @@ use toolkit_mcp::McpServer;
 #[tool]
 fn add(a: i64, b: i64) -> String {
     (a + b).to_string()
-}
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Add {
-    a: i64,
-    b: i64,
-}
-
-/// The server of the SDK, with a router that is made once.
-#[derive(Clone)]
-struct Bare {
-    tool_router: ToolRouter<Self>,
-}
-
-#[tool_router]
-impl Bare {
-    fn new() -> Self {
-        Self { tool_router: Self::tool_router() }
-    }
-
-    #[rmcp::tool(description = "Adds two numbers.")]
-    fn add(&self, Parameters(Add { a, b }): Parameters<Add>) -> String {
-        (a + b).to_string()
-    }
-}
-
-#[tool_handler(router = self.tool_router)]
-impl ServerHandler for Bare {
-    fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-    }
 }
 
 fn ours() -> McpServer {
@@ -284,13 +256,55 @@ async fn serve_http(kind: Kind, listener: TcpListener) {
 async fn http_child(kind: Kind) -> (Child, u16) {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["serve-http", kind.name()])
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .unwrap();
+    let port = port(&mut child).await;
+    (child, port)
+}
+
+/// Reads the port of a server.
+async fn port(child: &mut Child) -> u16 {
     let mut port = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).await.unwrap();
-    (child, port.trim().parse().unwrap())
+    port.trim().parse().unwrap()
+}
+
+/// Counts the instructions of one call with callgrind, over stdio and over HTTP. The count does not depend on the load
+/// of the machine.
+async fn instructions() {
+    const CALLS: [u64; 2] = [500, 1_000];
+    let per_call = |counts: [u64; 2]| (counts[1] - counts[0]) / (CALLS[1] - CALLS[0]);
+    let mut stdio = Kind::BOTH.map(|kind| (kind.name(), 0));
+    let mut http = stdio;
+    for (index, kind) in Kind::BOTH.into_iter().enumerate() {
+        let (mut over_stdio, mut over_http) = ([0; 2], [0; 2]);
+        for (round, calls) in CALLS.into_iter().enumerate() {
+            let mut command = counted(&["serve-stdio", kind.name()]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let (read, write) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+            let mut client = LineClient::new(read, write, None).open().await;
+            for _ in 0..calls {
+                client.call().await;
+            }
+            drop(client);
+            over_stdio[round] = count(child).await;
+
+            let mut command = counted(&["serve-http", kind.name()]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut client = HttpClient::connect(port(&mut child).await).await;
+            for _ in 0..calls {
+                client.call().await;
+            }
+            drop((client, child.stdin.take()));
+            over_http[round] = count(child).await;
+        }
+        (stdio[index].1, http[index].1) = (per_call(over_stdio), per_call(over_http));
+    }
+    report_counts("instructions/stdio, one call", stdio);
+    report_counts("instructions/http without sessions, one call", http);
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -497,15 +511,16 @@ async fn main() {
     match words[..] {
         ["serve-stdio", name] => match kind(name) {
             Kind::Toolkit => ours().serve_stdio().await.unwrap(),
-            _ => {
-                let running = Bare::new().serve(rmcp::transport::stdio_pipes()).await.unwrap();
-                running.waiting().await.map(drop).unwrap();
-            }
+            _ => bare::serve_stdio().await,
         },
+        // Ends with standard input.
         ["serve-http", name] => {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             println!("{}", listener.local_addr().unwrap().port());
-            serve_http(kind(name), listener).await;
+            tokio::select! {
+                () = serve_http(kind(name), listener) => {}
+                _ = tokio::io::stdin().read_u8() => {}
+            }
         }
         _ => {
             let wanted = |section: &str| {
@@ -515,6 +530,9 @@ async fn main() {
             println!("{:<44} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
             if wanted("calls") {
                 calls().await;
+            }
+            if wanted("instructions") && can_count().await {
+                instructions().await;
             }
             if wanted("arguments") {
                 argument_texts();

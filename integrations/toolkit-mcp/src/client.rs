@@ -31,6 +31,7 @@ mod endpoint;
 mod error;
 mod event;
 mod follow;
+mod fresh;
 mod handler;
 #[cfg(feature = "client-http")]
 mod http;
@@ -96,6 +97,8 @@ struct Inner {
     catalog: watch::Sender<Arc<Catalog>>,
     /// The fingerprints of approved tools; `None` if no tool needs approval.
     approved: Mutex<Option<BTreeMap<String, String>>>,
+    /// Held while the tools are listed, so that lists are published in the order of the requests.
+    listing: tokio::sync::Mutex<()>,
     /// The server's last description of itself.
     info: Mutex<McpServerInfo>,
     closing: CancellationToken,
@@ -119,6 +122,7 @@ impl McpClient {
             handler,
             link: watch::Sender::new(Link::Closed),
             catalog: watch::Sender::new(Arc::default()),
+            listing: tokio::sync::Mutex::default(),
             info: Mutex::default(),
             _ends_with_client: closing.clone().drop_guard(),
             closing,
@@ -166,7 +170,8 @@ impl McpClient {
         self.0.catalog.borrow().issues.clone()
     }
 
-    /// Lists the tools again. The client does this by itself when the server announces changes.
+    /// Lists the tools again. The client does this by itself when the server announces changes, and when the time
+    /// is over for which the server calls the list fresh (`ttlMs`).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
@@ -176,16 +181,14 @@ impl McpClient {
             Link::Down(reason) => return Err(self.0.disconnected(reason)),
             Link::Closed => return Err(self.0.disconnected("the client was closed")),
         };
-        let listed = session.list_tools().await.map_err(|error| error.of_server(self.name()))?;
-        self.0.publish(listed);
-        Ok(())
+        self.0.list(&session).await.map_err(|error| error.of_server(self.name()))
     }
 
     /// Closes the connection. Running calls end with an error. A child process has exited when this method
     /// returns.
     pub async fn close(&self) {
-        let link = self.0.link.send_replace(Link::Closed);
         self.0.closing.cancel();
+        let link = self.0.link.send_replace(Link::Closed);
         if let Link::Up(session) = link {
             session.close().await;
         }
@@ -203,9 +206,14 @@ impl Inner {
 
     /// Sets the state of the connection, unless the client was closed in the meantime.
     fn set_link(&self, link: Link) {
-        if !self.closing.is_cancelled() {
-            self.link.send_replace(link);
-        }
+        // The check is made under the lock: otherwise a client could be connected after it was closed.
+        self.link.send_if_modified(|current| {
+            let is_open = !self.closing.is_cancelled();
+            if is_open {
+                *current = link;
+            }
+            is_open
+        });
     }
 
     fn disconnected(&self, reason: &str) -> McpError {
@@ -216,18 +224,16 @@ impl Inner {
     /// Connects and lists the tools.
     async fn open(&self) -> Result<Arc<Session>, McpError> {
         let session = Arc::new(Session::open(&self.endpoint, &self.handler).await?);
-        let listed = session.list_tools().await?;
+        self.list(&session).await?;
         *lock(&self.info) = session.info();
-        self.publish(listed);
         Ok(session)
     }
 
-    /// Lists the tools again and publishes the list.
-    async fn refresh(&self, session: &Session) {
-        match session.list_tools().await {
-            Ok(listed) => self.publish(listed),
-            Err(error) => self.emit(McpEvent::ListFailed { error: error.to_string() }),
-        }
+    /// Lists the tools and publishes the list.
+    async fn list(&self, session: &Session) -> Result<(), McpError> {
+        let _listing = self.listing.lock().await;
+        self.publish(session.list_tools().await?);
+        Ok(())
     }
 
     /// Returns the tool and the arguments of a call that can be sent.

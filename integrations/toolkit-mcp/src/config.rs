@@ -106,7 +106,7 @@ struct Entry {
     timeout: Option<u64>,
 }
 
-/// A string, or a number or a boolean in place of a string.
+/// A string. A number or a boolean is read as a string, too.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Scalar {

@@ -27,6 +27,8 @@ mod input;
 mod lines;
 mod outputs;
 mod results;
+#[cfg(feature = "server-http")]
+mod sessions;
 mod settings;
 
 pub use caller::{Caller, LogLevel};
@@ -98,7 +100,7 @@ impl McpServer {
     /// type.
     ///
     /// # Errors
-    /// Those of [`Dispatcher::new`].
+    /// The registry is not complete. See [`Dispatcher::new`].
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
         let registry = match registry.into() {
             RegistrySource::Fixed(registry) => {
@@ -114,8 +116,8 @@ impl McpServer {
         self
     }
 
-    /// Sets the name and the version of the server, as shown to clients. By default, they are those of this
-    /// crate.
+    /// Sets the name and the version of the server, as shown to clients. By default, clients see the name and
+    /// the version of this crate.
     pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.with(|settings| (settings.name, settings.version) = (name.into(), version.into()))
     }

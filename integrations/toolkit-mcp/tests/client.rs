@@ -6,8 +6,10 @@ mod calls;
 mod changes;
 mod config;
 mod faults;
+mod fresh;
 #[cfg(feature = "client-http")]
 mod http;
+mod lies;
 mod process;
 mod raw;
 mod raw_stateless;

@@ -3,5 +3,7 @@
 
 #[cfg(feature = "client")]
 mod client;
+#[cfg(all(feature = "client-http", feature = "server-http"))]
+mod examples;
 #[cfg(feature = "server")]
 mod server;

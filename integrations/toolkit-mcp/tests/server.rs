@@ -8,3 +8,5 @@ mod http;
 mod input;
 mod listing;
 mod results;
+#[cfg(feature = "server-http")]
+mod sessions;

@@ -6,7 +6,6 @@ use super::event::McpEvent;
 use super::issue::{ToolIssue, ToolIssueKind};
 use super::supervise::Link;
 use super::{Inner, McpClient, lock};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -73,10 +72,9 @@ impl Catalog {
 }
 
 impl Inner {
-    /// Checks a tool list and publishes the accepted tools.
-    pub(super) fn publish(&self, listed: Vec<Value>) {
+    /// Publishes the accepted tools of a tool list.
+    pub(super) fn publish(&self, mut fresh: Catalog) {
         let settings = &self.handler.settings;
-        let mut fresh = Catalog::new(listed, settings);
         let mut approved = lock(&self.approved);
         let earlier = self.catalog.borrow().clone();
         if settings.block_changes && approved.is_none() {

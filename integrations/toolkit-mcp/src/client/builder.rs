@@ -111,6 +111,14 @@ impl McpClientBuilder {
         self
     }
 
+    /// Sets whether the client checks structured content against the output schema of the tool. The default is
+    /// `true`: a result that breaks the schema, or lacks structured content, becomes an error. With `false`,
+    /// every result passes.
+    pub fn with_result_check(mut self, check: bool) -> Self {
+        self.settings.check_results = check;
+        self
+    }
+
     /// Requires approval of all tools that are new or changed since the first list of this client.
     pub fn with_change_approval(mut self) -> Self {
         self.settings.block_changes = true;
@@ -136,7 +144,7 @@ impl McpClientBuilder {
         self
     }
 
-    /// Returns the events of the client, including those of the first connection.
+    /// Returns the events of the client, including the events of the first connection.
     #[must_use]
     pub fn events(&self) -> McpEvents {
         McpEvents(self.events.subscribe())

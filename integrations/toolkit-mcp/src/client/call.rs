@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
+use toolkit_core::schema::violations;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
 /// The maximum number of rounds of one call: questions of the server, each answered by another request.
@@ -43,7 +44,7 @@ impl Call<'_> {
         let mut params = CallToolRequestParams::new(self.tool.name.clone()).with_arguments(arguments);
         for _ in 0..ROUNDS {
             match self.once(params.clone()).await? {
-                ServerResult::CallToolResult(result) => return outcome(result),
+                ServerResult::CallToolResult(result) => return self.checked(outcome(result)?),
                 ServerResult::InputRequiredResult(required) => {
                     (params.input_responses, params.request_state) = self.answers(required).await?;
                 }
@@ -62,20 +63,43 @@ impl Call<'_> {
             other => {
                 let value = serde_json::to_value(other).unwrap_or_default();
                 let invalid = || self.error("sent an invalid result", "use another tool");
-                lenient_outcome(value).unwrap_or_else(|| Err(invalid()))
+                self.checked(lenient_outcome(value).unwrap_or_else(|| Err(invalid()))?)
             }
         }
     }
 
+    /// Checks structured content against the output schema of the tool. The text of a refused result stays readable
+    /// for the model, because the tool has run.
+    fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+        let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
+        else {
+            return Ok(output);
+        };
+        let fault = match output.structured() {
+            None => "structured content is missing".to_owned(),
+            Some(structured) => match &violations(schema, structured)[..] {
+                [] => return Ok(output),
+                [first, ..] => first.to_string(),
+            },
+        };
+        let what = format!("broke the output schema of the tool: {fault}");
+        let advice = "the tool has run, so check before trying again";
+        let text = short(&clean(&output.to_text()));
+        let advice =
+            if text.is_empty() { advice.to_owned() } else { format!("{advice}. It returned: {text}") };
+        Err(self.error(&what, &advice))
+    }
+
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
+        // Declared first: `Pending` removes the sender of the reports after the receiver is closed.
+        let mut pending: Option<Pending> = None;
         let (sender, mut reports) = mpsc::channel(REPORTS);
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(ProgressSink(sender));
         let limit = self.settings().call_timeout;
         let deadline = sleep(limit);
         tokio::pin!(deadline);
-        let mut pending: Option<Pending> = None;
         let ended = &self.session.wire.ended;
         let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
         tokio::pin!(sending);
@@ -134,7 +158,7 @@ impl Call<'_> {
     fn report(&self, report: ProgressNotificationParam) {
         let total = report.total.filter(|total| *total > 0.0);
         let fraction = total.map_or(0.0, |total| report.progress / total);
-        let message = report.message.map(|message| clean(&message));
+        let message = report.message.map(|message| short(&clean(&message)));
         self.context.progress(fraction, message.unwrap_or_else(|| report.progress.to_string()));
     }
 
@@ -190,7 +214,7 @@ impl Call<'_> {
     }
 
     fn failed(&self, error: &ServiceError) -> ToolError {
-        let details = chain(error);
+        let details = short(&chain(error));
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
             && let Some((status, pause)) = super::http::status(&*failed.error)

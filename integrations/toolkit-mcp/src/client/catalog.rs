@@ -5,7 +5,7 @@ use super::schema::{checked, checked_parameters, clean};
 use super::settings::Settings;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use toolkit_core::name::NameError;
 use toolkit_core::schema::schema_hash;
@@ -16,10 +16,13 @@ use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
     /// The tools by their qualified names.
-    pub(super) tools: BTreeMap<String, Arc<RemoteTool>>,
+    pub(super) tools: Tools,
     pub(super) issues: Vec<ToolIssue>,
     /// Tools listed by the server that wait for approval, by their qualified names.
-    pub(super) pending: BTreeMap<String, Arc<RemoteTool>>,
+    pub(super) pending: Tools,
+    /// The number of entries of the list so far, and the names of the tools on the server.
+    listed: usize,
+    names: HashSet<String>,
 }
 
 /// One tool of a server.
@@ -33,34 +36,58 @@ pub(super) struct RemoteTool {
 }
 
 impl Catalog {
-    /// Checks and converts the entries of a tool list, in their order.
-    pub(super) fn new(listed: Vec<Value>, settings: &Settings) -> Self {
-        let mut catalog = Self::default();
+    /// Checks and converts the entries of one page of a tool list, in their order. Returns `false` if the list
+    /// has more tools than allowed.
+    pub(super) fn extend(&mut self, page: Vec<Value>, settings: &Settings) -> bool {
         let limit = settings.limits.tools;
-        if listed.len() > limit {
-            let message = format!("The server lists more than {limit} tools; the rest was left out");
-            catalog.issues.push(ToolIssue::new("", ToolIssueKind::TooMany, message));
+        for entry in page {
+            self.listed += 1;
+            if self.listed > limit {
+                let message = format!("The server lists more than {limit} tools; the rest was left out");
+                self.issues.insert(0, ToolIssue::new("", ToolIssueKind::TooMany, message));
+                return false;
+            }
+            self.add(entry, settings);
         }
-        for entry in listed.into_iter().take(limit) {
-            catalog.add(entry, settings);
-        }
-        catalog
+        true
     }
 
     fn add(&mut self, entry: Value, settings: &Settings) {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut notes = Vec::new();
-        match import(entry, settings, &mut notes) {
-            Ok(tool) if self.tools.contains_key(tool.definition.name.as_str()) => {
+        match import(entry, settings, &self.tools, &mut notes) {
+            Ok(tool) if !self.names.insert(tool.name.clone()) => {
                 let message = "is listed twice; the later entry was left out";
                 notes.push((ToolIssueKind::Duplicate, message.to_owned()));
             }
             Ok(tool) => {
-                self.tools.insert(tool.definition.name.to_string(), Arc::new(tool));
+                let key = tool.definition.name.to_string();
+                if let Some(renamed) = self.tools.insert(key, Arc::new(tool)) {
+                    self.make_room(Arc::unwrap_or_clone(renamed), settings);
+                }
             }
             Err(fault) => notes.push(fault),
         }
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
+    }
+
+    /// Registers a renamed tool once more, because another tool really has its new name.
+    fn make_room(&mut self, mut tool: RemoteTool, settings: &Settings) {
+        let mut notes = Vec::new();
+        match local_name(&tool.name, settings, &self.tools, &mut notes) {
+            Ok(name) if self.tools.contains_key(name.as_str()) => {
+                let message = format!("has the same name as another tool, `{name}`, and was left out");
+                self.issues.push(ToolIssue::new(&tool.name, ToolIssueKind::Duplicate, message));
+            }
+            Ok(name) => {
+                tool.definition.name = name.clone();
+                notes.iter().for_each(|(kind, message)| {
+                    self.issues.push(ToolIssue::new(&tool.name, *kind, message.clone()));
+                });
+                self.tools.insert(name.to_string(), Arc::new(tool));
+            }
+            Err((kind, message)) => self.issues.push(ToolIssue::new(&tool.name, kind, message)),
+        }
     }
 
     /// Returns the tool with this qualified name.
@@ -70,9 +97,18 @@ impl Catalog {
 }
 
 type Note = (ToolIssueKind, String);
+type Tools = BTreeMap<String, Arc<RemoteTool>>;
+
+/// The length of the digest in a name, in characters.
+const SUFFIX: usize = 6;
 
 /// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
-fn import(entry: Value, settings: &Settings, notes: &mut Vec<Note>) -> Result<RemoteTool, Note> {
+fn import(
+    entry: Value,
+    settings: &Settings,
+    tools: &Tools,
+    notes: &mut Vec<Note>,
+) -> Result<RemoteTool, Note> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
     let (size, limit) = (entry.to_string().len(), settings.limits.schema_bytes.saturating_mul(4));
@@ -82,7 +118,7 @@ fn import(entry: Value, settings: &Settings, notes: &mut Vec<Note>) -> Result<Re
     let fingerprint = schema_hash(&entry);
     let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
-    let name = local_name(&tool.name, settings, notes)?;
+    let name = local_name(&tool.name, settings, tools, notes)?;
     let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits)?;
     let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
     let metadata = metadata(tool.title, tool.annotations, settings);
@@ -104,7 +140,15 @@ fn import(entry: Value, settings: &Settings, notes: &mut Vec<Note>) -> Result<Re
 }
 
 /// Returns the name of a tool in the registry: a legal name in the namespace of the client.
-fn local_name(name: &str, settings: &Settings, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
+///
+/// A server may have names in another script. Illegal names that look alike when they are made legal get a suffix: a
+/// digest of the name on the server, so that the suffix does not depend on other tools.
+fn local_name(
+    name: &str,
+    settings: &Settings,
+    tools: &Tools,
+    notes: &mut Vec<Note>,
+) -> Result<ToolName, Note> {
     let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
     let qualified = |method: &str| match &settings.namespace {
         Some(namespace) => ToolName::qualified(namespace, method, settings.separator),
@@ -116,7 +160,11 @@ fn local_name(name: &str, settings: &Settings, notes: &mut Vec<Note>) -> Result<
     match ToolName::new(name) {
         Ok(_) => qualified(name).map_err(illegal),
         Err(error) => {
-            let legal = qualified(error.suggestion()).map_err(illegal)?;
+            let mut legal = qualified(error.suggestion()).map_err(illegal)?;
+            if tools.get(legal.as_str()).is_some_and(|tool| tool.name != name) {
+                let digest: String = schema_hash(&name.into()).chars().take(SUFFIX).collect();
+                legal = qualified(&format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
+            }
             notes.push((
                 ToolIssueKind::Renamed,
                 format!("has an illegal name and was registered as `{legal}`"),
@@ -190,6 +238,12 @@ mod tests {
         Settings { namespace: Some("Shop API".to_owned()), ..Settings::default() }
     }
 
+    fn catalog_of(listed: Vec<Value>, settings: &Settings) -> Catalog {
+        let mut catalog = Catalog::default();
+        catalog.extend(listed, settings);
+        catalog
+    }
+
     fn kinds(catalog: &Catalog) -> Vec<(&str, ToolIssueKind)> {
         catalog.issues.iter().map(|issue| (issue.tool.as_str(), issue.kind)).collect()
     }
@@ -201,7 +255,7 @@ mod tests {
             "outputSchema": {"type": "object"},
             "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true},
         });
-        let catalog = Catalog::new(vec![entry("buy.now", extra)], &settings());
+        let catalog = catalog_of(vec![entry("buy.now", extra)], &settings());
         let tool = &catalog.tools["shop_api-buy.now"];
         let ToolDefinition { name, description, metadata, .. } = &tool.definition;
         assert_eq!((name.namespace(), name.method_name()), (Some("shop_api"), "buy.now"));
@@ -225,7 +279,7 @@ mod tests {
         let warning =
             json!({"annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true}});
         let settings = Settings { trust_annotations: false, ..Settings::default() };
-        let catalog = Catalog::new(vec![entry("calm", calming), entry("warn", warning)], &settings);
+        let catalog = catalog_of(vec![entry("calm", calming), entry("warn", warning)], &settings);
         let hints = |name: &str| {
             let metadata = &catalog.tools[name].definition.metadata;
             [metadata.read_only, metadata.destructive, metadata.open_world]
@@ -248,6 +302,11 @@ mod tests {
             entry("add", json!({"description": "Another."})),
             entry("weather/get", json!({})),
             entry("weather get", json!({})),
+            entry("买", json!({})),
+            entry("卖", json!({})),
+            entry("卖", json!({})),
+            entry("now?", json!({})),
+            entry("now_", json!({})),
             entry(&long, json!({})),
             json!({"name": "no_schema"}),
             json!(5),
@@ -257,19 +316,40 @@ mod tests {
             entry("fat", json!({"_meta": {"a": "x".repeat(300_000)}})),
             entry("long", json!({"description": "x".repeat(9_000)})),
         ];
-        let catalog = Catalog::new(listed, &settings);
+        let catalog = catalog_of(listed, &settings);
         let names: Vec<&str> = catalog.tools.keys().map(String::as_str).collect();
-        assert_eq!(names, ["add", "hidden", "long", "output", "weather_get"]);
+        let expected = [
+            "add",
+            "hidden",
+            "long",
+            "now_",
+            "now_f80b06",
+            "output",
+            "tool",
+            "tool_550385",
+            "weather_get",
+            "weather_get_0ad38f",
+        ];
+        assert_eq!(names, expected);
         assert_eq!(catalog.tools["add"].definition.description, "");
         assert_eq!(catalog.tools["hidden"].definition.description, "Adds.");
         assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
-        assert_eq!(catalog.tools["weather_get"].name, "weather/get");
+        let on_server = |name: &str| catalog.tools[name].name.as_str();
+        assert_eq!(
+            (on_server("weather_get"), on_server("tool"), on_server("now_")),
+            ("weather/get", "买", "now_")
+        );
         assert_eq!(catalog.tools["output"].definition.output_schema(), None);
         let issues = [
             ("add", Duplicate),
             ("weather/get", Renamed),
             ("weather get", Renamed),
-            ("weather get", Duplicate),
+            ("买", Renamed),
+            ("卖", Renamed),
+            ("卖", Renamed),
+            ("卖", Duplicate),
+            ("now?", Renamed),
+            ("now?", Renamed),
             (&long[..128], IllegalName),
             ("no_schema", Malformed),
             ("", Malformed),
@@ -286,7 +366,7 @@ mod tests {
     fn a_server_with_too_many_tools_is_cut_and_reported() {
         let settings = Settings { limits: McpLimits::default().with_tools(2), ..Settings::default() };
         let listed = (0..10_000).map(|number| entry(&format!("t{number}"), json!({}))).collect();
-        let catalog = Catalog::new(listed, &settings);
+        let catalog = catalog_of(listed, &settings);
         assert_eq!((catalog.tools.len(), kinds(&catalog)), (2, vec![("", ToolIssueKind::TooMany)]));
         assert_eq!(
             catalog.issues[0].to_string(),

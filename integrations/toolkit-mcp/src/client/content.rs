@@ -61,10 +61,16 @@ fn finish(
 
 /// Returns the text cut to the maximum length of an error.
 pub(super) fn short(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    shorten(text.to_owned(), LONGEST)
+}
+
+/// Returns the text cut to a number of characters.
+pub(super) fn shorten(mut text: String, limit: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(limit) {
+        text.truncate(end);
+        text.push('…');
     }
+    text
 }
 
 fn content_of(block: ContentBlock) -> Content {

@@ -1,10 +1,14 @@
 //! Questions of servers to the user.
 
+use super::content::short;
 use super::schema::clean;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use std::fmt;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 
 /// A question of a server to the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +34,8 @@ pub enum ElicitationKind {
     },
     /// The user opens a page, for instance to log in. The answer does not pass through the client.
     Url {
-        /// The address of the page. Ask the user before opening it.
+        /// The address of the page, which begins with `https://` or `http://`. Ask the user before opening the
+        /// page.
         url: String,
     },
 }
@@ -99,6 +104,10 @@ pub(super) async fn elicit(
             (message, ElicitationKind::Form { schema })
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            // Other schemes, such as `javascript:` and `file:`, do more than open a page.
+            if !(url.starts_with("https://") || url.starts_with("http://")) {
+                return declined;
+            }
             (message, ElicitationKind::Url { url })
         }
         _ => return declined,
@@ -107,8 +116,8 @@ pub(super) async fn elicit(
         ElicitationKind::Form { schema } => Some(defaults(schema)),
         ElicitationKind::Url { .. } => None,
     };
-    let request = ElicitationRequest { server: server.to_owned(), message: clean(&message), kind };
-    match handler.answer(request).await {
+    let request = ElicitationRequest { server: server.to_owned(), message: short(&clean(&message)), kind };
+    match answered(handler, request).await {
         ElicitationAnswer::Accept(content) => {
             let accepted = ElicitResult::new(ElicitationAction::Accept);
             match defaults {
@@ -122,6 +131,16 @@ pub(super) async fn elicit(
         ElicitationAnswer::Decline => declined,
         ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
     }
+}
+
+/// Returns the answer of the handler. A panic of the handler is no answer, but the server must not wait for one.
+async fn answered(handler: &dyn ElicitationHandler, request: ElicitationRequest) -> ElicitationAnswer {
+    let mut answering = pin!(async { handler.answer(request).await });
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx)));
+        polled.unwrap_or(Poll::Ready(ElicitationAnswer::Cancel))
+    })
+    .await
 }
 
 /// Returns the default of each property that has one.

@@ -1,6 +1,10 @@
 //! Errors of connecting to a server.
 
+use super::content::shorten;
 use std::fmt;
+
+/// The maximum length of a message, in characters.
+const LONGEST: usize = 2_048;
 
 /// The failure to connect to a server, to list its tools, or to read a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +33,8 @@ pub enum McpErrorKind {
 
 impl McpError {
     pub(crate) fn new(kind: McpErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        // The message may quote the server.
+        Self { kind, message: shorten(message.into(), LONGEST) }
     }
 
     /// Returns the kind of failure.

@@ -8,8 +8,9 @@ use super::event::McpEvent;
 use super::settings::Settings;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData,
-    FormElicitationCapability, Implementation, LoggingMessageNotificationParam, UrlElicitationCapability,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
+    LoggingMessageNotificationParam, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
@@ -18,6 +19,9 @@ use tokio::sync::{Notify, broadcast};
 
 /// The maximum length of a log message in an event, in characters of JSON.
 const LONGEST_LOG: usize = 8_192;
+
+/// The maximum number of questions that wait for the user at the same time. Further questions are declined.
+const MOST_QUESTIONS: usize = 16;
 
 /// The handler of one connection.
 #[derive(Clone)]
@@ -33,7 +37,10 @@ pub(super) struct Handler {
 impl Handler {
     /// Asks the user, on behalf of the server.
     pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
-        let _open = Open::new(&self.open_questions);
+        let open = Open::new(&self.open_questions);
+        if open.0.load(Ordering::Relaxed) > MOST_QUESTIONS {
+            return ElicitResult::new(ElicitationAction::Decline);
+        }
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
     }
 

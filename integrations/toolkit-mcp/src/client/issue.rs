@@ -1,6 +1,10 @@
 //! Issues: reports about changed and rejected tools of a tool list.
 
+use super::content::shorten;
 use std::fmt;
+
+/// The maximum length of a message, in characters.
+const LONGEST: usize = 512;
 
 /// A report about one listed tool that was changed or left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +15,7 @@ pub struct ToolIssue {
     pub tool: String,
     /// The kind of issue.
     pub kind: ToolIssueKind,
-    /// The fault, and the consequence.
+    /// The fault, and the consequence. At most 512 characters.
     pub message: String,
 }
 
@@ -42,7 +46,8 @@ pub enum ToolIssueKind {
 
 impl ToolIssue {
     pub(super) fn new(tool: &str, kind: ToolIssueKind, message: impl Into<String>) -> Self {
-        Self { tool: tool.chars().take(128).collect(), kind, message: message.into() }
+        // The message may quote the server.
+        Self { tool: tool.chars().take(128).collect(), kind, message: shorten(message.into(), LONGEST) }
     }
 }
 

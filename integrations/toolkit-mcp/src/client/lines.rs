@@ -4,9 +4,14 @@ use super::event::McpEvent;
 use super::scan::{Envelope, EnvelopeScanner};
 use super::wire::Wire;
 use rmcp::RoleClient;
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage};
+use rmcp::model::{
+    CallToolResult, ContentBlock, ErrorCode, ErrorData, JsonRpcMessage, JsonRpcVersion2_0, MetaObject,
+    RequestId, ResultType,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +19,10 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// The code of the error in place of an answer that is too large. Outside of the range of the protocol.
+/// The code of the error that replaces an answer that is too large. The protocol does not use this code.
 pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
 
-/// The code of the error in place of an answer that is not a message of the protocol.
+/// The code of the error that replaces an answer that is not a message of the protocol.
 pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
 
 /// The maximum number of bytes of an invalid message in an event.
@@ -62,7 +67,8 @@ impl Line {
         }
     }
 
-    /// Ends the line and returns its message, or the error in place of an answer.
+    /// Ends the line and returns the message. If an answer is too large or malformed, returns an error for the
+    /// request instead.
     fn end(&mut self, wire: &Wire) -> Option<RxJsonRpcMessage<RoleClient>> {
         let bytes = std::mem::take(&mut self.bytes);
         let (text, error, code, envelope) = match self.excess.take() {
@@ -75,7 +81,7 @@ impl Line {
                 if line.is_empty() {
                     return None;
                 }
-                match serde_json::from_slice(line) {
+                match read(line) {
                     Ok(message) => return Some(message),
                     Err(error) => {
                         let mut scanner = EnvelopeScanner::default();
@@ -93,6 +99,59 @@ impl Line {
             }
             _ => None,
         }
+    }
+}
+
+/// Reads one message. The SDK reads every line into a buffer, and tries each kind of message in turn; the result of
+/// a call in its usual form needs neither. Every other line is left to the SDK.
+fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleClient>, serde_json::Error> {
+    match serde_json::from_slice::<ResultLine>(line) {
+        Ok(line) => Ok(line.into_message()),
+        Err(_) => serde_json::from_slice(line),
+    }
+}
+
+/// A line with the result of a call.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResultLine {
+    #[serde(rename = "jsonrpc")]
+    _jsonrpc: JsonRpcVersion2_0,
+    id: RequestId,
+    result: PlainResult,
+}
+
+/// A result with content. No other kind of result has content, and no other members.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PlainResult {
+    result_type: Option<Complete>,
+    content: Vec<ContentBlock>,
+    #[serde(default, deserialize_with = "present")]
+    structured_content: Option<Value>,
+    is_error: Option<bool>,
+    #[serde(rename = "_meta")]
+    meta: Option<MetaObject>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Complete {
+    Complete,
+}
+
+/// Reads a member that is not missing. `null` is a value.
+fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(member).map(Some)
+}
+
+impl ResultLine {
+    fn into_message(self) -> RxJsonRpcMessage<RoleClient> {
+        let mut result = CallToolResult::success(self.result.content);
+        result.result_type = self.result.result_type.map(|Complete::Complete| ResultType::COMPLETE);
+        result.structured_content = self.result.structured_content;
+        (result.is_error, result.meta) = (self.result.is_error, self.result.meta);
+        JsonRpcMessage::response(result.into(), self.id)
     }
 }
 
@@ -211,5 +270,42 @@ mod tests {
             "{messages:?}"
         );
         assert_eq!(errors.len(), 1);
+    }
+
+    #[test]
+    fn a_result_is_read_as_the_sdk_reads_it() {
+        let members = [
+            r#""content":[]"#,
+            r#""content":[{"type":"text","text":"a\u00e9"},{"type":"image","mimeType":"image/png","data":"aGk="}]"#,
+            r#""content":[{"type":"text","text":"a","annotations":{"priority":0.5},"_meta":{"a":1}}],"isError":true"#,
+            r#""content":[{"type":"resource","resource":{"uri":"a:b","text":"t"}}],"structuredContent":null"#,
+            r#""content":[],"structuredContent":{"n":1e400}"#,
+            r#""content":[],"structuredContent":{"n":1.5},"resultType":"complete","_meta":{"a":[]},"isError":null"#,
+            r#""content":[],"resultType":"input_required","requestState":"s""#,
+            r#""content":[],"resultType":"task""#,
+            r#""content":null,"isError":false"#,
+            r#""content":[{"type":"hologram"}]"#,
+            r#""content":[],"tools":[]"#,
+            r#""content":[],"action":"accept""#,
+            r#""content":[],"content":[]"#,
+            r#""structuredContent":[1]"#,
+            r#""tools":[],"ttlMs":5"#,
+            "",
+        ];
+        let messages = [
+            r#"{"jsonrpc":"2.0","id":1,"result":{RESULT}}"#,
+            r#"{"result":{RESULT},"id":"one","jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{RESULT},"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{RESULT},"error":{"code":1,"message":""}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"result":{RESULT}}"#,
+            r#"{"id":1,"result":{RESULT}}"#,
+        ];
+        for message in messages {
+            for members in members {
+                let line = message.replace("RESULT", members);
+                let sdk: Option<RxJsonRpcMessage<RoleClient>> = serde_json::from_str(&line).ok();
+                assert_eq!(format!("{:?}", read(line.as_bytes()).ok()), format!("{sdk:?}"), "{line}");
+            }
+        }
     }
 }

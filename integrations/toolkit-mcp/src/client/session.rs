@@ -1,7 +1,9 @@
 //! One connection to a server.
 
+use super::catalog::Catalog;
 use super::endpoint::{Attempt, McpEndpoint, Running, chain};
 use super::error::{McpError, McpErrorKind};
+use super::fresh::Freshness;
 use super::handler::Handler;
 use super::schema::clean;
 use super::wire::Wire;
@@ -11,15 +13,22 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError, Subscription};
 use serde_json::Value;
 use std::collections::HashSet;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
 
 /// The maximum number of pages of one tool list.
 const PAGES: usize = 1_000;
+
+/// The maximum time for a whole tool list, as a multiple of the maximum time for one page.
+const SLOWEST_LIST: u32 = 10;
+
+/// The time between attempts to read a stale tool list again.
+const RETRY: Duration = Duration::from_secs(60);
 
 /// The maximum time for closing a connection, after which it is cut.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -50,6 +59,8 @@ pub(super) struct Session {
     /// Cancelled when a request shows that a new connection is needed. Other requests may still be answered.
     pub(super) stale: CancellationToken,
     pub(super) opened: Instant,
+    /// The time at which the tool list is stale, if the server sets one.
+    expiry: watch::Sender<Option<Instant>>,
 }
 
 impl Session {
@@ -70,7 +81,8 @@ impl Session {
         };
         let (peer, running) = (running.peer().clone(), Mutex::new(Some(running)));
         let (handler, stale) = (handler.clone(), CancellationToken::new());
-        Ok(Self { running, peer, wire, handler, stale, opened: Instant::now() })
+        let expiry = watch::Sender::new(None);
+        Ok(Self { running, peer, wire, handler, stale, opened: Instant::now(), expiry })
     }
 
     /// Returns the server's description of itself.
@@ -98,36 +110,65 @@ impl Session {
         Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
     }
 
-    /// Returns the entries of the complete tool list, up to one more than the maximum number of tools.
-    pub(super) async fn list_tools(&self) -> Result<Vec<Value>, McpError> {
-        let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
-        let settings = &self.handler.settings;
-        let (mut tools, mut cursor, mut seen) = (Vec::new(), None, HashSet::new());
-        for _ in 0..PAGES {
-            if !has_tools || tools.len() > settings.limits.tools {
-                break;
+    /// Lists all tools of the server.
+    pub(super) async fn list_tools(&self) -> Result<Catalog, McpError> {
+        let limit = self.handler.settings.connect_timeout;
+        let all = limit.saturating_mul(SLOWEST_LIST);
+        tokio::select! {
+            list = timeout(all, self.pages(limit)) => {
+                list.map_err(|_| too_slow("list all of its tools", all))?
             }
+            () = self.wire.ended.cancelled() => {
+                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
+            }
+        }
+    }
+
+    /// Lists the tools page by page, each page within the time limit. Each page is checked when the page arrives, so
+    /// that a server cannot fill the memory with large entries.
+    async fn pages(&self, limit: Duration) -> Result<Catalog, McpError> {
+        let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
+        let (mut catalog, mut cursor, mut seen) = (Catalog::default(), None, HashSet::new());
+        let mut freshness = Freshness::default();
+        for _ in 0..if has_tools { PAGES } else { 0 } {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-            let page = tokio::select! {
-                page = timeout(settings.connect_timeout, self.page(request)) => page,
-                () = self.wire.ended.cancelled() => {
-                    return Err(McpError::new(McpErrorKind::Connection, self.wire.reason()));
-                }
-            };
-            let mut page = page.map_err(|_| too_slow("list its tools", settings.connect_timeout))??;
+            let page = timeout(limit, self.page(request)).await;
+            let mut page = page.map_err(|_| too_slow("list its tools", limit))??;
             let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
                 let text = "the server's list of tools is not a list";
                 return Err(McpError::new(McpErrorKind::Protocol, text));
             };
-            tools.extend(entries);
+            freshness.add(&page);
+            if !catalog.extend(entries, &self.handler.settings) {
+                break;
+            }
             match page.get("nextCursor").and_then(Value::as_str) {
                 // A server that returns to an earlier page has no more tools.
                 Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
                 _ => break,
             }
         }
-        Ok(tools)
+        self.expiry.send_replace(freshness.expiry());
+        Ok(catalog)
+    }
+
+    /// Keeps the tool list for a while, because the list could not be read again.
+    pub(super) fn postpone(&self) {
+        self.expiry.send_modify(|expiry| *expiry = expiry.map(|_| Instant::now() + RETRY));
+    }
+
+    /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
+    pub(super) async fn stale_list(&self) {
+        let mut expiry = self.expiry.subscribe();
+        loop {
+            let at = *expiry.borrow_and_update();
+            tokio::select! {
+                () = async { match at { Some(at) => sleep_until(at).await, None => pending().await } } => return,
+                // The list was read again in the meantime.
+                _ = expiry.changed() => {}
+            }
+        }
     }
 
     async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
@@ -188,7 +229,7 @@ pub(super) struct Pending {
 impl Pending {
     /// Waits for the response. Dropping the future loses nothing.
     pub(super) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
-        let Some(handle) = &mut self.handle else { return std::future::pending().await };
+        let Some(handle) = &mut self.handle else { return pending().await };
         let response = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
         self.end();
         response

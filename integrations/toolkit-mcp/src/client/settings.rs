@@ -103,6 +103,7 @@ pub(super) struct Settings {
     pub(super) protocol: McpProtocol,
     pub(super) trust_annotations: bool,
     pub(super) check_arguments: bool,
+    pub(super) check_results: bool,
     /// The fingerprints of approved tools; `None` if no tool needs approval.
     pub(super) approved: Option<BTreeMap<String, String>>,
     pub(super) block_changes: bool,
@@ -124,6 +125,7 @@ impl Default for Settings {
             protocol: McpProtocol::default(),
             trust_annotations: true,
             check_arguments: true,
+            check_results: true,
             approved: None,
             block_changes: false,
             elicitation: None,

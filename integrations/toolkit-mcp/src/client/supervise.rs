@@ -52,9 +52,13 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
             () = session.lost() => return Some(session.wire.reason()),
             () = changed.notified() => {}
             () = announced(&mut subscription, session) => {}
+            () = session.stale_list() => {}
         }
-        if let Some(client) = inner.upgrade() {
-            client.refresh(session).await;
+        if let Some(client) = inner.upgrade()
+            && let Err(error) = client.list(session).await
+        {
+            session.postpone();
+            client.emit(McpEvent::ListFailed { error: error.to_string() });
         }
         sleep(BETWEEN_LISTINGS).await;
     }

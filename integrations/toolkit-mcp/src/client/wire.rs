@@ -61,8 +61,12 @@ impl Wire {
         let JsonRpcMessage::Request(request) = message else { return };
         let ClientRequest::CallToolRequest(call) = &request.request else { return };
         let token = request.request.get_meta().get_progress_token();
-        if let (Some(sink), Some(token)) = (call.extensions.get(), token) {
-            self.sinks().insert(token, ProgressSink::clone(sink));
+        if let (Some(ProgressSink(sink)), Some(token)) = (call.extensions.get(), token) {
+            let mut sinks = self.sinks();
+            // A call that has ended already removes no sink later.
+            if !sink.is_closed() {
+                sinks.insert(token, ProgressSink(sink.clone()));
+            }
         }
     }
 

@@ -11,12 +11,16 @@ use rmcp::model::{
     ProgressNotificationParam, ProgressToken, Resource,
 };
 use rmcp::service::{Peer, RequestContext};
+use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::context::Progress;
-use toolkit_core::{CallId, ErrorKind, RunContext, ToolCall, ToolError, ToolRegistry, ToolResult};
+use toolkit_core::{
+    CallId, ErrorKind, RunContext, ToolCall, ToolDefinition, ToolError, ToolRegistry, ToolResult,
+};
 
 /// The number of progress reports that wait for a slow client. Further reports are dropped.
 const PROGRESS_REPORTS: usize = 64;
@@ -34,7 +38,6 @@ pub(super) async fn run(
     let names = registry.wire_names(&settings.format());
     let name = names.unspell(&request.name);
     let Some(tool) = registry.get(name) else { return unknown(&registry, name) };
-    let has_schema = tool.definition().output_schema().is_some();
     let Ok(_permit) = settings.permits.try_acquire() else { return Ok(busy(settings.max_calls).into()) };
 
     let text = arguments::text(&context.extensions, request.arguments.take());
@@ -63,8 +66,9 @@ pub(super) async fn run(
     match result {
         Err(suspension) => suspension.into_response(&settings.secret),
         Ok(result) => {
-            let mut result = complete(result, has_schema);
-            result.content.extend(links.take().into_iter().map(ContentBlock::resource_link));
+            let links = links.take();
+            let mut result = complete(result, tool.definition(), || full_json(handler, &links));
+            result.content.extend(links.into_iter().map(ContentBlock::resource_link));
             Ok(result.into())
         }
     }
@@ -101,11 +105,11 @@ fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, Erro
 
 /// Returns the run of one call: the run of the session with the state of the call.
 fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
-    let mut run = handler.run().with_state(caller.clone());
-    for state in &handler.settings.call_state {
-        run = state(caller, run)?;
-    }
-    Ok(run)
+    let run = handler.run().with_state(caller.clone());
+    let add = || handler.settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
+    // A panic would end the task of the request without a response.
+    catch_unwind(AssertUnwindSafe(add))
+        .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
 }
 
 /// Runs the call until it ends, or until it needs an answer that only a repeated request can bring.
@@ -135,11 +139,21 @@ async fn dispatch(
     Ok(results.into_iter().next().unwrap_or_else(lost))
 }
 
-fn complete(result: ToolResult, has_schema: bool) -> CallToolResult {
-    match result.outcome {
-        Ok(output) => success(output, has_schema),
+fn complete(
+    result: ToolResult,
+    definition: &ToolDefinition,
+    full_json: impl FnOnce() -> Option<Value>,
+) -> CallToolResult {
+    match result.outcome.and_then(|output| success(output, definition, full_json)) {
+        Ok(result) => result,
         Err(error) => failure(&error),
     }
+}
+
+/// Returns the JSON of a result that was truncated, from the first full text of the call.
+fn full_json(handler: &Handler, links: &[Resource]) -> Option<Value> {
+    let text = handler.settings.outputs.as_ref()?.json(&links.first()?.uri)?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Runs the call and sends its progress reports to the client, all of them before the result.

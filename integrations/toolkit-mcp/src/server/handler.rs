@@ -16,6 +16,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
@@ -28,6 +29,8 @@ pub(super) struct Handler {
     run: OnceLock<RunContext>,
     /// The changes of a live registry since the beginning of the session.
     changes: Mutex<Option<Changes>>,
+    /// Whether a task announces the changes. A client may send the handshake again.
+    is_announcing: AtomicBool,
     end: CancellationToken,
     _end_guard: DropGuard,
 }
@@ -40,6 +43,7 @@ impl Handler {
             log_level: Mutex::new(LogLevel::Info),
             run: OnceLock::new(),
             changes: Mutex::default(),
+            is_announcing: AtomicBool::new(false),
             _end_guard: end.clone().drop_guard(),
             end,
         }
@@ -50,7 +54,8 @@ impl Handler {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the run of the calls of this session: that of the dispatcher, with a session for the state of tools.
+    /// Returns the run for the calls of this session: the run of the dispatcher, with a session for the state of
+    /// tools.
     pub(super) fn run(&self) -> RunContext {
         let new = || {
             let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
@@ -109,7 +114,9 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if let Some(changes) = self.take_changes() {
+        if let Some(changes) = self.take_changes()
+            && !self.is_announcing.swap(true, Ordering::Relaxed)
+        {
             tokio::spawn(notify_session(changes, context.peer, self.end.clone()));
         }
     }
@@ -213,7 +220,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // Full outputs are not listed: a result links to its own, and no client sees those of others.
+        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other clients.
         Ok(ListResourcesResult::default())
     }
 

@@ -4,13 +4,13 @@ use super::McpServer;
 use super::arguments::{RawArguments, raw_arguments};
 use super::error::ServeError;
 use super::handler::Handler;
+use super::sessions::{Sessions, unless_refused};
 use super::settings::Settings;
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
-use axum::http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
+use axum::body::{Body, to_bytes};
+use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Method, Request, Response, StatusCode};
 use axum::serve::ListenerExt;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
 use std::fmt;
@@ -45,11 +45,13 @@ const CLOSING: Duration = Duration::from_secs(2);
 pub(super) struct HttpSettings {
     path: String,
     token: Option<Arc<str>>,
-    /// The allowed hosts; `None` for the names of this machine.
+    /// The accepted values of the header `Host`. `None` accepts the names of this machine only.
     hosts: Option<Vec<String>>,
-    /// The allowed origins; `None` for those of this machine.
+    /// The accepted values of the header `Origin`. `None` accepts origins of this machine only.
     origins: Option<Vec<String>>,
     max_body: usize,
+    max_sessions: usize,
+    session_idle: Duration,
     grace: Duration,
 }
 
@@ -61,6 +63,8 @@ impl Default for HttpSettings {
             hosts: None,
             origins: None,
             max_body: 4 << 20,
+            max_sessions: 1_000,
+            session_idle: Duration::from_secs(1_800),
             grace: Duration::from_secs(10),
         }
     }
@@ -68,21 +72,23 @@ impl Default for HttpSettings {
 
 /// # HTTP
 ///
-/// Methods of the feature `server-http`. Clients with protocol version 2026-07-28 are served without
-/// sessions, clients with earlier versions with sessions.
+/// These methods need the feature `server-http`. The server answers clients with protocol version 2026-07-28
+/// without sessions, and opens a session for each client with an earlier version.
 impl McpServer {
     /// Sets the path of the server in its router, `/mcp` by default.
     pub fn with_path(self, path: impl Into<String>) -> Self {
         self.with(|settings| settings.http.path = path.into())
     }
 
-    /// Requires the header `Authorization: Bearer …` with this token in every request.
+    /// Requires the header `Authorization: Bearer …` with this token in every request. Spaces and line breaks
+    /// around the token are ignored. An empty token refuses every request.
     ///
     /// For tokens with claims, [mount](Self::into_router) the server behind an authentication layer of your
     /// own, and read the claims with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
         self.with(|settings| {
-            settings.http.token = Some(token.into());
+            let token: Arc<str> = token.into();
+            settings.http.token = Some(token.trim().into());
             settings.is_private = true;
         })
     }
@@ -104,6 +110,21 @@ impl McpServer {
     /// Sets the maximum size of a request in bytes, 4 MiB by default.
     pub fn with_max_request_size(self, bytes: usize) -> Self {
         self.with(|settings| settings.http.max_body = bytes)
+    }
+
+    /// Sets the maximum number of open sessions, 1,000 by default. The server refuses further sessions with
+    /// the status 503, until a session ends. With zero, only clients without sessions are served.
+    ///
+    /// Clients with protocol version 2026-07-28 have no sessions, and do not count. An open session takes
+    /// about 90 KiB of memory.
+    pub fn with_max_sessions(self, sessions: usize) -> Self {
+        self.with(|settings| settings.http.max_sessions = sessions)
+    }
+
+    /// Sets how long a session stays open without use, 30 minutes by default. A session is in use while one
+    /// of its requests or event streams is open. The client of an ended session begins a new session.
+    pub fn with_session_idle(self, idle: Duration) -> Self {
+        self.with(|settings| settings.http.session_idle = idle)
     }
 
     /// Sets the time that running calls have to end after the server was told to stop, 10 seconds by default.
@@ -159,7 +180,7 @@ impl McpServer {
     /// terminate.
     ///
     /// # Errors
-    /// Those of [`bind_http`](Self::bind_http).
+    /// The server cannot be bound to the address, or the listener fails. See [`bind_http`](Self::bind_http).
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), ServeError> {
         self.bind_http(address).await?.run().await
     }
@@ -268,7 +289,7 @@ async fn terminated() {
 /// A server as a tower service. Clones share sessions and limits.
 #[derive(Clone)]
 pub struct HttpService {
-    service: StreamableHttpService<Handler, LocalSessionManager>,
+    service: StreamableHttpService<Handler, Sessions>,
     settings: Arc<Settings>,
 }
 
@@ -289,7 +310,8 @@ impl HttpService {
         }
         let of_session = settings.clone();
         let handler = move || Ok(Handler::new(of_session.clone()));
-        Self { service: StreamableHttpService::new(handler, Arc::default(), config), settings }
+        let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
+        Self { service: StreamableHttpService::new(handler, sessions, config), settings }
     }
 
     fn is_authorized(&self, headers: &HeaderMap) -> bool {
@@ -297,15 +319,16 @@ impl HttpService {
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given = given.and_then(|value| value.split_once(' '));
         given.is_some_and(|(scheme, given)| {
-            // Digests are compared, so the time tells nothing about the token.
-            scheme.eq_ignore_ascii_case("bearer") && digest(given.trim()) == digest(token)
+            // Digests are compared, so that the time of the comparison reveals nothing about the token.
+            let is_equal = digest(given.trim()) == digest(token);
+            scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && is_equal
         })
     }
 
     async fn handle(mut self, request: Request<Body>) -> Response<Body> {
         if !self.is_authorized(request.headers()) {
             let mut response = refusal(StatusCode::UNAUTHORIZED, "a bearer token is required");
-            response.headers_mut().insert(WWW_AUTHENTICATE, axum::http::HeaderValue::from_static("Bearer"));
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return response;
         }
         let (mut parts, body) = request.into_parts();
@@ -320,8 +343,18 @@ impl HttpService {
         } else {
             body
         };
-        let response = self.service.call(Request::from_parts(parts, body)).await;
-        response.unwrap_or_else(|never| match never {}).map(Body::new)
+        match unless_refused(self.service.call(Request::from_parts(parts, body))).await {
+            Some(response) => response.unwrap_or_else(|never| match never {}).map(Body::new),
+            None => {
+                let max = self.settings.http.max_sessions;
+                let message = format!(
+                    "the server has {max} open sessions, the maximum; end a session, or try again later"
+                );
+                let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, message);
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
+                response
+            }
+        }
     }
 }
 
@@ -329,8 +362,8 @@ fn digest(token: &str) -> [u8; 32] {
     hmac_sha256::Hash::hash(token.as_bytes())
 }
 
-fn refusal(status: StatusCode, message: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(Bytes::from_static(message.as_bytes())));
+fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(message.into());
     *response.status_mut() = status;
     response
 }

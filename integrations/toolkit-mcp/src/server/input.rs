@@ -21,6 +21,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use toolkit_core::ToolError;
 use toolkit_core::middleware::{Approval, ApprovalRequest};
+use toolkit_core::schema::__private::Json;
 use toolkit_core::schema::violations;
 
 /// The time for which a client may repeat a call with its state.
@@ -203,11 +204,11 @@ fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// Returns a digest of the call. The order of members in the arguments does not matter.
+/// Returns a digest of the call. The order of members in the arguments does not matter. Numbers are compared
+/// exactly, because a `Value` would round them.
 fn digest(name: &str, arguments: &str) -> String {
-    let mut value: Value = serde_json::from_str(arguments).unwrap_or_default();
-    value.sort_all_objects();
-    let hash = hmac_sha256::Hash::hash(format!("{name}\n{value}").as_bytes());
+    let canonical = Json::parse(arguments).map_or_else(|_| arguments.to_owned(), |json| json.canonical());
+    let hash = hmac_sha256::Hash::hash(format!("{name}\n{canonical}").as_bytes());
     BASE64URL_NOPAD.encode(&hash)
 }
 

@@ -5,10 +5,14 @@
 
 use super::arguments::{RawArguments, raw_arguments};
 use rmcp::RoleServer;
-use rmcp::model::{ClientRequest, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientRequest, ErrorData, InputResponses,
+    JsonObject, JsonRpcMessage, JsonRpcVersion2_0, RequestId, RequestMetaObject,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -163,6 +167,11 @@ fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Refusa
     if line.is_empty() {
         return Ok(None);
     }
+    if let Ok(call) = serde_json::from_slice::<CallLine<'_>>(line)
+        && call.has_object()
+    {
+        return Ok(Some(call.into_message()));
+    }
     let mut message: RxJsonRpcMessage<RoleServer> =
         serde_json::from_slice(line).map_err(|error| Box::new(Refusal::of(line, &error)))?;
     if let JsonRpcMessage::Request(request) = &mut message
@@ -173,6 +182,53 @@ fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Refusa
         call.extensions.insert(RawArguments(arguments));
     }
     Ok(Some(message))
+}
+
+/// A line with a call. The SDK reads every line into a buffer, and tries each kind of message in turn; a call in its
+/// usual form needs neither. A line with other members is left to the SDK.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallLine<'a> {
+    #[serde(rename = "jsonrpc")]
+    _jsonrpc: JsonRpcVersion2_0,
+    id: RequestId,
+    #[serde(rename = "method")]
+    _method: CallToolRequestMethod,
+    #[serde(borrow)]
+    params: CallParams<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallParams<'a> {
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    input_responses: Option<InputResponses>,
+    request_state: Option<String>,
+}
+
+impl CallLine<'_> {
+    /// Returns whether the arguments are an object or missing.
+    fn has_object(&self) -> bool {
+        self.params.arguments.is_none_or(|arguments| arguments.get().starts_with('{'))
+    }
+
+    fn into_message(self) -> RxJsonRpcMessage<RoleServer> {
+        let CallParams { meta, name, arguments, input_responses, request_state } = self.params;
+        let mut params = CallToolRequestParams::new(name);
+        (params.input_responses, params.request_state) = (input_responses, request_state);
+        let mut call = CallToolRequest::new(params);
+        if let Some(meta) = meta {
+            call.extensions.insert(RequestMetaObject::from(meta));
+        }
+        if let Some(arguments) = arguments {
+            call.extensions.insert(RawArguments(arguments.get().into()));
+        }
+        JsonRpcMessage::request(call.into(), self.id)
+    }
 }
 
 /// The error for a line that is no message, and the id of the request if there is one.
@@ -197,5 +253,64 @@ impl Refusal {
             Err(_) => (ErrorData::parse_error("the message is not JSON", None), None),
         };
         Self { error, id }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the message as the SDK reads the line, and as this transport does, without the kept arguments.
+    fn read(line: &str) -> (Option<String>, Option<String>) {
+        let sdk: Option<RxJsonRpcMessage<RoleServer>> = serde_json::from_str(line).ok();
+        let own = parse(line.as_bytes()).ok().flatten().map(|mut message| {
+            if let JsonRpcMessage::Request(request) = &mut message
+                && let ClientRequest::CallToolRequest(call) = &mut request.request
+            {
+                let kept: Option<RawArguments> = call.extensions.remove();
+                call.params.arguments =
+                    kept.map(|RawArguments(text)| serde_json::from_str(&text).expect("an object"));
+            }
+            message
+        });
+        (sdk.map(|message| format!("{message:?}")), own.map(|message| format!("{message:?}")))
+    }
+
+    #[test]
+    fn a_call_is_read_as_the_sdk_reads_it() {
+        let params = [
+            r#"{"name":"add"}"#,
+            r#"{"name":"add","arguments":null}"#,
+            r#"{"arguments":{"a":[1,{"b":"\u00e9\""}]},"name":"\u0061dd"}"#,
+            r#"{"name":"add","arguments":{},"_meta":{"progressToken":5,"a/b":{"c":null}}}"#,
+            r#"{"name":"add","_meta":null,"other":[1,2]}"#,
+            r#"{"name":"add","requestState":"s","inputResponses":{"k":{"action":"accept","content":{"a":1}}}}"#,
+            r#"{"name":"add","arguments":[1]}"#,
+            r#"{"name":"add","arguments":"text"}"#,
+            r#"{"name":5}"#,
+            r#"{"arguments":{}}"#,
+            "null",
+            "[]",
+        ];
+        let messages = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS}"#,
+            r#"{"params":PARAMS,"method":"tools/call","id":"one","jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS,"more":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS,"error":null}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":PARAMS}"#,
+        ];
+        for message in messages {
+            for params in params {
+                let line = message.replace("PARAMS", params);
+                let (sdk, own) = read(&line);
+                assert_eq!(own, sdk, "{line}");
+            }
+        }
     }
 }

@@ -10,6 +10,9 @@ use toolkit_core::output::FullOutput;
 /// The maximum size of all kept texts, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
+/// The media type of a kept text that is JSON.
+const JSON: &str = "application/json";
+
 /// The prefix of the URI of a kept text.
 const PREFIX: &str = "toolkit://outputs/";
 
@@ -39,13 +42,13 @@ impl OutputStore {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a text and returns its URI as a phrase for the model.
+    /// Keeps a full text and returns a phrase for the model with the URI of the text.
     pub(super) fn keep(&self, full: FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
         let size = full.text.len();
         if size > MAX_BYTES {
             return Err("the text is larger than the store".into());
         }
-        let media_type = if full.is_json { "application/json" } else { "text/plain" };
+        let media_type = if full.is_json { JSON } else { "text/plain" };
         let uri: Arc<str> = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()).into();
         let link = Resource::new(&*uri, format!("{}-output", full.tool))
             .with_description(format!("The full output of the tool `{}`.", full.tool))
@@ -76,5 +79,11 @@ impl OutputStore {
         let (text, media_type) =
             self.lock().texts.get(uri).map(|kept| (kept.text.clone(), kept.media_type))?;
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
+    }
+
+    /// Returns a kept text if the text is JSON.
+    pub(super) fn json(&self, uri: &str) -> Option<Arc<str>> {
+        let kept = self.lock();
+        kept.texts.get(uri).filter(|output| output.media_type == JSON).map(|output| output.text.clone())
     }
 }

@@ -4,23 +4,40 @@ use data_encoding::BASE64;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::output::MediaData;
-use toolkit_core::{Content, Media, ToolError, ToolOutput};
+use toolkit_core::schema::violations;
+use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
 
-/// Returns the result of a successful call. `has_schema` is whether the tool has an output schema: the
-/// protocol then demands structured content.
-pub(super) fn success(output: ToolOutput, has_schema: bool) -> CallToolResult {
+/// Returns the result of a successful call. A tool with an output schema must have structured content: the
+/// structured value of the output, or the JSON output, or `full_json` if the JSON output was truncated.
+///
+/// # Errors
+/// The structured content does not fit the output schema.
+pub(super) fn success(
+    output: ToolOutput,
+    definition: &ToolDefinition,
+    full_json: impl FnOnce() -> Option<Value>,
+) -> Result<CallToolResult, ToolError> {
+    let schema = definition.output_schema();
     let structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),
-        (None, [Content::Json(json)]) if has_schema => Some(json.to_value()),
+        (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value()),
+        (None, _) if schema.is_some() => full_json(),
         _ => None,
     };
+    if let (Some(schema), Some(value)) = (schema, &structured)
+        && let [first, ..] = &violations(schema, value)[..]
+    {
+        let name = &definition.name;
+        let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
+        return Err(ToolError::failed(text).with_details(value.to_string()));
+    }
     let message = Some(output.message()).filter(|message| !message.is_empty());
     let message = message.map(|message| ContentBlock::text(message.to_owned()));
     let content = output.into_content().into_iter().enumerate();
     let content = content.map(|(index, content)| block(content, index));
     let mut result = CallToolResult::success(content.chain(message).collect());
     result.structured_content = structured;
-    result
+    Ok(result)
 }
 
 /// Returns the result of a failed call. The model reads the message.
@@ -62,7 +79,7 @@ fn link(media: Media, index: usize) -> ContentBlock {
     ContentBlock::resource_link(rmcp::model::Resource::new(uri, name).with_mime_type(media.media_type))
 }
 
-/// Returns a file as the contents of a resource: text for a text format, bytes otherwise.
+/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes otherwise.
 fn embedded(media_type: String, data: String, name: Option<String>, index: usize) -> ResourceContents {
     let uri = match name {
         Some(name) if name.contains("://") => name,

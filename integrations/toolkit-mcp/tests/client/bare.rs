@@ -25,6 +25,8 @@ pub(super) struct Bare {
     pub(super) cancelled: Arc<Mutex<Vec<String>>>,
     /// The task of each connection.
     pub(super) tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// The time for one page of the tool list.
+    pub(super) pause: Arc<Mutex<Duration>>,
     /// The client of the last request.
     pub(super) peer: Arc<Mutex<Option<Peer<RoleServer>>>>,
 }
@@ -85,6 +87,8 @@ impl ServerHandler for Bare {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         *self.peer.lock().unwrap() = Some(context.peer);
+        let pause = *self.pause.lock().unwrap();
+        tokio::time::sleep(pause).await;
         // Pages of three tools.
         let start: usize = page.and_then(|page| page.cursor?.parse().ok()).unwrap_or_default();
         let tools = self.tools.lock().unwrap().clone();

@@ -1,10 +1,9 @@
 //! Calls: arguments, state, progress, logging, cancellation and limits.
 
-use super::client::{Client, PATIENCE, text};
+use super::client::{Client, PATIENCE, Signals, text};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
@@ -62,30 +61,10 @@ async fn logs(#[state] caller: &Caller) -> &'static str {
     "logged"
 }
 
-/// Tells when calls have begun and whether they were cancelled.
-#[derive(Default)]
-struct Gate {
-    begun: Notify,
-    open: Notify,
-    cancelled: Notify,
-}
-
 /// Waits for the gate.
 #[tool]
-async fn wait(#[state] gate: Arc<Gate>, context: &ToolContext) -> &'static str {
-    struct OnDrop(Arc<Gate>);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.cancelled.notify_one();
-        }
-    }
-    gate.begun.notify_one();
-    let dropped = OnDrop(gate.clone());
-    tokio::select! {
-        () = gate.open.notified() => {}
-        () = context.cancelled() => std::future::pending().await,
-    }
-    std::mem::forget(dropped);
+async fn wait(#[state] gate: Arc<Signals>) -> &'static str {
+    gate.wait().await;
     "waited"
 }
 
@@ -94,8 +73,8 @@ fn server() -> McpServer {
     McpServer::new(registry.expect("the names are legal")).expect("complete")
 }
 
-fn gated() -> (Arc<Gate>, ToolRegistry) {
-    let gate = Arc::new(Gate::default());
+fn gated() -> (Arc<Signals>, ToolRegistry) {
+    let gate = Arc::new(Signals::default());
     let registry = ToolRegistry::from_tools(tools![wait]).expect("the names are legal");
     (gate.clone(), registry.with_shared_state(gate))
 }
@@ -210,7 +189,7 @@ async fn a_cancelled_call_ends_and_the_session_goes_on() {
     timeout(PATIENCE, gate.begun.notified()).await.expect("the call begins");
     let params = json!({"requestId": id, "reason": "changed my mind"});
     client.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})).await;
-    timeout(PATIENCE, gate.cancelled.notified()).await.expect("the call is dropped");
+    timeout(PATIENCE, gate.dropped.notified()).await.expect("the call is dropped");
     client.request("ping", json!({})).await.expect("the session goes on");
     assert!(client.messages.is_empty(), "a cancelled request has no response: {:?}", client.messages);
 }
@@ -267,4 +246,20 @@ async fn calls_of_one_client_run_at_the_same_time() {
             client.messages.push_back(message);
         }
     }
+}
+
+#[tokio::test]
+async fn a_panic_in_the_state_of_a_call_is_an_error_of_the_call() {
+    let registry = ToolRegistry::from_tools(tools![tenant]).expect("legal").with_run_state::<Tenant>();
+    let server = McpServer::new(registry).expect("complete");
+    let server = server.with_call_state(|caller| match caller.meta("example.com/tenant") {
+        Some(_) => Ok(Tenant("Acme".to_owned())),
+        None => panic!("secret text"),
+    });
+    let mut client = Client::session(server, json!({})).await;
+    let result = client.call("tenant", json!({})).await.expect("a result");
+    let expected = "Error running tool: the server cannot tell who calls the tool";
+    assert_eq!((&result["isError"], text(&result)), (&json!(true), expected));
+    let params = json!({"name": "tenant", "_meta": {"example.com/tenant": "Acme"}});
+    assert_eq!(text(&client.request("tools/call", params).await.expect("a result")), "Acme");
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolkit_mcp::McpServer;
@@ -14,6 +15,30 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The protocol version without sessions.
 pub(super) const STATELESS: &str = "2026-07-28";
+
+/// The signals of a tool that waits: the call has begun, may end, was dropped before its end.
+#[derive(Default)]
+pub(super) struct Signals {
+    pub(super) begun: Notify,
+    pub(super) open: Notify,
+    pub(super) dropped: Notify,
+}
+
+impl Signals {
+    /// Waits until the call may end.
+    pub(super) async fn wait(&self) {
+        struct OnDrop<'a>(&'a Signals);
+        impl Drop for OnDrop<'_> {
+            fn drop(&mut self) {
+                self.0.dropped.notify_one();
+            }
+        }
+        let guard = OnDrop(self);
+        self.begun.notify_one();
+        self.open.notified().await;
+        std::mem::forget(guard);
+    }
+}
 
 pub(super) struct Client {
     write: WriteHalf<DuplexStream>,

@@ -1,10 +1,9 @@
 //! Faults: garbage, floods, slow and vanishing clients.
 
-use super::client::{Client, PATIENCE, text};
+use super::client::{Client, PATIENCE, Signals, text};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 use toolkit::{ClosureTool, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
@@ -21,24 +20,10 @@ fn large(megabytes: usize) -> String {
     "x".repeat(megabytes << 20)
 }
 
-#[derive(Default)]
-struct Signals {
-    begun: Notify,
-    dropped: Notify,
-}
-
 /// Waits forever.
 #[tool]
 async fn forever(#[state] signals: Arc<Signals>) {
-    struct OnDrop(Arc<Signals>);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.dropped.notify_one();
-        }
-    }
-    let _guard = OnDrop(signals.clone());
-    signals.begun.notify_one();
-    std::future::pending::<()>().await;
+    signals.wait().await;
 }
 
 fn server() -> McpServer {

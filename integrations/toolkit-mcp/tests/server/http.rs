@@ -1,6 +1,6 @@
 //! The server over HTTP, with a client that writes requests by hand.
 
-use super::client::{PATIENCE, STATELESS, text};
+use super::client::{PATIENCE, STATELESS, Signals, text};
 use axum::Router;
 use axum::routing::get;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolkit::{ToolRegistry, tool, tools};
@@ -34,31 +34,16 @@ fn request(#[state] caller: &Caller) -> String {
 #[derive(Clone)]
 struct Claims(&'static str);
 
-#[derive(Default)]
-struct Signals {
-    begun: Notify,
-    open: Notify,
-    dropped: Notify,
-}
-
 /// Waits for a signal.
 #[tool]
 async fn wait(#[state] signals: Arc<Signals>) -> &'static str {
-    struct OnDrop(Arc<Signals>);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.dropped.notify_one();
-        }
-    }
-    let _guard = OnDrop(signals.clone());
-    signals.begun.notify_one();
-    signals.open.notified().await;
+    signals.wait().await;
     "waited"
 }
 
-struct Running {
-    address: SocketAddr,
-    signals: Arc<Signals>,
+pub(super) struct Running {
+    pub(super) address: SocketAddr,
+    pub(super) signals: Arc<Signals>,
     stop: oneshot::Sender<()>,
     server: JoinHandle<Result<(), ServeError>>,
 }
@@ -69,7 +54,7 @@ fn registry() -> (ToolRegistry, Arc<Signals>) {
     (registry.with_shared_state(signals.clone()), signals)
 }
 
-async fn start(settings: impl FnOnce(McpServer) -> McpServer) -> Running {
+pub(super) async fn start(settings: impl FnOnce(McpServer) -> McpServer) -> Running {
     let (registry, signals) = registry();
     let server = settings(McpServer::new(registry).expect("complete"));
     let server = server.bind_http("127.0.0.1:0").await.expect("a free port");
@@ -80,20 +65,20 @@ async fn start(settings: impl FnOnce(McpServer) -> McpServer) -> Running {
     Running { address, signals, stop, server }
 }
 
-struct Response {
-    status: u16,
+pub(super) struct Response {
+    pub(super) status: u16,
     head: String,
-    body: String,
+    pub(super) body: String,
 }
 
 impl Response {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(':'));
         lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next()
     }
 
     /// The last JSON message of the body, which may be a stream of events.
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let mut events = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
         let last = events.by_ref().map(str::trim).rfind(|data| !data.is_empty());
         serde_json::from_str(last.unwrap_or(&self.body)).expect("JSON")
@@ -101,7 +86,13 @@ impl Response {
 }
 
 /// Sends a request with these header lines and reads the response to its end.
-async fn send(address: SocketAddr, method: &str, path: &str, headers: &str, body: &str) -> Response {
+pub(super) async fn send(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> Response {
     let host = if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
     let request = format!(
         "{method} {path} HTTP/1.1\r\n{host}Accept: application/json, text/event-stream\r\n\
@@ -132,7 +123,7 @@ async fn send(address: SocketAddr, method: &str, path: &str, headers: &str, body
     response
 }
 
-async fn post(address: SocketAddr, headers: &str, body: &Value) -> Response {
+pub(super) async fn post(address: SocketAddr, headers: &str, body: &Value) -> Response {
     send(address, "POST", "/mcp", headers, &body.to_string()).await
 }
 
@@ -151,20 +142,23 @@ fn stateless(name: &str, arguments: &str) -> (String, String) {
     (headers, body)
 }
 
-async fn call(address: SocketAddr, more: &str, name: &str, arguments: &str) -> Response {
+pub(super) async fn call(address: SocketAddr, more: &str, name: &str, arguments: &str) -> Response {
     let (headers, body) = stateless(name, arguments);
     send(address, "POST", "/mcp", &(headers + more), &body).await
 }
 
-/// Opens a session and returns the header that names it.
-async fn open_session(address: SocketAddr) -> String {
+pub(super) fn initialize() -> Value {
     let params = json!({
         "protocolVersion": "2025-11-25",
         "capabilities": {},
         "clientInfo": {"name": "old tester", "version": "1"},
     });
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let response = post(address, "", &initialize).await;
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+}
+
+/// Opens a session and returns the header that names it.
+pub(super) async fn open_session(address: SocketAddr) -> String {
+    let response = post(address, "", &initialize()).await;
     assert_eq!(response.json()["result"]["protocolVersion"], "2025-11-25");
     let session = response.header("mcp-session-id").expect("a session");
     let header = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
@@ -173,7 +167,7 @@ async fn open_session(address: SocketAddr) -> String {
     header
 }
 
-fn session_call(name: &str) -> Value {
+pub(super) fn session_call(name: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": {}}})
 }
 
@@ -230,6 +224,19 @@ async fn a_token_is_required_if_there_is_one() {
         let response = call(server.address, headers, "request", "{}").await;
         assert_eq!(response.status, status, "{headers}");
         assert_eq!(response.header("www-authenticate"), (status == 401).then_some("Bearer"));
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_read_without_line_breaks_and_an_empty_token_refuses_all() {
+    let server = start(|server| server.with_bearer_token("from a file\n")).await;
+    let known = "Authorization: Bearer from a file\r\n";
+    assert_eq!(call(server.address, known, "request", "{}").await.status, 200);
+    let server = start(|server| server.with_bearer_token("")).await;
+    for headers in
+        ["", "Authorization: Bearer\r\n", "Authorization: Bearer \r\n", "Authorization: Bearer  \t\r\n"]
+    {
+        assert_eq!(call(server.address, headers, "request", "{}").await.status, 401, "{headers:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Input from the client: forms and approvals, with and without sessions.
 
-use super::client::{Client, text};
+use super::client::{Client, STATELESS, text};
 use serde_json::{Value, json};
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::{Dispatcher, ToolError, ToolRegistry, tool, tools};
@@ -24,10 +24,18 @@ fn delete(path: String) -> String {
     format!("deleted {path}")
 }
 
+/// Pays an amount.
+#[tool]
+fn pay(amount: u128) -> String {
+    format!("paid {amount}")
+}
+
 fn server() -> McpServer {
-    let registry = ToolRegistry::from_tools(tools![book, delete]).expect("legal").with_run_state::<Caller>();
+    let registry = ToolRegistry::from_tools(tools![book, delete, pay]).expect("legal");
+    let registry = registry.with_run_state::<Caller>();
     let permissions = Permissions::new()
         .rule(PermissionRule::ask("it destroys data").for_tool("delete").expect("a pattern"))
+        .rule(PermissionRule::ask("it costs money").for_tool("pay").expect("a pattern"))
         .rule(PermissionRule::allow())
         .with_handler(ask_client);
     McpServer::from(Dispatcher::new(registry).expect("complete").with_middleware(permissions))
@@ -157,4 +165,31 @@ async fn servers_with_one_secret_continue_the_calls_of_each_other() {
         "requestState": asked["requestState"],
     });
     assert_eq!(text(&second.request("tools/call", repeat).await.expect("a result")), "deleted /tmp");
+}
+
+#[tokio::test]
+async fn an_approval_is_for_the_exact_arguments() {
+    let mut client = Client::stateless(server(), json!({"elicitation": {}}));
+    // Both amounts are the same double.
+    let (approved, other) =
+        ("340282366920938463463374607431768211455", "340282366920938463463374607431768211454");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
+    });
+    let line = |id: u64, amount: &str, more: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"pay","arguments":{{"amount":{amount}}}{more},"_meta":{meta}}}}}"#
+        )
+    };
+    client.send_text(&line(7, approved, "")).await;
+    let asked = client.finish(7).await.expect("questions");
+    let yes = json!({"toolkit.approval": {"action": "accept", "content": {}}});
+    let more = format!(r#","inputResponses":{yes},"requestState":{}"#, asked["requestState"]);
+    client.send_text(&line(8, other, &more)).await;
+    let error = client.finish(8).await.expect_err("another amount was approved");
+    assert_eq!(error["message"], "`requestState` is not valid for this call");
+    client.send_text(&line(9, approved, &more)).await;
+    assert_eq!(text(&client.finish(9).await.expect("a result")), format!("paid {approved}"));
 }

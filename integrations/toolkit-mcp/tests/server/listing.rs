@@ -1,6 +1,6 @@
 //! The handshake and the list of tools.
 
-use super::client::{Client, STATELESS};
+use super::client::{Client, STATELESS, text};
 use serde_json::{Value, json};
 use toolkit::name::NameRule;
 use toolkit::{ClosureTool, LiveRegistry, ToolRegistry, tool, tools};
@@ -232,4 +232,52 @@ async fn the_stateless_version_discovers_the_server() {
     let result = client.request("server/discover", json!({})).await.expect("the server tells about itself");
     let versions = result["supportedVersions"].as_array().expect("a list");
     assert!(versions.contains(&STATELESS.into()) && versions.contains(&"2025-11-25".into()), "{versions:?}");
+}
+
+#[tokio::test]
+async fn names_that_are_spelled_alike_stay_apart() {
+    let names = ["shop.buy", "shop_buy", "shop-buy", "kaufen_straße", "kaufen_strasse", "買う"];
+    let tools = names.map(|name| ClosureTool::without_arguments(name, "Works.", move || name.to_owned()));
+    let registry = ToolRegistry::from_tools(tools.into_iter().flatten()).expect("legal");
+    let count = registry.len();
+    for rule in [NameRule::DASHES, NameRule { max_length: 10, ..NameRule::DASHES }] {
+        let server = McpServer::new(registry.clone()).expect("complete").with_name_rule(rule);
+        let mut client = Client::session(server, json!({})).await;
+        let result = client.request("tools/list", json!({})).await.expect("a list");
+        let listed: Vec<&str> = result["tools"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name"))
+            .collect();
+        let distinct: std::collections::BTreeSet<&str> = listed.iter().copied().collect();
+        assert_eq!((listed.len(), distinct.len()), (count, count), "{listed:?}");
+        let mut called = Vec::new();
+        for name in &listed {
+            assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)), "{name}");
+            called.push(text(&client.call(name, json!({})).await.expect("a result")).to_owned());
+        }
+        called.sort();
+        called.dedup();
+        assert_eq!(called.len(), count, "each name leads to its own tool: {called:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_handshake_announces_changes_once() {
+    let live = LiveRegistry::new(registry()).expect("complete");
+    let mut client = Client::session(McpServer::new(&live).expect("complete"), json!({})).await;
+    for _ in 0..3 {
+        // The SDK may refuse the repeated handshake.
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "again", "version": "1"}});
+        let _ = client.request("initialize", params).await;
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    }
+    client.request("ping", json!({})).await.expect("an answer");
+    live.change(|registry| registry.unregister("add")).expect("it changes");
+    client.next("notifications/tools/list_changed").await;
+    for _ in 0..10 {
+        client.request("ping", json!({})).await.expect("an answer");
+    }
+    assert!(client.messages.is_empty(), "{:?}", client.messages);
 }

@@ -3,7 +3,7 @@
 use super::client::{Client, text};
 use serde_json::json;
 use toolkit::output::Truncation;
-use toolkit::{Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
+use toolkit::{ClosureTool, Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
 /// Returns text with a message.
@@ -47,8 +47,19 @@ fn long() -> String {
     "0123456789".repeat(100)
 }
 
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Rows {
+    rows: Vec<u32>,
+}
+
+/// Returns many rows.
+#[tool]
+fn rows() -> Rows {
+    Rows { rows: (0..500).collect() }
+}
+
 fn server() -> McpServer {
-    let registry = ToolRegistry::from_tools(tools![plain, media, structured, fail, long]);
+    let registry = ToolRegistry::from_tools(tools![plain, media, structured, fail, long, rows]);
     McpServer::new(registry.expect("the names are legal")).expect("complete")
 }
 
@@ -133,4 +144,38 @@ async fn a_truncated_result_links_to_its_full_text() {
     let error =
         client.request("resources/read", json!({"uri": "toolkit://outputs/1"})).await.expect_err("none");
     assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32002), &json!("toolkit://outputs/1")));
+}
+
+#[tokio::test]
+async fn a_result_that_breaks_the_output_schema_of_its_tool_is_an_error() {
+    let tool = |name: &str, output: fn() -> ToolOutput| {
+        ClosureTool::without_arguments(name, "Counts.", output).expect("legal").with_output::<Rows>()
+    };
+    let fits = || ToolOutput::text("one row").with_structured(json!({"rows": [1]}));
+    let breaks = || ToolOutput::text("one row").with_structured(json!({"rows": ["one"]}));
+    let json = || ToolOutput::json(&json!({"lines": []})).expect("JSON");
+    let registry = ToolRegistry::from_tools([tool("fits", fits), tool("breaks", breaks), tool("json", json)]);
+    let mut client =
+        Client::session(McpServer::new(registry.expect("legal")).expect("complete"), json!({})).await;
+    let result = client.call("fits", json!({})).await.expect("a result");
+    assert_eq!((&result["isError"], &result["structuredContent"]), (&json!(false), &json!({"rows": [1]})));
+    for (name, fault) in [
+        ("breaks", "`rows[0]`: expected integer from 0 to 4294967295, got string \"one\""),
+        ("json", "`rows`: required, but missing; expected array of integer from 0 to 4294967295"),
+    ] {
+        let result = client.call(name, json!({})).await.expect("a result");
+        assert_eq!((&result["isError"], result.get("structuredContent")), (&json!(true), None), "{result}");
+        let expected = format!(
+            "Error running tool: the output of tool `{name}` does not fit its output schema: {fault}"
+        );
+        assert_eq!(text(&result), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_truncated_result_keeps_its_structured_content() {
+    let mut client = Client::session(server().with_truncation(Truncation::new(200)), json!({})).await;
+    let result = client.call("rows", json!({})).await.expect("a result");
+    assert!(text(&result).contains("truncated"), "{result}");
+    assert_eq!(result["structuredContent"]["rows"].as_array().map(Vec::len), Some(500));
 }

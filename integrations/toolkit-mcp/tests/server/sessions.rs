@@ -1,0 +1,93 @@
+//! The number of HTTP sessions, and their end.
+
+use super::client::{PATIENCE, text};
+use super::http::{call, initialize, open_session, post, send, session_call, start};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+#[tokio::test]
+async fn a_session_beyond_the_limit_is_refused_until_another_ends() {
+    let server = start(|server| server.with_max_sessions(2)).await;
+    let address = server.address;
+    let first = open_session(address).await;
+    let second = open_session(address).await;
+    for _ in 0..3 {
+        let refused = post(address, "", &initialize()).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("10")));
+        assert_eq!(
+            refused.body,
+            "the server has 2 open sessions, the maximum; end a session, or try again later"
+        );
+    }
+    // Open sessions and clients without sessions are served.
+    assert_eq!(post(address, &second, &session_call("request")).await.status, 200);
+    assert_eq!(call(address, "", "request", "{}").await.status, 200);
+    assert_eq!(send(address, "DELETE", "/mcp", &first, "").await.status, 202);
+    open_session(address).await;
+    assert_eq!(post(address, "", &initialize()).await.status, 503);
+}
+
+#[tokio::test]
+async fn sessions_that_begin_at_the_same_time_keep_to_the_limit() {
+    let server = start(|server| server.with_max_sessions(5)).await;
+    let address = server.address;
+    let begun: Vec<_> =
+        (0..30).map(|_| tokio::spawn(async move { post(address, "", &initialize()).await.status })).collect();
+    let mut statuses = Vec::new();
+    for status in begun {
+        statuses.push(status.await.expect("an answer"));
+    }
+    statuses.sort_unstable();
+    assert_eq!((&statuses[..5], &statuses[5..]), (&[200; 5][..], &[503; 25][..]));
+}
+
+#[tokio::test]
+async fn an_idle_session_ends_and_a_used_session_stays() {
+    let idle = Duration::from_millis(400);
+    let server = start(|server| server.with_max_sessions(3).with_session_idle(idle)).await;
+    let address = server.address;
+    let (unused, calling, listening) =
+        (open_session(address).await, open_session(address).await, open_session(address).await);
+    let request =
+        format!("GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{listening}\r\n");
+    let mut events = TcpStream::connect(address).await.expect("a connection");
+    events.write_all(request.as_bytes()).await.expect("a request");
+    let mut head = [0; 15];
+    timeout(PATIENCE, events.read_exact(&mut head)).await.expect("an answer").expect("a head");
+    assert_eq!(&head, b"HTTP/1.1 200 OK");
+    let running = {
+        let calling = calling.clone();
+        tokio::spawn(async move { post(address, &calling, &session_call("wait")).await })
+    };
+    timeout(PATIENCE, server.signals.begun.notified()).await.expect("the call begins");
+
+    sleep(idle * 4).await;
+    assert_eq!(post(address, &unused, &session_call("request")).await.status, 404);
+    assert_eq!(post(address, &listening, &session_call("request")).await.status, 200);
+    server.signals.open.notify_one();
+    let result = running.await.expect("a response").json();
+    assert_eq!(text(&result["result"]), "waited");
+
+    // Once nothing uses the others, they end as well, and their places are free.
+    drop(events);
+    sleep(idle * 4).await;
+    for session in [&calling, &listening] {
+        assert_eq!(post(address, session, &session_call("request")).await.status, 404);
+    }
+    for _ in 0..3 {
+        open_session(address).await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_session_makes_room_at_once() {
+    // The search for idle sessions takes place every quarter of the time; a new session does not wait for it.
+    let idle = Duration::from_secs(1);
+    let server = start(|server| server.with_max_sessions(1).with_session_idle(idle)).await;
+    for _ in 0..2 {
+        open_session(server.address).await;
+        sleep(idle + Duration::from_millis(20)).await;
+    }
+}
