@@ -4,7 +4,7 @@ use crate::message::Message;
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
 use toolkit_core::name::WireNames;
-use toolkit_wire::ApiFormat;
+use toolkit_wire::{ApiFormat, HostedTool};
 
 /// The default output limit for Anthropic. The API requires a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
@@ -83,8 +83,15 @@ pub fn request_body(
         ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
         _ => body.extend(options),
     }
-    if !request.tools.is_empty() {
+    let hosted = &request.options.hosted;
+    if hosted.iter().any(|tool| tool.format == format) {
+        let definitions = request.tools.definitions(format).with_hosted(hosted);
+        body.insert("tools".to_owned(), definitions.to_value());
+        body.extend(HostedTool::request_fields(hosted, format));
+    } else if !request.tools.is_empty() {
         body.insert("tools".to_owned(), request.tools.definitions(format).to_value());
+    }
+    if !request.tools.is_empty() {
         let wanted = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
         body.extend(format.encode_tool_config(&wanted, &names).fields);
     }
