@@ -1,7 +1,7 @@
 //! Calls and messages in a provider's JSON, as received and as written. Also readers for fields that several
 //! providers share.
 
-use crate::fields::Fields;
+use crate::fields::{Fields, only};
 use crate::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -76,6 +76,9 @@ pub(crate) struct WireCall<'a> {
     pub(crate) name: &'a str,
     /// The arguments, or the input of a custom tool call, as received.
     pub(crate) input: Option<&'a Value>,
+    /// The fields of `json` that are the members of the arguments themselves, for calls without a field for
+    /// all arguments. Otherwise empty.
+    pub(crate) members: &'static [&'static str],
     pub(crate) is_custom: bool,
     /// Whether generation stopped early at this call.
     pub(crate) is_cut: bool,
@@ -87,15 +90,16 @@ pub(crate) struct WireCall<'a> {
 
 impl<'a> WireCall<'a> {
     pub(crate) fn arguments(&self) -> Arguments<'a> {
-        match self.is_custom {
-            true => Arguments::Text(input_arguments(self.input, self.is_cut)),
-            false => Arguments::of(self.input, self.is_cut),
+        match (self.is_custom, self.members) {
+            (true, _) => Arguments::Text(input_arguments(self.input, self.is_cut)),
+            (false, []) => Arguments::of(self.input, self.is_cut),
+            (false, members) => Arguments::of_members(self.json, members, self.is_cut),
         }
     }
 
     /// Returns whether the call is one of a function without arguments so far.
     pub(crate) fn is_blank(&self) -> bool {
-        !self.is_custom && is_blank(self.input)
+        !self.is_custom && self.members.is_empty() && is_blank(self.input)
     }
 
     pub(crate) fn into_call(self, id: CallId) -> ToolCall {
@@ -207,6 +211,15 @@ impl<'a> Arguments<'a> {
             Some(object @ Value::Object(_)) => Self::Object(object),
             Some(value) => Self::Text(Cow::Owned(value.to_string())),
         }
+    }
+
+    /// Reads the arguments of a call whose own fields are the arguments. If generation stopped early at this
+    /// call (`is_cut`), the arguments are incomplete.
+    fn of_members(json: &Value, members: &[&str], is_cut: bool) -> Self {
+        let is_member = |name: &str, value: &Value| members.contains(&name) && !value.is_null();
+        let found = json.as_object().filter(|_| !is_cut).map(|fields| only(fields, is_member));
+        let text = found.map_or_else(|| "{".to_owned(), |found| Value::Object(found).to_string());
+        Self::Text(Cow::Owned(text))
     }
 
     pub(crate) fn into_text(self) -> Cow<'a, str> {

@@ -1,14 +1,16 @@
 //! The traits of a provider's codec, one trait for each part of a request or response.
 
 use crate::call::{Message, OutgoingCall, Reading, WireCall};
-use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools};
+use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools, take_named};
 use crate::facts::Facts;
 use crate::fields::Fields;
+use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::Part;
 use crate::tool_config::EncodedToolConfig;
 use crate::{Response, WireError};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::fmt;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
@@ -54,6 +56,19 @@ pub(crate) trait DefinitionCodec: Api {
     /// if there is no such part.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
+    /// Returns the name of the tool that answers the calls of the hosted tool `tool`, if the program runs it.
+    fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
+        None
+    }
+
+    /// Prepares the `entries` of a request for the hosted tool `tool`: removes the definition of the program's
+    /// tool that answers the calls of `tool`.
+    fn add_hosted(&self, tool: &mut Value, entries: &mut Vec<Box<RawValue>>) {
+        if let Some(name) = self.answered_by(tool) {
+            take_named(entries, name);
+        }
+    }
+
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
         let mut draft = Draft { definition, how, losses: Vec::new() };
         let json = self.write_definition(&mut draft);
@@ -85,6 +100,11 @@ pub(crate) trait ChoiceCodec {
 pub(crate) trait ResponseCodec {
     /// Finds the messages of the model in a payload.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
+
+    /// Reads a part other than a call as the call or the output of a tool that the provider runs itself.
+    fn hosted(&self, _part: &Value) -> Option<HostedPart> {
+        None
+    }
 
     /// Sets the text, the reasoning, the refusal and the finish reason of `response`, and corrects the token
     /// usage.

@@ -3,6 +3,7 @@
 use crate::WireError;
 use crate::facts::Facts;
 use crate::fields::{Fields, element, field, optional, text};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
@@ -96,6 +97,17 @@ pub(crate) struct EncodedDefinition {
     pub(crate) json: Value,
     /// Keywords and settings lost because the API cannot express them.
     pub(crate) losses: Vec<SchemaLoss>,
+}
+
+/// Removes the definition of the program's tool `name` from the entries of a request, and returns it.
+pub(super) fn take_named(entries: &mut Vec<Box<RawValue>>, name: &str) -> Option<Value> {
+    let parsed = |entry: &Box<RawValue>| serde_json::from_str::<Value>(entry.get()).ok();
+    let is_named = |tool: &Value| {
+        let is_own = matches!(text(tool, "type"), "" | "function" | "custom");
+        is_own && (text(tool, "name") == name)
+    };
+    let at = entries.iter().position(|entry| parsed(entry).as_ref().is_some_and(is_named))?;
+    parsed(&entries.remove(at))
 }
 
 /// Returns the tools in a payload, each with its path. The payload is a list of tools, a request with

@@ -2,6 +2,7 @@
 
 use crate::codec::Codec;
 use crate::declaration::{Spelling, unsaid_metadata};
+use crate::hosted::HostedTool;
 use crate::limits::{self, LimitExceeded};
 use crate::strict::{self, NotStrict, StrictTools};
 use serde::{Serialize, Serializer};
@@ -205,7 +206,7 @@ impl<'a> Renderer<'a> {
                 loss: loss.clone(),
             }));
         }
-        Definitions::new(json, report)
+        Definitions::new(json, report, self.codec)
     }
 }
 
@@ -215,12 +216,47 @@ impl<'a> Renderer<'a> {
 pub struct Definitions {
     json: Arc<RawValue>,
     report: Arc<DefinitionReport>,
+    codec: &'static dyn Codec,
 }
 
 impl Definitions {
-    fn new(json: String, report: DefinitionReport) -> Self {
+    fn new(json: String, report: DefinitionReport, codec: &'static dyn Codec) -> Self {
         let json = RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Self { json: json.into(), report: Arc::new(report) }
+        Self { json: json.into(), report: Arc::new(report), codec }
+    }
+
+    /// Adds tools that the provider defines itself, such as its web search. Their JSON is not changed.
+    ///
+    /// If the program runs such a tool, it [answers](HostedTool::answered_by) the calls with an ordinary tool of a
+    /// fixed name. The definition of this tool is then left out, because the provider's own definition replaces
+    /// it. A tool of another API is left out and reported as a loss.
+    ///
+    /// ```
+    /// use toolkit::wire::hosted::{anthropic, openai};
+    /// use toolkit::{ApiFormat, ToolRegistry};
+    ///
+    /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic);
+    /// let tools = tools.with_hosted(&[anthropic::web_search(), openai::web_search()]);
+    /// assert_eq!(tools.to_value()[0]["type"], "web_search_20250305");
+    /// assert_eq!(tools.report().losses.len(), 1);
+    /// ```
+    #[must_use]
+    pub fn with_hosted<'a>(&self, tools: impl IntoIterator<Item = &'a HostedTool>) -> Self {
+        let mut report = (*self.report).clone();
+        let mut entries: Vec<Box<RawValue>> = serde_json::from_str(self.as_json()).unwrap_or_default();
+        for tool in tools {
+            if tool.format.name() != self.codec.facts().name {
+                let reason = format!("the tool is defined by the API `{}`, so it is left out", tool.format);
+                let loss = SchemaLoss::new("/type", "hosted", reason);
+                report.losses.push(DefinitionLoss { tool: tool.name().to_owned(), loss });
+                continue;
+            }
+            let mut definition = tool.definition.clone();
+            self.codec.add_hosted(&mut definition, &mut entries);
+            entries.extend(RawValue::from_string(definition.to_string()));
+        }
+        let entries: Vec<&str> = entries.iter().map(|entry| entry.get()).collect();
+        Self::new(format!("[{}]", entries.join(",")), report, self.codec)
     }
 
     /// Returns the definitions as a JSON string.

@@ -4,8 +4,10 @@
 //! servers sends. Writing produces what the strictest of them accepts.
 
 mod call;
+mod client;
 mod definitions;
 mod history;
+mod hosted;
 mod repair;
 mod response;
 mod results;

@@ -5,7 +5,7 @@ use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::response::Usage;
 use crate::stream::join;
-use crate::{Response, WireError, history, ids};
+use crate::{Response, WireError, history, hosted, ids};
 use serde_json::Value;
 use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
@@ -95,7 +95,8 @@ pub(crate) fn response(
     };
     let native = reading.write(codec, &ids, false, &WireNames::default());
     let usage = Usage::read(payload, codec.facts().usage);
-    let mut response = Response { native, usage, ..Response::default() };
+    let hosted = hosted::calls(codec, reading.other_parts());
+    let mut response = Response { native, usage, hosted, ..Response::default() };
     codec.describe(&reading, &mut response);
     response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
     response.settle();

@@ -1,5 +1,6 @@
 //! A model's response, independent of the provider.
 
+use crate::hosted::HostedCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::AddAssign;
@@ -34,6 +35,8 @@ pub struct Response {
     pub refusal: String,
     /// The tool calls, in the order of the response.
     pub calls: Vec<ToolCall>,
+    /// The calls of tools that the provider has run itself, each with its output. They are not dispatched.
+    pub hosted: Vec<HostedCall>,
     /// The reason why the model stopped.
     pub finish: FinishReason,
     /// The token counts.

@@ -9,6 +9,7 @@ pub(super) mod scan;
 
 use crate::codec::Codec;
 use crate::event_stream::EventDecoder;
+use crate::hosted::HostedCall;
 use crate::response::FinishReason;
 use crate::{Response, WireError, reading};
 use assembly::Assembly;
@@ -34,6 +35,9 @@ pub enum StreamEvent {
     },
     /// A complete call, ready to be dispatched.
     Call(ToolCall),
+    /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event with
+    /// the same id and the output.
+    Hosted(HostedCall),
 }
 
 /// The end of a streamed response.

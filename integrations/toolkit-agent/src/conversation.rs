@@ -189,7 +189,7 @@ impl Conversation {
     /// if the call had been cancelled.
     pub fn settle(&mut self) {
         if let Some(Turn { message, results }) = self.turn.take() {
-            self.end_turn(message, results);
+            self.end_turn(message, results, false);
         }
     }
 
@@ -213,14 +213,15 @@ impl Conversation {
     }
 
     /// Ends a turn: adds the message of the model and the results of its calls to the conversation. Returns
-    /// the results in the order of the calls.
+    /// the results in the order of the calls. A message without text and calls is only added if `is_kept`.
     pub(crate) fn end_turn(
         &mut self,
         message: AssistantMessage,
         results: Vec<ToolResult>,
+        is_kept: bool,
     ) -> Vec<ToolResult> {
         self.turn = None;
-        if message.is_empty() {
+        if message.is_empty() && !is_kept {
             return Vec::new();
         }
         let results = in_order(&message.calls, results);
@@ -305,7 +306,11 @@ mod tests {
             let mut conversation = Conversation::new("1");
             for text in ["1", "2"] {
                 conversation.push(Message::user(text));
-                conversation.end_turn(AssistantMessage::default().with_calls([call(text)]), Vec::new());
+                conversation.end_turn(
+                    AssistantMessage::default().with_calls([call(text)]),
+                    Vec::new(),
+                    false,
+                );
                 conversation.push(Message::assistant("done"));
             }
             conversation

@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::time::Duration;
 use toolkit_core::event::ToolEvent;
 use toolkit_core::{CallId, ToolResult};
+use toolkit_wire::HostedCall;
 
 /// An event of a run.
 ///
@@ -61,6 +62,15 @@ pub enum RunEvent {
         agent: String,
         /// The event.
         event: Box<ToolEvent>,
+    },
+    /// The provider has called a tool that it runs itself. If the output arrives later, there is a second event
+    /// with the same id and the output.
+    #[non_exhaustive]
+    HostedCall {
+        /// The name of the agent that answers.
+        agent: String,
+        /// The call.
+        call: Box<HostedCall>,
     },
     /// The result of a call, in the order of completion.
     #[non_exhaustive]

@@ -30,6 +30,7 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
         id: call::id(json.get("id")),
         name: text(json, "name"),
         input: json.get("input"),
+        members: &[],
         is_custom: false,
         is_cut,
         index: None,

@@ -4,7 +4,7 @@ use super::{Anthropic, FACTS};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
-use crate::fields::{Fields, element, field, flag, object, only, optional, set};
+use crate::fields::{Fields, element, field, flag, object, only, optional, set, text};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
@@ -75,6 +75,13 @@ impl DefinitionCodec for Anthropic {
         }
         found.push(definition);
         Ok(())
+    }
+
+    /// Returns the name of a tool such as `bash`. The program runs it and answers an ordinary call.
+    fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
+        const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
+        let kind = text(tool, "type");
+        CLIENT.iter().any(|start| kind.starts_with(start)).then(|| text(tool, "name"))
     }
 
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {

@@ -6,6 +6,7 @@ use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, text};
+use crate::hosted::{HostedCall, HostedPart};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
@@ -20,6 +21,22 @@ impl ResponseCodec for Anthropic {
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
         Ok(Reading { payload, messages: vec![message] })
+    }
+
+    fn hosted(&self, block: &Value) -> Option<HostedPart> {
+        let kind = text(block, "type");
+        let call = |arguments| HostedCall::of(block, kind, text(block, "name"), arguments);
+        match kind {
+            "tool_use" | "tool_result" => None,
+            _ if kind.ends_with("tool_use") => {
+                let server = text(block, "server_name").to_owned();
+                Some(HostedPart::Call(HostedCall { server, ..call(block.get("input")) }))
+            }
+            _ if kind.ends_with("tool_result") => {
+                Some(HostedPart::Output(call(None).with_output(block.get("content"))))
+            }
+            _ => None,
+        }
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {

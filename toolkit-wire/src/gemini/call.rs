@@ -29,6 +29,7 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
         id: call::id(field("id")),
         name: field("name").and_then(Value::as_str).unwrap_or_default(),
         input: args,
+        members: &[],
         is_custom: false,
         is_cut: is_cut || args.is_none() && is_piece,
         index: None,

@@ -9,6 +9,7 @@ use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, error_text};
 use crate::fields::{Fields, element, field, is_true, optional, text};
+use crate::hosted::{HostedCall, HostedPart};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
@@ -29,6 +30,29 @@ impl ResponseCodec for Gemini {
             _ => return Err(WireError::new("", "a response, a content or a part")),
         };
         Ok(Reading { payload, messages })
+    }
+
+    fn hosted(&self, part: &Value) -> Option<HostedPart> {
+        let fields = part.as_object()?;
+        let output =
+            |result: &Value, field| result.as_object().and_then(|result| get(result, field)).cloned();
+        if let Some(code) = get(fields, "executableCode") {
+            let call = HostedCall::of(code, "executableCode", "code_execution", Some(code));
+            return Some(HostedPart::Call(call));
+        }
+        if let Some(result) = get(fields, "codeExecutionResult") {
+            let call = HostedCall::of(result, "codeExecutionResult", "code_execution", None);
+            return Some(HostedPart::Output(call.with_output(Some(result))));
+        }
+        let tool =
+            |json: &Value| output(json, "toolType").and_then(|kind| Some(kind.as_str()?.to_lowercase()));
+        if let Some(json) = get(fields, "toolCall") {
+            let (name, args) = (tool(json).unwrap_or_default(), output(json, "args"));
+            return Some(HostedPart::Call(HostedCall::of(json, "toolCall", &name, args.as_ref())));
+        }
+        let json = get(fields, "toolResponse")?;
+        let call = HostedCall::of(json, "toolResponse", &tool(json).unwrap_or_default(), None);
+        Some(HostedPart::Output(call.with_output(output(json, "response").as_ref())))
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {

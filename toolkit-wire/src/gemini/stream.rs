@@ -106,7 +106,8 @@ fn push_part(parts: &mut Parts, part: &Value) {
     let latest = parts.latest().map(|latest| &mut parts[latest].json);
     let is_continued = latest.is_some_and(|latest| append(latest, part));
     if !is_continued && part.as_object().is_some_and(says_something) {
-        parts.begin(parts.next, part.clone());
+        let number = parts.begin(parts.next, part.clone());
+        parts.show_hosted(number);
     }
 }
 

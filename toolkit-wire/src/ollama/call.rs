@@ -21,6 +21,7 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
         id: call::id(json.get("id")),
         name: text(function, "name"),
         input: function.get("arguments"),
+        members: &[],
         is_custom: false,
         is_cut: false,
         index: index.and_then(|index| usize::try_from(index).ok()),

@@ -41,6 +41,7 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
         id: call::id(json.get("id")),
         name: text(part, "name"),
         input: part.get(if custom.is_some() { "input" } else { "arguments" }),
+        members: &[],
         is_custom: custom.is_some(),
         is_cut: is_cut || custom.is_some() && text(json, "status") == "incomplete",
         index: index(json),

@@ -1,6 +1,7 @@
 //! Reads and writes calls among the items of a response.
 
 use super::FACTS;
+use super::client::{self, Client};
 use crate::call::{self, WireCall};
 use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
@@ -30,6 +31,9 @@ pub(super) fn kind(item: &Fields) -> Option<&str> {
 pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let has = |name| fields.contains_key(name);
+    if let Some(client) = client::of_call(fields) {
+        return Some(read_client(json, fields, client, is_cut));
+    }
     let is_custom = match kind(fields) {
         Some(FUNCTION) => false,
         Some(CUSTOM) => true,
@@ -45,11 +49,40 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
         id: id(fields),
         name: text(json, "name"),
         input: fields.get(if is_custom { "input" } else { "arguments" }),
+        members: &[],
         is_custom,
         is_cut,
         index: None,
         extras,
     })
+}
+
+/// Reads a call of a tool that the provider defines and the program runs.
+fn read_client<'a>(
+    json: &'a Value,
+    fields: &'a Fields,
+    client: &'static Client,
+    is_cut: bool,
+) -> WireCall<'a> {
+    let (field, members) = client.arguments();
+    let status = text(json, "status");
+    let is_cut = status == "incomplete" || is_cut && status != "completed";
+    WireCall {
+        json,
+        id: id(fields),
+        name: client.tool,
+        // The arguments of an incomplete call are left out, so that the call is refused.
+        input: field.filter(|_| !is_cut).and_then(|field| fields.get(field)),
+        members,
+        is_custom: false,
+        is_cut,
+        index: None,
+        extras: |json, _| {
+            let fields = json.as_object();
+            let extras = fields.and_then(|fields| Some(client::of_call(fields)?.extras(fields)));
+            ProviderExtras::new(FACTS.name, extras.unwrap_or_default())
+        },
+    }
 }
 
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {

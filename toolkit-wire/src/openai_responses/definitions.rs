@@ -2,14 +2,19 @@
 
 use super::OpenAiResponses;
 use super::call::kind;
+use super::client;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::Draft;
+use crate::declaration::{Draft, take_named};
 use crate::fields::{Fields, element, field, flag, object, optional, set};
 use crate::openai::{Form, is_hosted};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::SchemaLoss;
+
+/// The tool of a registry that calls the tools found by its search.
+const CALL_DEFERRED: &str = "call_deferred";
 
 /// The callers accepted by the service.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
@@ -76,6 +81,25 @@ impl DefinitionCodec for OpenAiResponses {
             found.push(definition);
         }
         Ok(())
+    }
+
+    fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
+        client::answered_by(tool)
+    }
+
+    /// Removes the definition that `tool` replaces. The tool search that the program runs gets the description and
+    /// the parameters of the program's own search. Tools of a namespace join the namespace of the same name.
+    fn add_hosted(&self, tool: &mut Value, entries: &mut Vec<Box<RawValue>>) {
+        let own = self.answered_by(tool).and_then(|name| take_named(entries, name));
+        let Some(fields) = tool.as_object_mut() else { return };
+        if kind(fields) == Some("tool_search") && fields.get("execution").is_some_and(|by| by == "client") {
+            take_named(entries, CALL_DEFERRED);
+            for name in ["description", "parameters"] {
+                if let Some(value) = own.as_ref().and_then(|own| own.get(name)) {
+                    fields.entry(name).or_insert_with(|| value.clone());
+                }
+            }
+        }
     }
 
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {

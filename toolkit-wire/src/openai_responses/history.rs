@@ -1,6 +1,6 @@
 //! Writes messages for the next request.
 
-use super::{FACTS, OpenAiResponses, call, response, results};
+use super::{FACTS, OpenAiResponses, call, client, response, results};
 use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set, text};
@@ -13,6 +13,15 @@ impl HistoryCodec for OpenAiResponses {
     /// The service does not require the field `status`, but some compatible servers require it (Volcengine)
     /// or do not recognise calls without it (older vLLM). Calls of custom tools have no `status`.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let client = match call.origin {
+            Origin::Received { json, .. } => json.as_object().and_then(client::of_call),
+            Origin::Made(extras) => client::of_extras(extras),
+        };
+        if let Some(client) = client {
+            let mut item = client.write_call(call);
+            response::strip_refused(&mut item);
+            return item.into();
+        }
         let mut item = match call.origin {
             Origin::Received { json, .. } => json.as_object().cloned().unwrap_or_default(),
             Origin::Made(_) => Fields::new(),

@@ -2,7 +2,8 @@
 
 use super::OpenAiResponses;
 use super::call::{self, CUSTOM, FUNCTION, copy};
-use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT};
+use super::client;
+use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT, is_result};
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, set, text};
@@ -10,6 +11,7 @@ use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
 use std::collections::HashMap;
+use toolkit_core::{ToolError, ToolResult};
 
 impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after the calls of
@@ -53,7 +55,7 @@ fn pair(history: &[Value]) -> Vec<(usize, Option<usize>)> {
         }
         pairing.begin_turn();
         if is_result(item) {
-            let key = match item.get("call_id").and_then(Value::as_str) {
+            let key = match Some(client::answered(item)).filter(|id| !id.is_empty()) {
                 Some(id) => Key { id: Some(id.into()), name: None },
                 None => Key { id: None, name: Some("") },
             };
@@ -81,21 +83,24 @@ fn identify(history: &mut [Value], pairs: &[(usize, Option<usize>)]) {
 }
 
 fn read_call(item: &Value) -> Option<WireCall<'_>> {
-    matches!(text(item, "type"), FUNCTION | CUSTOM).then(|| call::read(item, false))?
+    let is_client = || item.as_object().is_some_and(|item| client::of_call(item).is_some());
+    (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| call::read(item, false))?
 }
 
 fn has_id(item: &Value) -> bool {
-    !text(item, "call_id").is_empty()
-}
-
-fn is_result(item: &Value) -> bool {
-    matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT)
+    !client::answered(item).is_empty()
 }
 
 /// Returns the error result for a call without a result. The result has no `status`, because nothing was
 /// completed.
-fn no_output(call: &Value) -> Option<Value> {
-    let call = call.as_object()?;
+fn no_output(json: &Value) -> Option<Value> {
+    let call = json.as_object()?;
+    if let Some(client) = client::of_call(call) {
+        let read = call::read(json, false)?;
+        let id = read.id.as_deref().unwrap_or_default().to_owned();
+        let result = ToolResult::of(&read.into_call(id.as_str().into()), Err(ToolError::failed(NO_OUTPUT)));
+        return client.write_result(&result, &id).into_iter().next();
+    }
     let is_custom = call::kind(call) == Some(CUSTOM);
     let mut result = Fields::new();
     set(&mut result, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });

@@ -1,7 +1,7 @@
 //! Encodes and parses results as items.
 
 use super::call::{CUSTOM, copy, is_custom};
-use super::{FACTS, OpenAiResponses};
+use super::{FACTS, OpenAiResponses, client};
 use crate::WireError;
 use crate::codec::ResultCodec;
 use crate::fields::{Fields, field, required, set, text};
@@ -22,7 +22,7 @@ const REPEATED: [&str; 2] = ["namespace", "caller"];
 
 impl ResultCodec for OpenAiResponses {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
-        results.iter().zip(ids).map(|(result, id)| encode_result(result, id)).collect()
+        results.iter().zip(ids).flat_map(|(result, id)| encode_result(result, id)).collect()
     }
 
     /// Parses the results in a list of items, or a single result. The tool names are taken from the calls in
@@ -33,8 +33,7 @@ impl ResultCodec for OpenAiResponses {
             .iter()
             .filter_map(|(_, item)| Some((item.get("call_id")?.as_str()?, item.get("name")?.as_str()?)));
         let names: HashMap<&str, &str> = named.collect();
-        let results =
-            items.iter().filter(|(_, item)| matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT));
+        let results = items.iter().filter(|(_, item)| is_result(item));
         results.map(|(path, item)| parse_result(item, path, &names)).collect()
     }
 }
@@ -43,7 +42,10 @@ impl ResultCodec for OpenAiResponses {
 ///
 /// The service does not require the field `status`, but some compatible servers do. Results of custom tools
 /// have no `status`.
-pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
+pub(super) fn encode_result(result: &ToolResult, id: &str) -> Vec<Value> {
+    if let Some(client) = client::of_extras(&result.extras) {
+        return client.write_result(result, id);
+    }
     let mut item = Fields::new();
     let is_custom = is_custom(&result.extras);
     set(&mut item, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
@@ -56,7 +58,7 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
         // Results of custom calls have no namespace.
         copy(extras, &mut item, if is_custom { &REPEATED[1..] } else { &REPEATED });
     }
-    Value::Object(item)
+    vec![Value::Object(item)]
 }
 
 /// Returns the JSON of an output: a list of contents if there are media items, and a string otherwise. Every
@@ -97,7 +99,19 @@ fn media_part(content: &Content) -> Option<Value> {
     }
 }
 
+/// Returns whether an item is the result of a call that the program has run.
+pub(super) fn is_result(item: &Value) -> bool {
+    matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT) || client::of_output(item).is_some()
+}
+
 fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {
+    if let Some(client) = client::of_output(item) {
+        let id = Some(client::answered(item)).filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| WireError::new(field(path, "call_id"), "the id of a call"))?;
+        let (outcome, extras) = client.read_result(item);
+        let extras = ProviderExtras::new(FACTS.name, extras);
+        return Ok(ToolResult::new(id.into(), client.tool, outcome).with_extras(extras));
+    }
     let id = required(item, path, "call_id", "the id of a call")?;
     let name = item.get("name").and_then(Value::as_str).or_else(|| names.get(id).copied());
     let output = match item.get("output") {

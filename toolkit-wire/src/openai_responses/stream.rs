@@ -87,7 +87,9 @@ impl StreamCodec for OpenAiResponses {
     /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
     /// cut off.
     fn settle(&self, call: &mut Value) {
-        if call::read(call, false).is_some_and(|read| read.is_blank() && !read.is_cut) {
+        if call::read(call, false)
+            .is_some_and(|read| read.is_blank() && !read.is_cut && read.name == text(call, "name"))
+        {
             call["arguments"] = "{}".into();
         }
     }

@@ -8,6 +8,7 @@ use super::part::{Key, Part};
 use crate::call::WireCall;
 use crate::codec::Codec;
 use crate::fields::set_at;
+use crate::hosted::{self, HostedPart};
 use crate::ids::CallIds;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -144,11 +145,29 @@ impl Parts {
     /// Ends a part. A call that may be cut off waits unless another part follows it.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
+        self.show_hosted(number);
         match self.may_be_cut(number) && !self[number].is_yielded() {
             true => self.held.push(number),
             false => self.yield_call(number),
         }
         self.release_passed();
+    }
+
+    /// Adds the event for a complete part of a hosted tool: a call, or a call with its output.
+    pub(crate) fn show_hosted(&mut self, number: usize) {
+        let part = &self.parts[number];
+        let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.is_announced) else { return };
+        let call = match found {
+            HostedPart::Call(call) => call,
+            HostedPart::Output(output) => {
+                let known = self.parts.iter().map(|known| &known.json);
+                let mut calls = hosted::calls(self.codec, known);
+                let answered = calls.iter().rposition(|call| call.output == output.output);
+                answered.map_or(output, |at| calls.swap_remove(at))
+            }
+        };
+        self.parts[number].is_announced = true;
+        self.events.push(StreamEvent::Hosted(call));
     }
 
     /// Returns a call through the events, unless it was returned before.

@@ -11,7 +11,7 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{DynModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::context::ToolActions;
@@ -77,6 +77,12 @@ impl RunAgent for LlmAgent {
     }
 }
 
+/// Returns whether the provider has paused a long turn with its own tools. The turn goes on when the provider
+/// receives the unfinished message again.
+fn is_paused(response: &ModelResponse) -> bool {
+    matches!(&response.finish, FinishReason::Other(reason) if reason == "pause_turn")
+}
+
 /// The way in which the turns of an agent end: with an answer or with a transfer.
 enum Outcome {
     Answer(AgentOutput),
@@ -90,6 +96,7 @@ impl LlmAgent {
     async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
         let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
         let mut escalate = false;
+        let mut goes_on = false;
         loop {
             run.check_cancelled()?;
             run.0.budget.take_model_call()?;
@@ -103,7 +110,7 @@ impl LlmAgent {
                 started: Vec::new(),
                 dispatched: Vec::new(),
             };
-            let response = match self.answer(&dispatcher, &mut calls).await {
+            let response = match self.answer(&dispatcher, &mut calls, goes_on).await {
                 Ok(response) => response,
                 Err(error) => {
                     calls.stop().await;
@@ -114,7 +121,8 @@ impl LlmAgent {
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
             escalate |= now;
-            let is_answer = skip_summarization || results.is_empty();
+            let is_answer = skip_summarization || results.is_empty() && !is_paused(&response);
+            goes_on = is_paused(&response);
             if transfer_to_agent.is_some() || !is_answer {
                 run.save(conversation).await?;
             }
@@ -155,11 +163,18 @@ impl LlmAgent {
         }))
     }
 
-    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
+    /// Creates the request of a turn. If `goes_on`, the provider continues its last message.
+    fn request(
+        &self,
+        conversation: &Conversation,
+        run: &Run,
+        dispatcher: &Dispatcher,
+        goes_on: bool,
+    ) -> ModelRequest {
         let settings = &self.settings;
         let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
         let mut messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
-        if let Some(Message::Assistant(_)) = messages.last() {
+        if let (Some(Message::Assistant(_)), false) = (messages.last(), goes_on) {
             messages.push(Message::user(CONTINUE));
         }
         let mut request = ModelRequest::new(messages)
@@ -178,9 +193,10 @@ impl LlmAgent {
         &self,
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
+        goes_on: bool,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
-        let request = self.request(calls.conversation, run, dispatcher);
+        let request = self.request(calls.conversation, run, dispatcher, goes_on);
         calls.conversation.begin_turn(name);
         let response = match run.until_stopped(callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,
@@ -217,7 +233,7 @@ impl LlmAgent {
         }
         let finished = calls.finish().await;
         let results = std::mem::take(&mut calls.conversation.turn().results);
-        let results = calls.conversation.end_turn(message, results);
+        let results = calls.conversation.end_turn(message, results, !response.hosted.is_empty());
         finished.map(|()| results)
     }
 }

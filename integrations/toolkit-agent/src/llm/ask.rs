@@ -71,7 +71,11 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
         if !streaming {
-            return Ok(model.respond(request).await?);
+            let response = model.respond(request).await?;
+            for call in &response.hosted {
+                run.emit(|| RunEvent::HostedCall { agent: name.clone(), call: Box::new(call.clone()) });
+            }
+            return Ok(response);
         }
         let mut stream = model.stream(request).await?;
         loop {
@@ -97,6 +101,9 @@ impl LlmAgent {
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
                     run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
+                }
+                ModelDelta::Hosted(call) => {
+                    run.emit(|| RunEvent::HostedCall { agent: agent(), call: Box::new(call) });
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
                     calls.conversation.turn().message.calls.push(call.clone());

@@ -89,7 +89,7 @@ impl ModelResponse {
     /// Returns an error if the response has no content. A response that was cut off or refused is allowed to
     /// be empty.
     pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
-        if !self.message.is_empty() || self.finish != FinishReason::Stop {
+        if !self.message.is_empty() || !self.hosted.is_empty() || self.finish != FinishReason::Stop {
             return Ok(self);
         }
         Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))

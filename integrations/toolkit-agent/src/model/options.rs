@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use toolkit_core::schema::{SchemaDialect, schema_of};
 use toolkit_core::schemars::JsonSchema;
-use toolkit_wire::ApiFormat;
+use toolkit_wire::{ApiFormat, HostedTool};
 
 /// The maximum length of a format name accepted by providers.
 const LONGEST_NAME: usize = 64;
@@ -38,6 +38,9 @@ pub struct ModelOptions {
     /// The format of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
+    /// Tools that the provider defines itself, such as its web search. A tool of another API is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosted: Vec<HostedTool>,
     /// Provider-specific fields of the request body. They take precedence over all other fields.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -54,6 +57,21 @@ impl ModelOptions {
     #[must_use]
     pub fn with_stop(mut self, text: impl Into<String>) -> Self {
         self.stop.push(text.into());
+        self
+    }
+
+    /// Adds a tool that the provider defines itself, such as its web search or an MCP connector.
+    ///
+    /// ```
+    /// use toolkit::wire::hosted::anthropic;
+    /// use toolkit_agent::ModelOptions;
+    ///
+    /// let options = ModelOptions::new().with_hosted(anthropic::web_search());
+    /// assert_eq!(options.hosted[0].name(), "web_search");
+    /// ```
+    #[must_use]
+    pub fn with_hosted(mut self, tool: HostedTool) -> Self {
+        self.hosted.push(tool);
         self
     }
 

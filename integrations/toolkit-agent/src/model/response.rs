@@ -4,6 +4,7 @@ use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
 use toolkit_core::ToolCall;
 
+use toolkit_wire::HostedCall;
 pub use toolkit_wire::{FinishReason, Usage};
 
 /// The response of a model.
@@ -17,6 +18,9 @@ pub struct ModelResponse {
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
+    /// The calls of tools that the provider has run itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosted: Vec<HostedCall>,
 }
 
 impl ModelResponse {

@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use toolkit_core::{CallId, ToolCall};
+use toolkit_wire::HostedCall;
 
 /// A piece of a streamed answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub enum ModelDelta {
     },
     /// A call is complete.
     Call(ToolCall),
+    /// The provider has called a tool that it runs itself, or the output of this call has arrived.
+    Hosted(HostedCall),
     /// The complete answer, including all calls returned before. This is the last piece.
     Done(Box<ModelResponse>),
 }
@@ -80,7 +83,8 @@ impl From<ModelResponse> for ModelStream {
         let reasoning = text(&response.message.reasoning).map(ModelDelta::Reasoning);
         let said = text(&response.message.text).map(ModelDelta::Text);
         let calls: Vec<ModelDelta> = response.message.calls.iter().cloned().map(ModelDelta::Call).collect();
-        let pieces = reasoning.into_iter().chain(said).chain(calls);
+        let hosted: Vec<ModelDelta> = response.hosted.iter().cloned().map(ModelDelta::Hosted).collect();
+        let pieces = reasoning.into_iter().chain(hosted).chain(said).chain(calls);
         Self::from_pieces(pieces.chain([ModelDelta::Done(Box::new(response))]).map(Ok))
     }
 }

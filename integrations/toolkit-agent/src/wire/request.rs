@@ -3,8 +3,9 @@
 use crate::message::Message;
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
+use toolkit_core::ToolConfig;
 use toolkit_core::name::WireNames;
-use toolkit_wire::ApiFormat;
+use toolkit_wire::{ApiFormat, HostedTool};
 
 /// The default output limit for Anthropic. The API requires a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
@@ -111,11 +112,17 @@ pub fn request_body(
         ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
         _ => body.extend(options),
     }
-    if !request.tools.is_empty() {
-        let wanted = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
-        let config = format.encode_tool_config(&wanted, &names);
-        format.set_tools(&mut body, &request.tools.definitions(format), &config);
-    }
+    let hosted = &request.options.hosted;
+    let definitions = match hosted.is_empty() {
+        true => request.tools.definitions(format),
+        false => request.tools.definitions(format).with_hosted(hosted),
+    };
+    let config = match request.tools.is_empty() {
+        true => ToolConfig::default(),
+        false => request.tool_use.clone().with_kinds_of(request.tools.iter_definitions()),
+    };
+    format.set_tools(&mut body, &definitions, &format.encode_tool_config(&config, &names));
+    body.extend(HostedTool::request_fields(hosted, format));
     body.extend(request.options.extra.clone());
     body
 }

@@ -93,7 +93,7 @@ pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, 
 }
 
 fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse, ModelError> {
-    let Response { text, reasoning, refusal, calls, finish, usage, native, .. } = response;
+    let Response { text, reasoning, refusal, calls, hosted, finish, usage, native, .. } = response;
     let message = AssistantMessage {
         text: text + &refusal,
         reasoning,
@@ -101,7 +101,7 @@ fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse
         native: Some(NativeMessages::new(format.name(), native)),
         ..AssistantMessage::default()
     };
-    ModelResponse { message, finish, usage }.unless_empty()
+    ModelResponse { message, finish, usage, hosted }.unless_empty()
 }
 
 /// The deltas of an answer, decoded from the pieces of a stream.
@@ -163,6 +163,7 @@ fn delta(event: StreamEvent) -> Option<ModelDelta> {
         StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
         StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
         StreamEvent::Call(call) => ModelDelta::Call(call),
+        StreamEvent::Hosted(call) => ModelDelta::Hosted(call),
         _ => return None,
     })
 }

@@ -4,6 +4,7 @@ use super::find;
 use crate::call as shared;
 use crate::fields::{self, Fields, list, set};
 use crate::openai_responses::call::{CUSTOM, FUNCTION, kind, read};
+use crate::openai_responses::client;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, Place};
 use crate::stream::parts::Parts;
@@ -102,6 +103,7 @@ pub(super) fn close(part: &mut Part, status: &str) {
     fill(part, &mut item, false);
     match kind(&item) {
         Some(FUNCTION | "message") => set(&mut item, "status", status),
+        Some(_) if client::of_call(&item).is_some() => set(&mut item, "status", status),
         // Complete custom calls have no status.
         Some(CUSTOM) if status == "incomplete" && !part.has_pieces => set(&mut item, "status", status),
         _ => {}

@@ -1,0 +1,218 @@
+//! Tools that a provider defines itself, such as web search, code execution and MCP connectors, and their calls.
+
+pub mod anthropic;
+pub mod gemini;
+pub mod openai;
+
+use crate::ApiFormat;
+use crate::codec::Codec;
+use crate::fields::{Fields, set, text};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+/// A tool that a provider defines itself, for requests beside the program's own tools.
+///
+/// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other tool,
+/// [`new`](Self::new) takes the JSON of the provider's reference. The JSON is never changed.
+///
+/// Add hosted tools with [`Definitions::with_hosted`](crate::Definitions::with_hosted). The provider runs most of
+/// these tools itself. [`Response::hosted`](crate::Response::hosted) has their calls, which are not dispatched. A
+/// few are run by the program: see [`answered_by`](Self::answered_by).
+///
+/// ```
+/// use toolkit::ApiFormat;
+/// use toolkit::wire::hosted::{HostedTool, openai};
+///
+/// let search = openai::web_search().with("search_context_size", "low");
+/// assert_eq!(search.name(), "web_search");
+///
+/// let new = serde_json::json!({"type": "time_travel_20300101", "name": "time_travel"});
+/// let unknown = HostedTool::new(ApiFormat::Anthropic, new);
+/// assert_eq!(unknown.name(), "time_travel");
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct HostedTool {
+    /// The API of the tool. Definitions for other APIs leave the tool out and report the loss.
+    #[serde(serialize_with = "format_name")]
+    pub format: ApiFormat,
+    /// The entry for the `tools` of a request, in the JSON of the API.
+    pub definition: Value,
+    /// Other fields of the request that the tool needs, such as Anthropic's `mcp_servers`.
+    /// [`request_fields`](Self::request_fields) merges the fields of several tools.
+    pub request: Fields,
+}
+
+fn format_name<S: Serializer>(format: &ApiFormat, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(format.name())
+}
+
+impl HostedTool {
+    /// Creates a hosted tool from an entry for the `tools` of a request.
+    #[must_use]
+    pub fn new(format: ApiFormat, definition: Value) -> Self {
+        Self { format, definition, request: Fields::new() }
+    }
+
+    /// Sets a field of the definition. In Gemini's definitions, this is a field of the object of the tool.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        if let Some(fields) = self.settings() {
+            set(fields, field, value);
+        }
+        self
+    }
+
+    /// Adds a field of the request that the tool needs.
+    #[must_use]
+    pub fn with_request(mut self, field: &str, value: impl Into<Value>) -> Self {
+        set(&mut self.request, field, value);
+        self
+    }
+
+    /// Returns the fields of the tool: the definition, or in Gemini the only object in the definition.
+    fn settings(&mut self) -> Option<&mut Fields> {
+        let fields = self.definition.as_object_mut()?;
+        match self.format {
+            ApiFormat::Gemini if fields.len() == 1 => fields.values_mut().next()?.as_object_mut(),
+            _ => Some(fields),
+        }
+    }
+
+    /// Returns the name of the tool: its `name` if the API has one, or else its type.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let [name, kind] = ["name", "type"].map(|field| text(&self.definition, field));
+        let key = || self.definition.as_object().and_then(|fields| fields.keys().next());
+        match (name, kind) {
+            ("", "") => key().map_or("", String::as_str),
+            ("", kind) => kind,
+            (name, _) => name,
+        }
+    }
+
+    /// Returns the name of the tool with which the program answers the calls, such as `shell`. Returns `None` if
+    /// the provider runs the tool itself.
+    ///
+    /// Register an ordinary tool with this name. Its calls have the arguments of the provider's reference, and its
+    /// results are written in the form of the provider.
+    ///
+    /// ```
+    /// use toolkit::wire::hosted::{anthropic, openai};
+    ///
+    /// assert_eq!(openai::shell().answered_by(), Some("shell"));
+    /// assert_eq!(anthropic::text_editor().answered_by(), Some("str_replace_based_edit_tool"));
+    /// assert_eq!(openai::web_search().answered_by(), None);
+    /// ```
+    #[must_use]
+    pub fn answered_by(&self) -> Option<&str> {
+        self.format.codec().answered_by(&self.definition)
+    }
+
+    /// Returns the fields of a request that `tools` need beside the definitions. Lists in the same field are
+    /// joined. Tools of other APIs are skipped.
+    ///
+    /// ```
+    /// use toolkit::ApiFormat;
+    /// use toolkit::wire::hosted::{HostedTool, anthropic};
+    ///
+    /// let tools = [anthropic::mcp("docs", "https://a.example/mcp"), anthropic::mcp("mail", "https://b.example/mcp")];
+    /// let fields = HostedTool::request_fields(&tools, ApiFormat::Anthropic);
+    /// assert_eq!(fields["mcp_servers"].as_array().unwrap().len(), 2);
+    /// ```
+    #[must_use]
+    pub fn request_fields<'a>(tools: impl IntoIterator<Item = &'a Self>, format: ApiFormat) -> Fields {
+        let mut fields = Fields::new();
+        for tool in tools.into_iter().filter(|tool| tool.format == format) {
+            for (name, value) in &tool.request {
+                match (fields.get_mut(name), value) {
+                    (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
+                    _ => drop(fields.insert(name.clone(), value.clone())),
+                }
+            }
+        }
+        fields
+    }
+}
+
+/// A call of a tool that the provider runs itself, for display and logs. It is never dispatched.
+///
+/// The history keeps the provider's own JSON of the call, so nothing depends on these fields.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct HostedCall {
+    /// The provider's id of the call. Empty if there is none.
+    pub id: String,
+    /// The provider's type of the call, such as `web_search_call` or `mcp_tool_use`.
+    pub kind: String,
+    /// The name of the tool, such as `web_search`.
+    pub name: String,
+    /// The name of the MCP server. Empty for other tools.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub server: String,
+    /// The arguments, as far as the provider returns them: an object, or the code of a code execution.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub arguments: Value,
+    /// The output in the provider's JSON. `None` while the tool runs, and for tools whose output is not returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+}
+
+/// A part of a response that belongs to a hosted tool.
+#[derive(Debug)]
+pub(crate) enum HostedPart {
+    /// A call, with its output if the same part contains both.
+    Call(HostedCall),
+    /// The output of the call with the same id. Without an id, of the last call with the same name.
+    Output(HostedCall),
+}
+
+impl HostedCall {
+    /// Creates a call from the JSON `part` of the given type and tool.
+    pub(crate) fn of(part: &Value, kind: &str, name: &str, arguments: Option<&Value>) -> Self {
+        let ids = ["call_id", "tool_use_id", "id"].into_iter().map(|field| text(part, field));
+        let id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();
+        let arguments = match arguments {
+            Some(Value::String(json)) => match serde_json::from_str(json) {
+                Ok(object @ Value::Object(_)) => object,
+                _ => json.as_str().into(),
+            },
+            arguments => arguments.cloned().unwrap_or_default(),
+        };
+        let (kind, name) = (kind.to_owned(), name.to_owned());
+        Self { id: id.to_owned(), kind, name, arguments, ..Self::default() }
+    }
+
+    /// Sets the output, unless the part has none.
+    pub(crate) fn with_output(mut self, output: Option<&Value>) -> Self {
+        self.output = output.filter(|output| !output.is_null()).cloned();
+        self
+    }
+}
+
+/// Returns the calls of hosted tools among the parts of a response, each with its output.
+pub(crate) fn calls<'a>(codec: &dyn Codec, parts: impl IntoIterator<Item = &'a Value>) -> Vec<HostedCall> {
+    let mut calls: Vec<HostedCall> = Vec::new();
+    for part in parts.into_iter().filter_map(|part| codec.hosted(part)) {
+        let output = match part {
+            HostedPart::Call(call) => {
+                calls.push(call);
+                continue;
+            }
+            HostedPart::Output(output) => output,
+        };
+        let is_answered = |call: &&mut HostedCall| match output.id.is_empty() || call.id.is_empty() {
+            true => call.name == output.name && call.output.is_none(),
+            false => call.id == output.id,
+        };
+        match calls.iter_mut().rev().find(is_answered) {
+            Some(call) => call.output = output.output,
+            None => calls.push(output),
+        }
+    }
+    calls
+}
+
+#[cfg(test)]
+mod tests;

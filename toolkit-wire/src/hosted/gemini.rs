@@ -1,0 +1,56 @@
+//! The tools that Gemini's `generateContent` defines.
+
+use super::HostedTool;
+use crate::ApiFormat;
+use crate::fields::Fields;
+use serde_json::json;
+
+fn tool(name: &str) -> HostedTool {
+    let definition = Fields::from_iter([(name.to_owned(), json!({}))]);
+    HostedTool::new(ApiFormat::Gemini, definition.into())
+}
+
+/// Returns the provider's web search.
+#[must_use]
+pub fn google_search() -> HostedTool {
+    tool("googleSearch")
+}
+
+/// Returns the search in maps.
+#[must_use]
+pub fn google_maps() -> HostedTool {
+    tool("googleMaps")
+}
+
+/// Returns the reading of web pages that the prompt names.
+#[must_use]
+pub fn url_context() -> HostedTool {
+    tool("urlContext")
+}
+
+/// Returns the execution of Python code.
+#[must_use]
+pub fn code_execution() -> HostedTool {
+    tool("codeExecution")
+}
+
+/// Returns the search in uploaded files. `stores` are the names of the file search stores.
+#[must_use]
+pub fn file_search<S: Into<String>>(stores: impl IntoIterator<Item = S>) -> HostedTool {
+    let stores: Vec<String> = stores.into_iter().map(Into::into).collect();
+    tool("fileSearch").with("fileSearchStoreNames", stores)
+}
+
+/// Returns the use of a browser. The model calls functions such as `click_at`, and the program answers them with
+/// tools of the same names.
+#[must_use]
+pub fn computer_use() -> HostedTool {
+    tool("computerUse").with("environment", "ENVIRONMENT_BROWSER")
+}
+
+/// Returns a remote MCP server.
+#[must_use]
+pub fn mcp(name: &str, url: &str) -> HostedTool {
+    let server = json!({"name": name, "streamableHttpTransport": {"url": url}});
+    HostedTool::new(ApiFormat::Gemini, json!({"mcpServers": [server]}))
+}

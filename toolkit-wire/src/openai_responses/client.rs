@@ -1,0 +1,370 @@
+//! Calls of tools that the provider defines and the program runs, such as `shell_call`.
+//!
+//! Each becomes a call of an ordinary tool with a fixed name, and the result of this tool becomes an item of the
+//! type that the provider expects. The table [`CLIENT`] has all of them.
+
+use super::FACTS;
+use super::call::{self, kind};
+use crate::call::{Origin, OutgoingCall};
+use crate::fields::{Fields, only, set, text};
+use crate::media::{address, media};
+use crate::results::{json_content, output_text, unsendable};
+use serde_json::{Value, json};
+use toolkit_core::call::ProviderExtras;
+use toolkit_core::error::ErrorKind;
+use toolkit_core::output::{Content, ToolOutput};
+use toolkit_core::{ToolError, ToolResult};
+
+/// The tool that answers `tool_search_call`: the search of a registry.
+pub(super) const SEARCH: &str = "discover_tools";
+
+/// The request of a provider to run a tool that the provider defines.
+#[derive(Debug)]
+pub(super) struct Client {
+    /// The type of the call.
+    pub(super) call: &'static str,
+    /// The type of the result.
+    pub(super) output: &'static str,
+    /// The type of the tool in a request.
+    pub(super) definition: &'static str,
+    /// The name of the tool that answers the call.
+    pub(super) tool: &'static str,
+    arguments: Members,
+    /// Writes the fields of a result, and returns the text that these fields cannot express.
+    write: fn(&mut Fields, &ToolResult) -> Option<String>,
+    /// Reads the fields of a result.
+    read: fn(&Value) -> Result<ToolOutput, ToolError>,
+    /// Whether calls in requests need the `id` of the item.
+    needs_id: bool,
+}
+
+/// The fields of a call that become the arguments of the tool.
+#[derive(Debug)]
+enum Members {
+    /// The members of the object in this field.
+    Of(&'static str),
+    /// These fields.
+    Fields(&'static [&'static str]),
+}
+
+/// The calls that the program runs.
+pub(super) static CLIENT: [Client; 5] = [
+    Client {
+        call: "shell_call",
+        output: "shell_call_output",
+        definition: "shell",
+        tool: "shell",
+        arguments: Members::Of("action"),
+        write: write_shell,
+        read: |item| Ok(json_output(item.get("output"))),
+        needs_id: false,
+    },
+    Client {
+        call: "local_shell_call",
+        output: "local_shell_call_output",
+        definition: "local_shell",
+        tool: "local_shell",
+        arguments: Members::Of("action"),
+        write: |item, result| {
+            set(item, "output", message(result));
+            None
+        },
+        read: |item| Ok(ToolOutput::text(text(item, "output"))),
+        needs_id: true,
+    },
+    Client {
+        call: "apply_patch_call",
+        output: "apply_patch_call_output",
+        definition: "apply_patch",
+        tool: "apply_patch",
+        arguments: Members::Of("operation"),
+        write: |item, result| {
+            set(item, "status", if result.is_error() { "failed" } else { "completed" });
+            set(item, "output", message(result));
+            None
+        },
+        read: |item| match text(item, "status") {
+            "failed" => Err(ToolError::failed(text(item, "output"))),
+            _ => Ok(ToolOutput::text(text(item, "output"))),
+        },
+        needs_id: false,
+    },
+    Client {
+        call: "computer_call",
+        output: "computer_call_output",
+        definition: "computer",
+        tool: "computer",
+        arguments: Members::Fields(&["action", "actions", "pending_safety_checks"]),
+        write: write_computer,
+        read: |item| {
+            let shot = item.get("output").unwrap_or(&Value::Null);
+            let content = match text(shot, "image_url") {
+                "" => json_content(shot),
+                url => Content::Image(Box::new(media(url, "image/*"))),
+            };
+            Ok(content.into())
+        },
+        needs_id: true,
+    },
+    Client {
+        call: "tool_search_call",
+        output: "tool_search_output",
+        definition: "tool_search",
+        tool: SEARCH,
+        arguments: Members::Of("arguments"),
+        write: write_found,
+        read: |item| Ok(json_output(item.get("tools"))),
+        needs_id: false,
+    },
+];
+
+/// The fields of an item that belong to the call itself rather than to the provider.
+const OWN: [&str; 5] = ["type", "call_id", "status", "created_by", "id"];
+
+/// Returns the table row for a call that the program runs. A call that the provider runs itself, in a container
+/// or with its own tool search, has none.
+pub(super) fn of_call(item: &Fields) -> Option<&'static Client> {
+    let client = CLIENT.iter().find(|client| Some(client.call) == kind(item))?;
+    let environment = item.get("environment").map_or("", |environment| text(environment, "type"));
+    let is_hosted = match client.definition {
+        "shell" => environment.starts_with("container"),
+        "tool_search" => item.get("execution").is_none_or(|execution| execution != "client"),
+        _ => false,
+    };
+    (!is_hosted).then_some(client)
+}
+
+/// Returns the table row for a result. The outputs of tools that the provider runs itself have none.
+pub(super) fn of_output(item: &Value) -> Option<&'static Client> {
+    let client = CLIENT.iter().find(|client| client.output == text(item, "type"))?;
+    let is_hosted = text(item, "execution") == "server";
+    (!is_hosted).then_some(client)
+}
+
+/// Returns the table row for the extras of a call or a result.
+pub(super) fn of_extras(extras: &ProviderExtras) -> Option<&'static Client> {
+    let kind = extras.get(FACTS.name, "type")?;
+    CLIENT.iter().find(|client| kind == client.call)
+}
+
+/// Returns the name of the tool that answers calls of the tool `definition`, if the program runs it.
+pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
+    let kind = text(definition, "type");
+    let environment = definition.get("environment").map_or("", |environment| text(environment, "type"));
+    let client = CLIENT.iter().find(|client| {
+        client.definition == kind || client.definition == "computer" && kind == "computer_use_preview"
+    })?;
+    let is_hosted = match client.definition {
+        "shell" => environment.starts_with("container"),
+        "tool_search" => text(definition, "execution") != "client",
+        _ => false,
+    };
+    (!is_hosted).then_some(client.tool)
+}
+
+impl Client {
+    /// Returns the field with the arguments, and the fields that are members of the arguments themselves.
+    pub(super) fn arguments(&self) -> (Option<&'static str>, &'static [&'static str]) {
+        match self.arguments {
+            Members::Of(field) => (Some(field), &[]),
+            Members::Fields(fields) => (None, fields),
+        }
+    }
+
+    /// Returns the fields of a call that are sent back with the call and that its result needs.
+    pub(super) fn extras(&self, item: &Fields) -> Fields {
+        let is_kept = |name: &str, value: &Value| {
+            let is_argument = match self.arguments {
+                Members::Of(field) => field == name,
+                // The result repeats the safety checks.
+                Members::Fields(fields) => fields.contains(&name) && name != "pending_safety_checks",
+            };
+            !is_argument && (!OWN.contains(&name) || name == "id" && self.needs_id) && !value.is_null()
+        };
+        let mut extras = only(item, is_kept);
+        if let Some(length) = item.get("action").and_then(|action| action.get("max_output_length")) {
+            set(&mut extras, "max_output_length", length.clone());
+        }
+        set(&mut extras, "type", self.call);
+        extras
+    }
+
+    /// Writes a call for the next request.
+    pub(super) fn write_call(&self, call: OutgoingCall<'_>) -> Fields {
+        let mut item = call.fields(FACTS.name);
+        set(&mut item, "type", self.call);
+        set(&mut item, "call_id", call.id);
+        if matches!(call.origin, Origin::Made(_)) {
+            item.shift_remove("max_output_length");
+            let arguments = call.arguments.into_object();
+            match self.arguments {
+                Members::Of(field) => set(&mut item, field, arguments),
+                Members::Fields(fields) => {
+                    let members =
+                        arguments.as_object().map(|all| only(all, |name, _| fields.contains(&name)));
+                    item.extend(members.unwrap_or_default());
+                }
+            }
+            set(&mut item, "status", "completed");
+        } else if let Members::Of(field) = self.arguments {
+            // Generation may have stopped before this field.
+            item.entry(field).or_insert_with(|| json!({}));
+        }
+        if self.call == "apply_patch_call" && item.get("status").is_none_or(|status| status != "in_progress")
+        {
+            set(&mut item, "status", "completed");
+        }
+        item
+    }
+
+    /// Writes a result, followed by a message with the text that the item cannot express.
+    pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
+        let mut item = Fields::new();
+        set(&mut item, "type", self.output);
+        set(&mut item, if self.call == "local_shell_call" { "id" } else { "call_id" }, id);
+        let rest = (self.write)(&mut item, result);
+        if let Some(extras) = result.extras.of(FACTS.name) {
+            let names: &[&str] = match self.call {
+                "shell_call" => &["caller", "max_output_length"],
+                "apply_patch_call" => &["caller"],
+                _ => &[],
+            };
+            call::copy(extras, &mut item, names);
+        }
+        let rest = rest.filter(|text| !text.is_empty());
+        let rest = rest.map(|text| {
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+        });
+        std::iter::once(Value::Object(item)).chain(rest).collect()
+    }
+
+    /// Reads a result: the outcome, and the extras with which it is written again.
+    pub(super) fn read_result(&self, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
+        let mut extras = Fields::from_iter([("type".to_owned(), self.call.into())]);
+        call::copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
+        if let Some(checks) = item.get("acknowledged_safety_checks") {
+            set(&mut extras, "pending_safety_checks", checks.clone());
+        }
+        ((self.read)(item), extras)
+    }
+}
+
+/// Returns the id of the call that a result answers.
+pub(super) fn answered(item: &Value) -> &str {
+    match text(item, "call_id") {
+        "" if text(item, "type") == "local_shell_call_output" => text(item, "id"),
+        id => id,
+    }
+}
+
+fn message(result: &ToolResult) -> String {
+    match &result.outcome {
+        Ok(output) => output_text(output, unsendable).into_owned(),
+        Err(error) => error.message().to_owned(),
+    }
+}
+
+/// Returns the only JSON value of an output.
+fn only_json(output: &ToolOutput) -> Option<Value> {
+    match output.content() {
+        [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
+        _ => None,
+    }
+}
+
+fn json_output(value: Option<&Value>) -> ToolOutput {
+    json_content(value.unwrap_or(&Value::Array(Vec::new()))).into()
+}
+
+/// Writes the output of each command. A tool may return the provider's form as JSON: a list of `{stdout, stderr,
+/// outcome}`, such an object, or an object with the list in `output`. An exit code may stand in `exit_code`. Any
+/// other output is the standard output of a command with exit code 0.
+fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let exit = |code: Value| json!({"type": "exit", "exit_code": code});
+    let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
+    let of_json = |value: &Value| {
+        let code = value.get("exit_code").filter(|code| code.is_i64()).cloned();
+        let outcome = value.get("outcome").filter(|outcome| outcome.is_object()).cloned();
+        let is_run =
+            ["stdout", "stderr", "outcome", "exit_code"].iter().any(|name| value.get(name).is_some());
+        let outcome = outcome.unwrap_or_else(|| exit(code.unwrap_or_else(|| 0.into())));
+        is_run.then(|| run(text(value, "stdout"), text(value, "stderr"), outcome))
+    };
+    let runs = match &result.outcome {
+        Ok(output) => {
+            let listed = only_json(output).and_then(|json| match json.get("output").unwrap_or(&json) {
+                Value::Array(list) => list.iter().map(of_json).collect(),
+                one => of_json(one).map(|run| vec![run]),
+            });
+            listed.unwrap_or_else(|| vec![run(&message(result), "", exit(0.into()))])
+        }
+        Err(error) => {
+            let timed_out = error.kind() == ErrorKind::TimedOut;
+            let outcome = if timed_out { json!({"type": "timeout"}) } else { exit(1.into()) };
+            vec![run("", error.message(), outcome)]
+        }
+    };
+    set(item, "output", runs);
+    None
+}
+
+/// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
+/// acknowledged if the tool succeeds, because the tool has received them as arguments.
+fn write_computer(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+    let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
+    let shot = contents.iter().rev().find_map(|content| match content {
+        Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
+        Content::Json(json) => serde_json::from_str(json.as_str()).ok().filter(is_screenshot),
+        _ => None,
+    });
+    let has_shot = shot.is_some();
+    set(item, "output", shot.unwrap_or_else(|| json!({"type": "computer_screenshot"})));
+    if let Some(checks) =
+        result.extras.get(FACTS.name, "pending_safety_checks").filter(|_| !result.is_error())
+    {
+        set(item, "acknowledged_safety_checks", checks.clone());
+    }
+    match &result.outcome {
+        Err(error) => Some(error.message().to_owned()),
+        Ok(_) if !has_shot => Some(message(result)),
+        Ok(output) => {
+            let texts =
+                contents.iter().filter(|content| matches!(content, Content::Text(_))).map(Content::to_text);
+            let message = Some(output.message().into())
+                .filter(|message: &std::borrow::Cow<'_, str>| !message.is_empty());
+            Some(texts.chain(message).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// Writes the found tools. The output of `discover_tools` lists them with names, descriptions and parameters; a
+/// tool in the provider's own JSON has a `type` and stays unchanged.
+fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let found = result.output().and_then(only_json);
+    let as_tool = |found: &Value| match found.get("type") {
+        Some(_) => found.clone(),
+        None => json!({
+            "type": "function",
+            "name": text(found, "name"),
+            "description": text(found, "description"),
+            "parameters": found.get("parameters").cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}})),
+            "strict": false,
+            "defer_loading": true,
+        }),
+    };
+    let is_tool = |found: &&Value| {
+        found.get("type").is_some()
+            || found.get("deferred").is_none_or(|deferred| *deferred == Value::Bool(true))
+    };
+    let tools = found.as_ref().and_then(Value::as_array);
+    let listed = tools.map(|tools| tools.iter().filter(is_tool).map(as_tool).collect::<Vec<Value>>());
+    let is_listed = listed.is_some();
+    set(item, "execution", "client");
+    set(item, "status", "completed");
+    set(item, "tools", listed.unwrap_or_default());
+    (!is_listed).then(|| message(result))
+}
+
+#[cfg(test)]
+mod tests;
