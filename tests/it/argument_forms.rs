@@ -290,25 +290,33 @@ enum Step {
 
 /// Takes another name that is like an own one.
 #[tool(namespace = "forms")]
-fn step(step: Step, count: Option<i64>) -> String {
-    format!("{step:?} {count:?}")
+fn step(step: Step, count: Option<i64>, then: Option<Vec<Step>>) -> String {
+    let then = then.map(|then| format!(" {then:?}"));
+    format!("{step:?} {count:?}{}", then.unwrap_or_default())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Stepped {
     step: Step,
     count: Option<i64>,
+    then: Option<Vec<Step>>,
 }
 
 #[test]
 fn coercion_never_changes_what_the_type_accepts() {
-    let closure = ClosureTool::new("step", "", |it: Stepped| step(it.step, it.count)).expect("a tool");
+    let closure =
+        ClosureTool::new("step", "", |it: Stepped| step(it.step, it.count, it.then)).expect("a tool");
     for (arguments, expected) in [
         (r#"{"step": "big step"}"#, Some("Small None")),
         (r#"{"step": "big step", "count": "5"}"#, Some("Small Some(5)")),
         (r#"{"step": "BIG-STEP"}"#, Some("BigStep None")),
         (r#"{"step": "BIG-STEP", "count": "5"}"#, Some("BigStep Some(5)")),
         (r#"{"step": "bigger"}"#, None),
+        (
+            r#"{"step": "BIG-STEP", "then": ["big step", "Small", "SMALL"]}"#,
+            Some("BigStep None [Small, Small, Small]"),
+        ),
+        (r#"{"step": "big step", "then": ["BIG_STEP", "big step"]}"#, Some("Small None [BigStep, Small]")),
     ] {
         check(&step::tool(), arguments, expected);
         check(&closure, arguments, expected);

@@ -8,7 +8,10 @@ use tokio::time::{Instant, sleep};
 use toolkit::middleware::{Cache, Deduplicate};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, RunContext};
+use toolkit::{
+    AdaptedTool, ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, RunContext, ToolDefinition,
+    ToolFuture, ToolName, ToolOutput,
+};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Query {
@@ -215,6 +218,80 @@ proptest! {
         }
     }
 }
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Step {
+    #[serde(alias = "Big Step", alias = "tiny step")]
+    Small,
+    BigStep,
+    #[serde(alias = "BIG")]
+    TinyStep,
+    Big,
+}
+
+/// Takes words with aliases that are alike to the names of other words.
+#[tool(namespace = "cached")]
+fn stride(step: Step, then: Option<Step>, steps: Option<Vec<Step>>) -> String {
+    format!("{step:?} {then:?} {steps:?}")
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Stride {
+    step: Step,
+    then: Option<Step>,
+    steps: Option<Vec<Step>>,
+}
+
+/// A tool that is written by hand and coerces nothing.
+struct Echo(ToolDefinition);
+
+impl Tool for Echo {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok(ToolOutput::text(arguments)))
+    }
+
+    fn validate(&self, _: &str, _: &ToolContext) -> Result<(), ToolError> {
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_cached_result_is_the_result_of_the_call(
+        kind in 0_u8..3,
+        calls in prop::collection::vec((WORD, prop::option::of(WORD), prop::collection::vec(WORD, 0..2)), 1..12),
+    ) {
+        let schema = stride::tool().definition().parameters.clone();
+        let closure = ClosureTool::new("it", "", |it: Stride| stride(it.step, it.then, it.steps)).unwrap();
+        let registry = match kind {
+            0 => ToolRegistry::from_tools([stride::tool().with_name(ToolName::new("it").unwrap())]),
+            1 => ToolRegistry::from_tools([closure]),
+            _ => ToolRegistry::from_tools([Echo(ToolDefinition::new(ToolName::new("it").unwrap(), "", schema))]),
+        };
+        let plain = Dispatcher::new(registry.unwrap()).unwrap();
+        let cache = Cache::new(100).for_tool("*").unwrap();
+        let cached = plain.clone().with_middleware(cache).with_middleware(Deduplicate::new());
+        let call = |(step, then, steps)| {
+            ToolCall::new("1", "it", json!({"step": step, "then": then, "steps": steps}).to_string())
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for call in calls.into_iter().map(call) {
+            let direct = texts(&runtime.block_on(plain.dispatch([call.clone()])));
+            let answer = texts(&runtime.block_on(cached.dispatch([call])));
+            prop_assert_eq!(&answer, &direct);
+        }
+    }
+}
+
+/// Spellings of the words of `Step`, and the number that is no word.
+const WORD: &str = "big[_ -]?step|Big Step|BIG|big|Tiny_step|tiny step|small|SMALL|5";
 
 #[tokio::test]
 async fn a_value_computed_for_a_single_call_is_not_shared_within_a_batch() {

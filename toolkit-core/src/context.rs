@@ -59,6 +59,8 @@ pub(crate) struct RareParts {
     /// The flag of a check, set to `true` once the arguments are decoded. `None` for a call that runs the
     /// tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
+    /// Whether near misses are refused, whatever the tool's metadata allow.
+    pub(crate) is_exact: bool,
 }
 
 impl ToolContext {
@@ -118,6 +120,19 @@ impl ToolContext {
         rare.emitter = None;
         rare.check = Some(decoded);
         context
+    }
+
+    /// Returns a context for checking if a tool takes arguments exactly as written.
+    pub(crate) fn of_exact_check(tool_name: ToolName) -> Self {
+        let mut context = Self::new(tool_name);
+        context.rare_mut().is_exact = true;
+        context
+    }
+
+    /// Returns whether near misses may be coerced.
+    #[inline]
+    pub(crate) fn may_coerce(&self) -> bool {
+        !self.rare.as_ref().is_some_and(|rare| rare.is_exact)
     }
 
     /// Stops a call that is only a check, by returning an error. Called after the arguments are decoded and

@@ -10,8 +10,11 @@ use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ptr;
+
+/// The maximum number of near misses in words to try one by one.
+const MOST_WORDS: usize = 16;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
 ///
@@ -44,7 +47,7 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
 /// Everything else keeps its original text, so no digit of a number and no repeated member is lost.
 #[must_use]
 pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
-    Coercion::new(schema.root, budget(value), true).coerced(schema.schema, value)
+    Coercion::new(schema.root, budget(value), Some(&[])).coerced(schema.schema, value)
 }
 
 /// Returns the coerced JSON text of `value` like [`coerced`], but leaves strings as they are where the schema takes
@@ -53,7 +56,34 @@ pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
 /// A type may know such a string as another name of a value that its schema lists.
 #[must_use]
 pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
-    Coercion::new(schema.root, budget(value), false).coerced(schema.schema, value)
+    Coercion::new(schema.root, budget(value), None).coerced(schema.schema, value)
+}
+
+/// Returns the coerced JSON text of `value` like [`coerced`], but leaves each string as it is that the type takes.
+///
+/// `takes` returns whether the type takes a text. It is called once for each of the first strings with a near miss,
+/// if there are several of them.
+pub fn coerced_with_words(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    takes: &mut dyn FnMut(&str) -> bool,
+) -> Option<String> {
+    let coerce = |kept: &[String]| {
+        let mut coercion = Coercion::new(schema.root, budget(value), Some(kept));
+        let coerced = coercion.coerced(schema.schema, value);
+        (coerced, coercion.changed)
+    };
+    let (mut coerced, changed) = coerce(&[]);
+    let mut kept = Vec::new();
+    let several = changed.len() > 1;
+    for word in changed.into_iter().filter(|_| several).take(MOST_WORDS) {
+        kept.push(word);
+        match coerce(&kept).0 {
+            Some(text) if takes(&text) => coerced = Some(text),
+            _ => drop(kept.pop()),
+        }
+    }
+    coerced
 }
 
 /// Coerces a part of a value that is checked, and takes the steps from `left`.
@@ -65,7 +95,7 @@ pub(crate) fn coerced_part(
     left: &mut usize,
     depth: usize,
 ) -> Option<String> {
-    let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, true) };
+    let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, Some(&[])) };
     let coerced = coercion.coerced(schema.schema, value);
     *left = coercion.left;
     coerced
@@ -80,8 +110,11 @@ struct Coercion<'a> {
     left: usize,
     /// The number of schemas applied around the current schema.
     depth: usize,
-    /// Whether a string may become the allowed string with the same letters.
-    words: bool,
+    /// The strings to keep as they are. Each other string may become the allowed string with the same letters.
+    /// `None` keeps all strings.
+    kept: Option<&'a [String]>,
+    /// The strings that became allowed strings, each once.
+    changed: BTreeSet<String>,
 }
 
 /// A part of a schema, applied to the value in a step of its own.
@@ -94,8 +127,17 @@ enum Part<'a> {
 }
 
 impl<'a> Coercion<'a> {
-    fn new(root: &'a Value, left: usize, words: bool) -> Self {
-        Self { root, known: HashMap::new(), left, depth: 0, words }
+    fn new(root: &'a Value, left: usize, kept: Option<&'a [String]>) -> Self {
+        Self { root, known: HashMap::new(), left, depth: 0, kept, changed: BTreeSet::new() }
+    }
+
+    /// Returns the only one of the `words` that differs from `text` by letter case and separators.
+    fn only_alike<'w>(&mut self, text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+        self.kept.filter(|kept| !kept.iter().any(|kept| kept == text))?;
+        let mut alike = words.filter(|word| folded(word) == folded(text));
+        let only = alike.next().filter(|_| alike.next().is_none())?;
+        self.changed.insert(text.to_owned());
+        Some(only)
     }
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -226,12 +268,12 @@ impl<'a> Coercion<'a> {
     }
 
     /// Returns an object with one member as the variant whose name has the same letters.
-    fn with_name_of_variant(&self, branches: &[Value], value: &Json<'_>) -> Option<String> {
+    fn with_name_of_variant(&mut self, branches: &[Value], value: &Json<'_>) -> Option<String> {
         let choice = discriminator(self.root, branches);
         let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
             return None;
         };
-        let name = only_alike(given, names.iter().copied()).filter(|_| self.words)?;
+        let name = self.only_alike(given, names.iter().copied())?;
         Some(format!("{{{}:{}}}", quoted(name), member.text))
     }
 
@@ -284,8 +326,8 @@ impl<'a> Coercion<'a> {
             }
             Kind::Number if takes("string") => Some(quoted(value.text)),
             Kind::String(text) if takes("string") => {
-                let words = words.filter(|words| self.words && !words.contains(&&**text))?;
-                only_alike(text, words.into_iter()).map(quoted)
+                let words = words.filter(|words| !words.contains(&&**text))?;
+                self.only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
                 let text = text.trim();
@@ -306,12 +348,6 @@ impl<'a> Coercion<'a> {
             _ => None,
         }
     }
-}
-
-/// Returns the only one of the `words` that differs from `text` by letter case and separators.
-fn only_alike<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let mut alike = words.filter(|word| folded(word) == folded(text));
-    alike.next().filter(|_| alike.next().is_none())
 }
 
 /// Returns whether an object lacks a member that the branch requires. Coercion adds no members.

@@ -53,7 +53,7 @@ pub use violation::{Violation, ViolationKind};
 pub mod __private {
     pub use crate::bounds::has_constraints;
     pub use crate::check::{Scope, TOO_COMPLEX, check, check_decoded, missing, repeated_names};
-    pub use crate::coerce::{coerced, coerced_except_words};
+    pub use crate::coerce::{coerced, coerced_except_words, coerced_with_words};
     pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};

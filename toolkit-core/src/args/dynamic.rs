@@ -84,7 +84,8 @@ impl DynamicArgs {
             if !explain::repeated_inside(&object, "").is_empty() {
                 return None;
             }
-            let coerced = explain::coercions(schema, schema, &object).pop().unwrap_or_else(|| object.clone());
+            let mut coerced = explain::coercions(schema, schema, &object, &mut |_| false);
+            let coerced = coerced.pop().unwrap_or_else(|| object.clone());
             emit_coerced(&object, &coerced, &options);
             return serde_json::from_str(&coerced).ok();
         }

@@ -6,8 +6,8 @@ use super::param::{Fill, Param, fill_absent};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
-    self, Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, missing, repeated_names,
-    value_in_words,
+    Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, missing,
+    repeated_names, value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
@@ -171,8 +171,12 @@ fn fill<'a>(
     let constrained = property.filter(|_| constrained);
     let mut given = try_fill(Cow::Borrowed(value), param, options, constrained, slot);
     let mut refused = None;
-    for coerced in
-        property.filter(|_| options.coerce).map_or_else(Vec::new, |it| coercions(options.schema, it, value))
+    let mut takes = |text: &str| {
+        let taken = try_fill(Cow::Borrowed(text), param, options, constrained, slot);
+        taken.is_ok_and(|(_, found)| found.is_empty())
+    };
+    let schema = property.filter(|_| options.coerce);
+    for coerced in schema.map_or_else(Vec::new, |schema| coercions(options.schema, schema, value, &mut takes))
     {
         if matches!(&given, Ok((_, found)) if found.is_empty()) {
             break;
@@ -231,12 +235,18 @@ fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
     }
 }
 
-/// Returns the texts that a value may be coerced to, the closest to the value first.
-pub(super) fn coercions(root: &Value, schema: &Value, text: &str) -> Vec<String> {
+/// Returns the texts that a value may be coerced to, the closest to the value first. `takes` returns whether the
+/// type takes a text.
+pub(super) fn coercions(
+    root: &Value,
+    schema: &Value,
+    text: &str,
+    takes: &mut dyn FnMut(&str) -> bool,
+) -> Vec<String> {
     let Ok(value) = Json::parse(text) else { return Vec::new() };
     let schema = SchemaRef::new(root, schema);
     let by_type = coerced_except_words(schema, &value);
-    let by_word = __private::coerced(schema, &value).filter(|text| Some(text) != by_type.as_ref());
+    let by_word = coerced_with_words(schema, &value, takes).filter(|text| Some(text) != by_type.as_ref());
     by_type.into_iter().chain(by_word).collect()
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn with_object<T>(
     }
 }
 
-/// Returns the arguments without a fence of Markdown around them, and with escapes for line breaks inside of strings.
+/// Returns the arguments without a fence of Markdown around them, and with escapes for control characters inside of strings.
 pub(super) fn mend(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
@@ -69,9 +69,7 @@ pub(super) fn mend(text: &str) -> Option<String> {
         is_inside ^= c == '"' && !is_escaped;
         is_escaped = c == '\\' && !is_escaped;
         match c {
-            '\n' if is_inside => mended.push_str("\\n"),
-            '\r' if is_inside => mended.push_str("\\r"),
-            '\t' if is_inside => mended.push_str("\\t"),
+            c if is_inside && c.is_ascii_control() => mended.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => mended.push(c),
         }
     }

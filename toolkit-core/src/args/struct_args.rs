@@ -134,9 +134,12 @@ pub(crate) fn decode_struct<T: ToolParams>(
     };
     let mut given = serde_json::from_str(&object).map(|value| (value, broken(&object)));
     let mut last = object.clone();
-    for coerced in
-        if options.coerce { explain::coercions(options.schema, options.schema, &object) } else { Vec::new() }
-    {
+    let mut takes = |text: &str| serde_json::from_str::<T>(text).is_ok() && broken(text).is_empty();
+    let coercions = match options.coerce {
+        true => explain::coercions(options.schema, options.schema, &object, &mut takes),
+        false => Vec::new(),
+    };
+    for coerced in coercions {
         if matches!(&given, Ok((_, found)) if found.is_empty()) {
             break;
         }

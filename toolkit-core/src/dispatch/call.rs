@@ -125,7 +125,7 @@ impl Preparation<'_> {
         limit: Option<Duration>,
         arguments: RawArguments,
     ) -> Plan {
-        let arguments = CallArguments::new(arguments);
+        let arguments = CallArguments::new(tool.clone(), arguments);
         let batch = self.batch();
         let turns = match &mut self.turns {
             None => Vec::new(),

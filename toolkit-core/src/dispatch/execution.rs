@@ -190,6 +190,6 @@ pub(super) fn ordered(
 
 fn lane(definition: &ToolDefinition, arguments: &CallArguments) -> Option<Resource> {
     let parameter = definition.metadata.lane.as_deref()?;
-    let value = arguments.lane(definition)?;
+    let value = arguments.lane()?;
     Some(Resource::Lane { parameter: parameter.into(), value: value.into() })
 }

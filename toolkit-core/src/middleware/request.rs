@@ -3,7 +3,7 @@
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::tool::{Tool, ToolDefinition, arguments_value, canonical_arguments};
+use crate::tool::{Tool, ToolDefinition, arguments_value, canonical_arguments, takes_exactly};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -22,14 +22,15 @@ pub struct ToolRequest {
 
 /// The arguments of a call, parsed at most once for lanes, permissions, caches and duplicates.
 pub(crate) struct CallArguments {
+    tool: Arc<dyn Tool>,
     text: RawArguments,
     value: OnceLock<Result<Value, ToolError>>,
     canonical: OnceLock<Option<Box<str>>>,
 }
 
 impl CallArguments {
-    pub(crate) fn new(text: RawArguments) -> Arc<Self> {
-        Arc::new(Self { text, value: OnceLock::new(), canonical: OnceLock::new() })
+    pub(crate) fn new(tool: Arc<dyn Tool>, text: RawArguments) -> Arc<Self> {
+        Arc::new(Self { tool, text, value: OnceLock::new(), canonical: OnceLock::new() })
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -38,18 +39,24 @@ impl CallArguments {
 
     /// Returns the value of the tool's lane parameter in the arguments. Returns `None` if the tool has no
     /// lane or the arguments cannot be parsed.
-    pub(crate) fn lane(&self, definition: &ToolDefinition) -> Option<String> {
+    pub(crate) fn lane(&self) -> Option<String> {
+        let definition = self.tool.definition();
         definition.metadata.lane.as_ref()?;
-        definition.lane_value(self.value(definition).as_ref().ok()?)
+        definition.lane_value(self.value().as_ref().ok()?)
     }
 
-    fn value(&self, definition: &ToolDefinition) -> &Result<Value, ToolError> {
-        self.value.get_or_init(|| arguments_value(self.as_str(), definition))
+    fn value(&self) -> &Result<Value, ToolError> {
+        let parse = || arguments_value(self.as_str(), self.tool.definition(), |text| self.is_taken(text));
+        self.value.get_or_init(parse)
     }
 
-    fn canonical(&self, definition: &ToolDefinition) -> Option<&str> {
-        let write = || canonical_arguments(self.as_str(), definition).map(Into::into);
-        self.canonical.get_or_init(write).as_deref()
+    fn canonical(&self) -> Option<&str> {
+        let write = || canonical_arguments(self.as_str(), self.tool.definition(), |text| self.is_taken(text));
+        self.canonical.get_or_init(|| write().map(Into::into)).as_deref()
+    }
+
+    fn is_taken(&self, text: &str) -> bool {
+        takes_exactly(&*self.tool, text)
     }
 }
 
@@ -121,7 +128,7 @@ impl ToolRequest {
     /// # Errors
     /// The arguments are not a JSON object.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
-        self.arguments.value(self.definition()).as_ref().map_err(Clone::clone)
+        self.arguments.value().as_ref().map_err(Clone::clone)
     }
 
     /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near misses
@@ -133,7 +140,7 @@ impl ToolRequest {
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         let definition = self.definition();
-        if definition.is_computed() { None } else { self.arguments.canonical(definition) }
+        if definition.is_computed() { None } else { self.arguments.canonical() }
     }
 
     /// Checks if the tool accepts the arguments, without running the tool.
@@ -147,7 +154,7 @@ impl ToolRequest {
     /// Replaces the arguments with JSON text or a [`Value`]. The tool validates them like arguments from the
     /// model.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
-        self.arguments = CallArguments::new(arguments.to_string().into());
+        self.arguments = CallArguments::new(self.tool.clone(), arguments.to_string().into());
     }
 
     /// Returns the request with new arguments.

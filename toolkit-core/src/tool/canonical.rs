@@ -1,14 +1,31 @@
 //! The arguments of a call in the form in which calls are compared: published names, coerced values, no defaults.
 
-use super::ToolDefinition;
+use super::{Tool, ToolDefinition};
 use crate::args::{not_json, with_members};
+use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::{Json, Kind, coerced, quoted, remove_defaults, use_own_names};
+use crate::guard::guarded;
+use crate::schema::__private::{
+    Json, Kind, coerced_except_words, coerced_with_words, quoted, remove_defaults, use_own_names,
+};
 use serde_json::Value;
+
+/// Returns whether the tool takes the arguments exactly as written. A tool that panics takes nothing.
+pub(crate) fn takes_exactly(tool: &dyn Tool, arguments: &str) -> bool {
+    let context = ToolContext::of_exact_check(tool.definition().name.clone());
+    guarded(|| tool.validate(arguments, &context)).is_ok_and(|checked| checked.is_ok())
+}
 
 /// Returns the arguments as the text of one object under the parameters' names, at every depth, and without near
 /// misses if the tool coerces them.
-fn as_meant(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
+///
+/// `takes` returns whether the tool takes a text exactly as written. As in decoding, a string becomes an allowed one only
+/// if the tool does not take it.
+fn as_meant(
+    text: &str,
+    definition: &ToolDefinition,
+    takes: impl Fn(&str) -> bool,
+) -> Result<String, ToolError> {
     let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
     let mut object = with_members(text, |members| {
         let written = members.iter().map(|(name, value)| format!("{}:{}", own_name(name), value.get()));
@@ -20,17 +37,25 @@ fn as_meant(text: &str, definition: &ToolDefinition) -> Result<String, ToolError
         use_own_names(with_aliases, &mut value);
         object = value.compact();
     }
+    let Some(parsed) = Json::parse(&object).ok().filter(|_| definition.metadata.coerce) else {
+        return Ok(object);
+    };
     let schema = (&definition.parameters).into();
-    let parsed = Json::parse(&object).ok().filter(|_| definition.metadata.coerce);
-    Ok(parsed.and_then(|object| coerced(schema, &object)).unwrap_or(object))
+    let by_word = coerced_with_words(schema, &parsed, &mut |text| takes(text));
+    let by_type = coerced_except_words(schema, &parsed).unwrap_or_else(|| object.clone());
+    Ok(by_word.filter(|by_word| *by_word != by_type && !takes(&by_type)).unwrap_or(by_type))
 }
 
 /// Parses the arguments into one object, with every member under the published name of the parameter.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
-pub(crate) fn arguments_value(text: &str, definition: &ToolDefinition) -> Result<Value, ToolError> {
-    serde_json::from_str(&as_meant(text, definition)?).map_err(|error| not_json(&error))
+pub(crate) fn arguments_value(
+    text: &str,
+    definition: &ToolDefinition,
+    takes: impl Fn(&str) -> bool,
+) -> Result<Value, ToolError> {
+    serde_json::from_str(&as_meant(text, definition, takes)?).map_err(|error| not_json(&error))
 }
 
 /// Returns the arguments in [canonical form](Json::canonical) under the parameters' names, without those that have
@@ -38,8 +63,12 @@ pub(crate) fn arguments_value(text: &str, definition: &ToolDefinition) -> Result
 ///
 /// `null` counts as absent only if the tool is known to treat it so, or if coercion removes it. For other tools,
 /// `null` may mean to clear a value, and a missing argument to keep it.
-pub(crate) fn canonical_arguments(text: &str, definition: &ToolDefinition) -> Option<String> {
-    let text = as_meant(text, definition).ok()?;
+pub(crate) fn canonical_arguments(
+    text: &str,
+    definition: &ToolDefinition,
+    takes: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let text = as_meant(text, definition, takes).ok()?;
     let mut arguments = Json::parse(&text).ok()?;
     remove_defaults(&definition.parameters, &mut arguments);
     if let Kind::Object(members) = &mut arguments.kind {
@@ -61,7 +90,8 @@ mod tests {
 
     fn canonical_of(text: &str, schema: Value) -> Option<String> {
         let name = ToolName::new("tool").expect("a legal name");
-        canonical_arguments(text, &ToolDefinition::new(name, "", schema).with_alias("number", "n"))
+        let definition = ToolDefinition::new(name, "", schema).with_alias("number", "n");
+        canonical_arguments(text, &definition, |_| false)
     }
 
     #[test]
@@ -113,7 +143,7 @@ mod tests {
         let mut definition = ToolDefinition::new(name, "", schema);
         let canonical = |definition: &ToolDefinition, member: &str| {
             let text = format!("{{\"{member}\": null}}");
-            canonical_arguments(&text, definition).expect("an object") == "{}"
+            canonical_arguments(&text, definition, |_| false).expect("an object") == "{}"
         };
         for (member, coerced, as_is) in
             [("clear", false, false), ("any", false, false), ("never", true, false), ("default", true, true)]

@@ -140,7 +140,7 @@ impl ToolDefinition {
     /// # Errors
     /// The arguments are not a JSON object.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
-        super::arguments_value(arguments, self)
+        super::arguments_value(arguments, self, |_| false)
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call. Equal

@@ -174,7 +174,8 @@ impl Tool for DynamicTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let ToolDefinition { parameters, metadata, .. } = &*self.definition;
-        let args = self.args.read(arguments, parameters, metadata.coerce, Some(context));
+        let args =
+            self.args.read(arguments, parameters, metadata.coerce && context.may_coerce(), Some(context));
         match args.and_then(|args| context.end_check().map(|()| args)) {
             Ok(args) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),

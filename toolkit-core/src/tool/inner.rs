@@ -79,7 +79,7 @@ impl ToolInner {
             schema: with_aliases.as_ref().unwrap_or(parameters),
             has_constraints: &self.has_constraints,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
-            coerce: metadata.coerce,
+            coerce: metadata.coerce && context.may_coerce(),
             context: Some(context),
         }
     }
