@@ -18,7 +18,8 @@ pub(super) struct MediaTable {
 #[derive(Debug)]
 pub(super) struct MediaRule {
     pub(super) kind: MediaKind,
-    /// The media types. A type such as `text/*` stands for all types with the same beginning.
+    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such as
+    /// `*+json` for all types with the same end.
     pub(super) types: &'static [&'static str],
     /// Whether the item may embed its bytes.
     pub(super) embedded: bool,
@@ -50,12 +51,16 @@ impl MediaRule {
     /// Returns whether the rule allows a media item with this kind.
     fn allows(&self, kind: MediaKind, media: &Media) -> bool {
         let essence = canonical(&media.media_type);
-        let is_listed = self.types.iter().any(|listed| match listed.strip_suffix('*') {
-            Some(beginning) => essence.starts_with(beginning),
-            None => *listed == essence,
-        });
+        let is_listed =
+            self.types.iter().any(|listed| match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
+                (Some(beginning), _) => essence.starts_with(beginning) && essence != *listed,
+                (_, Some(end)) => essence.ends_with(end),
+                _ => *listed == essence,
+            });
         let has_data = match &media.data {
-            MediaData::Base64(data) => return kind == self.kind && is_listed && self.embedded && !data.is_empty(),
+            MediaData::Base64(data) => {
+                return kind == self.kind && is_listed && self.embedded && !data.is_empty();
+            }
             MediaData::Url(url) => match self.urls {
                 Urls::None => false,
                 Urls::Web => url.starts_with("https://") || url.starts_with("http://"),
@@ -63,7 +68,8 @@ impl MediaRule {
             },
         };
         // The type behind a URL is often unknown. The service finds the type when it downloads the item.
-        let is_unknown = essence.ends_with("/*") || essence == "application/octet-stream" || essence.is_empty();
+        let is_unknown =
+            essence.ends_with("/*") || essence == "application/octet-stream" || essence.is_empty();
         kind == self.kind && has_data && (is_listed || is_unknown)
     }
 }

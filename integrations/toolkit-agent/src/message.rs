@@ -1,8 +1,8 @@
 //! The messages of a conversation.
 
+use crate::model::ServerState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use crate::model::ServerState;
 use toolkit_core::{Content, ToolCall, ToolResult};
 use toolkit_wire::Usage;
 

@@ -95,7 +95,12 @@ fn options_have_the_fields_of_each_api() {
         (OpenAiResponses, high(), "/reasoning", json!({"summary": "auto", "effort": "high"})),
         (Anthropic, high(), "/thinking", json!({"type": "adaptive", "display": "summarized"})),
         (Anthropic, high(), "/output_config", json!({"effort": "high"})),
-        (Gemini, high(), "/generationConfig/thinkingConfig", json!({"thinkingLevel": "HIGH", "includeThoughts": true})),
+        (
+            Gemini,
+            high(),
+            "/generationConfig/thinkingConfig",
+            json!({"thinkingLevel": "HIGH", "includeThoughts": true}),
+        ),
         (Ollama, high(), "/think", json!("high")),
         (OpenAiChat, budget(), "/reasoning_effort", json!("medium")),
         (Anthropic, budget(), "/thinking", json!({"type": "enabled", "budget_tokens": 4_000})),
@@ -165,7 +170,9 @@ fn lost_media_and_tool_settings_are_reported() {
 fn thought(items: Value) -> Message {
     let Value::Array(items) = items else { panic!("{items}") };
     let native = NativeMessages::new(OpenAiResponses.name(), items);
-    Message::Assistant(AssistantMessage { native: Some(native), ..AssistantMessage::text("Hello.") })
+    let mut message = AssistantMessage::text("Hello.");
+    message.native = Some(native);
+    Message::Assistant(message)
 }
 
 fn said() -> Value {
@@ -205,7 +212,8 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
         assert_eq!(body["store"], request.options.server_state.is_some());
     }
     // The user's own fields are joined with ours.
-    let extra = none().with_thinking(Effort::Low).with_extra("include", json!(["message.output_text.logprobs"]));
+    let extra =
+        none().with_thinking(Effort::Low).with_extra("include", json!(["message.output_text.logprobs"]));
     let body = wire::request_body(OpenAiResponses, "m", &request(extra), false);
     assert_eq!(body["include"], json!(["reasoning.encrypted_content", "message.output_text.logprobs"]));
 }
@@ -213,13 +221,16 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
 /// The service finds neither reasoning that it did not store nor its content.
 #[test]
 fn reasoning_that_cannot_be_found_again_is_left_out() {
-    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "add", "arguments": "{}"});
-    let result = json!({"type": "function_call_output", "call_id": "c", "output": "[No output available yet]"});
+    let call =
+        json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "add", "arguments": "{}"});
+    let result =
+        json!({"type": "function_call_output", "call_id": "c", "output": "[No output available yet]"});
     let body = |reasoning: Value| {
         let request = ModelRequest::new([Message::user("hi"), thought(json!([reasoning, call]))]);
         wire::request_body(OpenAiResponses, "m", &request, false)["input"].clone()
     };
-    let lost = json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]});
+    let lost =
+        json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]});
     let items = body(lost.clone());
     let mut without_id = call.clone();
     without_id.as_object_mut().unwrap().remove("id");
@@ -363,8 +374,10 @@ proptest! {
 
 #[tokio::test(start_paused = true)]
 async fn a_background_response_is_fetched_when_it_is_finished() {
-    let waiting = |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "output": []});
-    let server = Server::new([waiting("queued"), waiting("in_progress"), response("resp_1", json!([said()]))]);
+    let waiting =
+        |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "output": []});
+    let server =
+        Server::new([waiting("queued"), waiting("in_progress"), response("resp_1", json!([said()]))]);
     let model = WireModel::new(OpenAiResponses, "m", server.clone());
     let options = ModelOptions::new().with_background(true);
     let agent = Agent::builder(model).options(options).streaming(false).build().unwrap();

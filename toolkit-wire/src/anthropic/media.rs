@@ -23,6 +23,8 @@ const TEXTS: &[&str] = &[
     "application/yaml",
     "application/toml",
     "application/javascript",
+    "*+json",
+    "*+xml",
 ];
 
 /// The maximum length of a document title in characters, from the API reference.

@@ -115,9 +115,17 @@ fn every_media_item_is_sent_or_reported() {
 #[test]
 fn no_type_reaches_a_provider_that_refuses_it() {
     let check = |format: ApiFormat, media_type: &str, in_message: bool, in_result: bool| {
-        let media = Media { media_type: media_type.to_owned(), data: MediaData::Base64("aGkh".to_owned()), name: None };
+        let media = Media {
+            media_type: media_type.to_owned(),
+            data: MediaData::Base64("aGkh".to_owned()),
+            name: None,
+        };
         let content = Content::File(Box::new(media));
-        assert_eq!(count(&format.encode_user(std::slice::from_ref(&content))) > 0, in_message, "{format} {media_type}");
+        assert_eq!(
+            count(&format.encode_user(std::slice::from_ref(&content))) > 0,
+            in_message,
+            "{format} {media_type}"
+        );
         let call = ToolCall::new("call_1", "look", "{}");
         let result = ToolResult::of(&call, Ok(ToolOutput::from(content)));
         let results = format.encode_results(&[result]);
@@ -149,6 +157,14 @@ fn no_type_reaches_a_provider_that_refuses_it() {
         (Ollama, "application/pdf", false, false),
     ] {
         check(format, media_type, in_message, in_result);
+    }
+}
+
+#[test]
+fn a_file_without_a_name_gets_one() {
+    for (media_type, name) in [("application/pdf", "file.pdf"), ("application/vnd.ms-excel", "file")] {
+        let message = ApiFormat::OpenAiResponses.encode_user(&[Media::new(media_type, b"hi!").into()]);
+        assert_eq!(message["content"][0]["filename"], name);
     }
 }
 

@@ -3,7 +3,9 @@
 use super::{FACTS, OpenAiChat};
 use crate::codec::ResultCodec;
 use crate::fields::{required, text};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name, media};
+use crate::media::{
+    IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name, media,
+};
 use crate::results::{attachments, json_content, listed, output_text, result_text};
 use crate::{WireError, history};
 use serde_json::{Value, json};

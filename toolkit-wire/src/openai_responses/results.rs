@@ -34,6 +34,8 @@ const DOCUMENTS: &[&str] = &[
     "text/*",
     "application/json",
     "application/xml",
+    "*+json",
+    "*+xml",
     "application/yaml",
     "application/toml",
     "application/javascript",

@@ -86,11 +86,9 @@ fn calls_of_hosted_tools_that_wait_for_the_client_are_answered() {
     let search = json!({"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}});
     let patch = json!({"type": "apply_patch_call", "call_id": "p", "operation": {}, "status": "completed"});
     let shell = json!({"type": "shell_call", "call_id": "x", "action": {}, "environment": {"type": "local"}});
-    for (call, kind) in [
-        (&search, "tool_search_output"),
-        (&patch, "apply_patch_call_output"),
-        (&shell, "shell_call_output"),
-    ] {
+    for (call, kind) in
+        [(&search, "tool_search_output"), (&patch, "apply_patch_call_output"), (&shell, "shell_call_output")]
+    {
         let repaired = ApiFormat::OpenAiResponses.repair_history(vec![call.clone()]);
         assert_eq!((repaired.len(), &repaired[1]["type"]), (2, &json!(kind)));
         assert_eq!(repaired[1]["call_id"], call["call_id"]);

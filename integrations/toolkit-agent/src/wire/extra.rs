@@ -96,7 +96,8 @@ mod tests {
     /// JSON objects of few names, so that both sides often have the same fields. There is neither `null` nor
     /// `type`, which remove and replace fields on purpose.
     fn object() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![Just(json!(1)), Just(json!("a")), Just(json!([{"name": "x"}])), Just(json!({}))];
+        let leaf =
+            prop_oneof![Just(json!(1)), Just(json!("a")), Just(json!([{"name": "x"}])), Just(json!({}))];
         let name = || prop::sample::select(vec!["a", "b", "generationConfig", "tools", "include"]);
         let level = leaf.prop_recursive(3, 24, 4, move |inner| {
             prop::collection::btree_map(name(), inner, 0..4).prop_map(|fields| json!(fields))

@@ -61,7 +61,12 @@ pub fn request_body(
 /// assert_eq!(encoded.losses[0].path, "/options/seed"); // Anthropic has no seed
 /// ```
 #[must_use]
-pub fn encode_request(format: ApiFormat, model: &str, request: &ModelRequest, stream: bool) -> EncodedRequest {
+pub fn encode_request(
+    format: ApiFormat,
+    model: &str,
+    request: &ModelRequest,
+    stream: bool,
+) -> EncodedRequest {
     let mut draft = Draft::new(format, model, request);
     if format != ApiFormat::Gemini {
         draft.set("/model", model);
@@ -132,7 +137,9 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
             }
             Message::Assistant(message) => {
                 messages.extend(match &message.native {
-                    Some(native) if native.format == format.name() => state::sendable(format, request, native),
+                    Some(native) if native.format == format.name() => {
+                        state::sendable(format, request, native)
+                    }
                     _ => writer.encode_assistant(&message.text, &message.calls),
                 });
                 Vec::new()

@@ -186,7 +186,10 @@ fn thinking(draft: &mut Draft<'_>) {
         Some(Thinking::Budget(tokens)) => {
             let effort = Effort::of_tokens(tokens).name();
             draft.set(path, effort);
-            draft.lose("thinking", format!("the API has no thinking budget; the effort is `{effort}` instead"));
+            draft.lose(
+                "thinking",
+                format!("the API has no thinking budget; the effort is `{effort}` instead"),
+            );
         }
     }
 }

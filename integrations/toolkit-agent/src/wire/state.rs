@@ -71,14 +71,15 @@ fn is_reasoning(request: &ModelRequest) -> bool {
         Some(thinking) => thinking != Thinking::Off,
         None => {
             let messages = request.messages.iter();
-            messages.filter_map(|message| match message {
-                Message::Assistant(message) => Some((message, message.native.as_ref()?)),
-                _ => None,
-            })
-            .filter(|(_, native)| native.format == ApiFormat::OpenAiResponses.name())
-            .any(|(message, native)| {
-                message.usage.reasoning_tokens > 0 || native.messages.iter().any(is_reasoning_item)
-            })
+            messages
+                .filter_map(|message| match message {
+                    Message::Assistant(message) => Some((message, message.native.as_ref()?)),
+                    _ => None,
+                })
+                .filter(|(_, native)| native.format == ApiFormat::OpenAiResponses.name())
+                .any(|(message, native)| {
+                    message.usage.reasoning_tokens > 0 || native.messages.iter().any(is_reasoning_item)
+                })
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::{EncodedRequest, encode_request};
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
-    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
-    ServerState,
+    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    ModelStream, ServerState,
 };
 use futures_core::Stream;
 use serde_json::Value;

@@ -109,7 +109,8 @@ fn inlined_references_inside_content_schemas_are_followed() {
 /// Each definition refers to the next definition twice. Following the references doubles the schema at each
 /// step.
 fn doubling(steps: usize) -> Value {
-    let pair = |next: String| json!({"type": "object", "properties": {"a": {"$ref": next}, "b": {"$ref": next}}});
+    let pair =
+        |next: String| json!({"type": "object", "properties": {"a": {"$ref": next}, "b": {"$ref": next}}});
     let mut definitions: serde_json::Map<String, Value> =
         (0..steps).map(|at| (format!("D{at}"), pair(format!("#/$defs/D{}", at + 1)))).collect();
     definitions.insert(format!("D{steps}"), json!({"type": "string", "description": "A leaf."}));
