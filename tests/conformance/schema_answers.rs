@@ -49,12 +49,19 @@ fn there<'a>(case: &Case<'_>, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// The definition says so, its references resolved. Where ours keeps a reference, as it is written.
+/// The definition says so, its references resolved. Where ours keeps a reference, as it is written, or with the
+/// same meaning once the references of both are resolved.
 fn as_defined(case: &Case<'_>) -> bool {
     let ours = places::at(&case.answer["parameters"], case.path);
     let original = places::at(&case.input["facts"]["original"], case.path);
     let is_kept = case.path.is_empty() || ours.get("$ref").is_some();
-    there(case, defined(case)) == case.ours || is_kept && there(case, &original) == case.ours
+    let meant = places::resolved(&case.answer["parameters"]);
+    let meant = places::within(&meant, case.path).unwrap_or(&Value::Null);
+    let is_meant = match keyword(case) {
+        "$ref" | "$defs" => !case.ours.is_null() && meant == defined(case),
+        _ => there(case, meant) == there(case, defined(case)),
+    };
+    there(case, defined(case)) == case.ours || is_kept && there(case, &original) == case.ours || is_meant
 }
 
 /// The schema in the request says so, which was read again.

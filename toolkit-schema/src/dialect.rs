@@ -35,6 +35,8 @@ pub use losses::SchemaLoss;
 pub enum SchemaDialect {
     /// JSON Schema, draft 2020-12, for MCP and Gemini's `parametersJsonSchema`.
     JsonSchema,
+    /// JSON Schema without references, for servers and small models that do not follow `$ref`.
+    Inlined,
     /// OpenAI without `strict`, and other servers with the same API.
     OpenAi,
     /// OpenAI with `strict: true`.
@@ -64,10 +66,9 @@ pub struct ConvertedSchema {
 impl SchemaDialect {
     /// Converts the schema of a tool's parameters to this dialect.
     ///
-    /// References are followed, except recursive references, and `allOf` is merged. Schemas of older drafts
-    /// are read as draft 2020-12. The root becomes an object. Constraints unsupported by the provider move
-    /// into the description and are reported as losses. Property names, and the values of `default`, `enum`,
-    /// `const` and `examples`, are never mistaken for keywords.
+    /// `allOf` is merged. Schemas of older drafts are read as draft 2020-12. The root becomes an object.
+    /// Constraints unsupported by the provider move into the description and are reported as losses. Property
+    /// names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
     ///
     /// A schema of more than 128 levels, or with more than 32 references or unions in a row, becomes an object of any
     /// members, with a loss. Tools with such a schema are not built.
@@ -75,6 +76,10 @@ impl SchemaDialect {
     /// - [`JsonSchema`](Self::JsonSchema) changes only the root, and only if its type is not plainly
     ///   `object`.
     /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above.
+    ///   References stay references, and their targets are in `$defs`. So a type that is used ten times is sent
+    ///   only once.
+    /// - All other dialects replace each reference by its target. A recursive reference stays a reference, if
+    ///   the provider accepts recursion. All references stay if the schema would become too large without them.
     /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model
     ///   may send `null`.
     /// - Both strict dialects close every object: no members other than the named properties are allowed.
@@ -95,12 +100,6 @@ impl SchemaDialect {
     /// ```
     #[must_use]
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
-        if self == Self::JsonSchema {
-            return match typed(schema) {
-                Some(schema) => ConvertedSchema { schema, losses: Vec::new(), narrowed: None },
-                None => Self::OpenAi.convert(schema),
-            };
-        }
         if is_too_deep(schema) {
             let schema = json!({"type": "object"});
             return ConvertedSchema {
@@ -109,7 +108,17 @@ impl SchemaDialect {
                 narrowed: None,
             };
         }
+        if self == Self::JsonSchema {
+            return match typed(schema) {
+                Some(schema) => ConvertedSchema { schema, losses: Vec::new(), narrowed: None },
+                None => Self::Inlined.convert(schema),
+            };
+        }
         let refs = Refs::new(schema);
+        if matches!(self, Self::OpenAi | Self::Anthropic) {
+            let keep = Keep { recursive: true, others: Some(&HashSet::new()) };
+            return self.convert_with(schema, &refs, keep).0;
+        }
         let recursive = !matches!(self, Self::AnthropicStrict | Self::Gemini);
         let (converted, too_large) = self.convert_with(schema, &refs, Keep { recursive, others: None });
         // If following references makes the schema too large, keep the references.
@@ -148,7 +157,7 @@ impl SchemaDialect {
             Self::OpenAiStrict => Some(&OPENAI),
             Self::AnthropicStrict => Some(&ANTHROPIC),
             Self::Gemini => Some(&GEMINI),
-            Self::JsonSchema | Self::OpenAi | Self::Anthropic => None,
+            Self::JsonSchema | Self::Inlined | Self::OpenAi | Self::Anthropic => None,
         }
     }
 }

@@ -254,6 +254,7 @@ mod tests {
         }
         for dialect in [
             crate::SchemaDialect::JsonSchema,
+            crate::SchemaDialect::Inlined,
             crate::SchemaDialect::OpenAi,
             crate::SchemaDialect::OpenAiStrict,
             crate::SchemaDialect::Anthropic,

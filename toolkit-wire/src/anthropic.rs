@@ -45,6 +45,9 @@ pub(crate) const FACTS: Facts = Facts {
         "/usage/cache_read_input_tokens",
         "/usage/output_tokens_details/reasoning_tokens",
     ],
+    cache_writes: "/usage/cache_creation_input_tokens",
+    media: &[(0, media::MEDIA)],
+    response_id: "/id",
     ..Facts::PLAIN
 };
 

@@ -164,6 +164,17 @@ pub(crate) trait ResultCodec {
     /// Encodes the results of one turn. `ids` are the ids of the calls, in the same order as the results.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
+    /// Encodes the results of one turn for a generation of models. `None` stands for the latest generation.
+    fn encode_results_for(
+        &self,
+        _generation: Option<u32>,
+        results: &[ToolResult],
+        ids: &[String],
+        names: &WireNames,
+    ) -> Vec<Value> {
+        self.encode_results(results, ids, names)
+    }
+
     /// Parses tool results in the order of the payload. The calling code sets the positions of the results.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 }
@@ -171,4 +182,10 @@ pub(crate) trait ResultCodec {
 /// Repairs histories, so that every call has a result.
 pub(crate) trait RepairCodec {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
+
+    /// Repairs the messages of a request that continues a conversation kept by the service. A result may then
+    /// answer a call that is not in `history`, so it stays.
+    fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
+        self.repair_history(history)
+    }
 }

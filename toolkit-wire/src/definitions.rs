@@ -37,6 +37,10 @@ pub struct DefinitionOptions {
     /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of the tool search are then left
     /// out. This is for providers with their own tool search, which receive `defer_loading`.
     pub list_deferred: bool,
+    /// Whether each reference in a schema (`$ref`) is replaced by a copy of its target. Small models and some
+    /// servers behind OpenAI's or Anthropic's format do not follow references. A type that is used often then
+    /// makes the schema much longer. Ollama and Gemini's own subset never receive references.
+    pub inline_references: bool,
 }
 
 impl DefinitionOptions {
@@ -72,6 +76,13 @@ impl DefinitionOptions {
     #[must_use]
     pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
         self.list_deferred = list_deferred;
+        self
+    }
+
+    /// Sets whether each reference in a schema is replaced by a copy of its target.
+    #[must_use]
+    pub fn with_inline_references(mut self, inline_references: bool) -> Self {
+        self.inline_references = inline_references;
         self
     }
 }
@@ -168,7 +179,7 @@ impl<'a> Renderer<'a> {
         let definition = self.definitions[index];
         let strict = self.plan.strict[index];
         let facts = self.codec.facts();
-        let dialect = facts.dialect(strict, self.options.json_schema);
+        let dialect = facts.dialect_for(strict, self.options);
         let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
         let mut encoded = self.codec.encode_definition(definition, &how);
         encoded.losses.extend(unsaid_metadata(definition, facts));

@@ -1,6 +1,8 @@
 //! Facts about the APIs, taken from their references. These are the differences between codecs that need no
 //! code.
 
+use crate::DefinitionOptions;
+use crate::media::MediaTable;
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
@@ -28,6 +30,9 @@ pub(crate) struct Facts {
     pub(crate) tools: &'static [&'static str],
     /// The request field for the messages.
     pub(crate) messages: &'static str,
+    /// The request fields that name messages kept by the service. The messages of such a request may answer
+    /// calls that only the service has.
+    pub(crate) server_state: &'static [&'static str],
     /// Whether the fields of a definition that only this API knows are stored in `meta` under the name of the
     /// format.
     pub(crate) keeps_fields: bool,
@@ -38,6 +43,18 @@ pub(crate) struct Facts {
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
+    /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report it.
+    pub(crate) cache_writes: &'static str,
+    /// The JSON pointer to the number of input tokens in the results of the provider's own tools. Empty if the
+    /// API does not report it.
+    pub(crate) tool_tokens: &'static str,
+    /// The media items that the API accepts, for each generation of models: the number of the first model
+    /// generation, and its table. The latest generation comes first. An API without tables reports no losses.
+    pub(crate) media: &'static [(u32, MediaTable)],
+    /// Returns the generation of a model by its name, if requests depend on the generation.
+    pub(crate) generation: fn(&str) -> Option<u32>,
+    /// The JSON pointer to the id of a response. Empty if responses have no id.
+    pub(crate) response_id: &'static str,
 }
 
 /// The rule for call ids in requests.
@@ -78,17 +95,40 @@ impl Facts {
         frame: ("[", "]"),
         tools: &["tools"],
         messages: "messages",
+        server_state: &[],
         keeps_fields: false,
         unsaid: &[],
         call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],
+        cache_writes: "",
+        tool_tokens: "",
+        media: &[],
+        generation: |_| None,
+        response_id: "",
     };
+
+    /// Returns the media items that models of a generation accept. Without a generation, the latest one counts.
+    pub(crate) fn media_table(&self, generation: Option<u32>) -> Option<&'static MediaTable> {
+        let generation = generation.unwrap_or(u32::MAX);
+        self.media.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
+    }
 
     /// Returns the schema dialect for a tool: strict, without enforcement, or in a request with plain JSON
     /// Schema.
     pub(crate) const fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
         match (self.dialects, strict, json_schema) {
             ([_, dialect, _], true, _) | ([_, _, dialect], _, true) | ([dialect, ..], ..) => dialect,
+        }
+    }
+
+    /// Returns the schema dialect for a tool without references to definitions, if the caller asks for it.
+    /// The strict dialects and Gemini's own dialect have no such references anyway.
+    pub(crate) const fn dialect_for(&self, strict: bool, options: &DefinitionOptions) -> SchemaDialect {
+        match self.dialect(strict, options.json_schema) {
+            SchemaDialect::OpenAi | SchemaDialect::Anthropic if options.inline_references => {
+                SchemaDialect::Inlined
+            }
+            dialect => dialect,
         }
     }
 }

@@ -344,6 +344,13 @@ impl ApiFormat {
         self.history(&WireNames::default()).encode_results(results)
     }
 
+    /// Returns the generation of a model by its name, if requests depend on the generation: 3 for Gemini's
+    /// `gemini-3-flash`. Returns `None` for other APIs, and for names without a generation.
+    #[must_use]
+    pub fn model_generation(self, model: &str) -> Option<u32> {
+        (self.codec().facts().generation)(model)
+    }
+
     /// Returns a writer for calls and results, with tool names spelled as in `names`.
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
@@ -367,6 +374,35 @@ impl ApiFormat {
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
         self.codec().repair_history(history)
+    }
+
+    /// Repairs the messages of a request body, like [`repair_history`](Self::repair_history), with regard to the
+    /// messages kept by the service.
+    ///
+    /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),
+    /// contains only the new messages. Their results answer calls that only the service has, so these results
+    /// stay.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    ///
+    /// let result = json!({"type": "function_call_output", "call_id": "call_1", "output": "42"});
+    /// let body = json!({"model": "gpt-5", "previous_response_id": "resp_1", "input": [result]});
+    /// let mut repaired = body.as_object().cloned().unwrap_or_default();
+    /// ApiFormat::OpenAiResponses.repair_request(&mut repaired);
+    /// assert_eq!(repaired["input"], json!([result]));
+    /// ```
+    pub fn repair_request(self, body: &mut Map<String, Value>) {
+        let facts = self.codec().facts();
+        let is_continued =
+            facts.server_state.iter().any(|name| body.get(*name).is_some_and(|kept| !kept.is_null()));
+        let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return };
+        let messages = std::mem::take(history);
+        *history = match is_continued {
+            true => self.codec().repair_continuation(messages),
+            false => self.codec().repair_history(messages),
+        };
     }
 
     /// Returns an accumulator for a streamed response.

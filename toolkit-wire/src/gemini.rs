@@ -37,6 +37,7 @@ pub(crate) const FACTS: Facts = Facts {
     dialects: [SchemaDialect::Gemini, SchemaDialect::Gemini, SchemaDialect::JsonSchema],
     frame: (r#"[{"function_declarations":["#, "]}]"),
     messages: "contents",
+    server_state: &["cachedContent", "cached_content"],
     unsaid: &[
         ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
         ("input_examples", "input_examples", "the API has no field for examples of calls"),
@@ -50,6 +51,10 @@ pub(crate) const FACTS: Facts = Facts {
         "/usageMetadata/cachedContentTokenCount",
         "/usageMetadata/thoughtsTokenCount",
     ],
+    tool_tokens: "/usageMetadata/toolUsePromptTokenCount",
+    generation: results::generation,
+    media: &[(3, results::MEDIA), (0, results::EARLIER_MEDIA)],
+    response_id: "/responseId",
     ..Facts::PLAIN
 };
 

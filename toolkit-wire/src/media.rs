@@ -1,12 +1,134 @@
-//! Images, audio and files in the forms that several APIs share.
+//! Images, audio and files: which of them an API accepts, and the forms that several APIs share.
 
 use std::borrow::Cow;
-use toolkit_core::output::{Media, MediaData};
+use toolkit_core::output::{Content, Media, MediaData};
+use toolkit_schema::SchemaLoss;
+
+/// The media items that an API accepts, by their position in a request.
+#[derive(Debug)]
+pub(super) struct MediaTable {
+    /// The media items accepted in messages of the user.
+    pub(super) messages: &'static [MediaRule],
+    /// The media items accepted in tool results. An item accepted only in messages follows in a message of its
+    /// own.
+    pub(super) results: &'static [MediaRule],
+}
+
+/// Media items of one kind that an API accepts.
+#[derive(Debug)]
+pub(super) struct MediaRule {
+    pub(super) kind: MediaKind,
+    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such as
+    /// `*+json` for all types with the same end.
+    pub(super) types: &'static [&'static str],
+    /// Whether the item may embed its bytes.
+    pub(super) embedded: bool,
+    pub(super) urls: Urls,
+}
+
+/// The kinds of media items, which most APIs write in different forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MediaKind {
+    Image,
+    Audio,
+    File,
+}
+
+/// The URLs that an API accepts in place of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Urls {
+    None,
+    /// Only URLs from which the service can download: `http` and `https`.
+    Web,
+    /// Any URL, such as `data:` and `gs:`.
+    Any,
+}
+
+/// The image types that OpenAI and Anthropic accept.
+pub(super) const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+impl MediaRule {
+    /// Returns whether the rule allows a media item with this kind.
+    fn allows(&self, kind: MediaKind, media: &Media) -> bool {
+        let essence = canonical(&media.media_type);
+        let is_listed =
+            self.types.iter().any(|listed| match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
+                (Some(beginning), _) => essence.starts_with(beginning) && essence != *listed,
+                (_, Some(end)) => essence.ends_with(end),
+                _ => *listed == essence,
+            });
+        let has_data = match &media.data {
+            MediaData::Base64(data) => {
+                return kind == self.kind && is_listed && self.embedded && !data.is_empty();
+            }
+            MediaData::Url(url) => match self.urls {
+                Urls::None => false,
+                Urls::Web => url.starts_with("https://") || url.starts_with("http://"),
+                Urls::Any => true,
+            },
+        };
+        // The type behind a URL is often unknown. The service finds the type when it downloads the item.
+        let is_unknown =
+            essence.ends_with("/*") || essence == "application/octet-stream" || essence.is_empty();
+        kind == self.kind && has_data && (is_listed || is_unknown)
+    }
+}
+
+/// Returns the media item of a content and its kind, or `None` for other contents. The media type decides about
+/// the kind: a file of the type `image/png` is an image.
+pub(super) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
+    let (kind, media) = match content {
+        Content::Image(media) => (MediaKind::Image, media),
+        Content::Audio(media) => (MediaKind::Audio, media),
+        Content::File(media) => (MediaKind::File, media),
+        _ => return None,
+    };
+    let kind = match essence(&media.media_type).split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("text" | "video") => MediaKind::File,
+        _ => kind,
+    };
+    Some((kind, media))
+}
+
+/// Returns the media item of a content and its kind if one of the rules allows the item.
+pub(super) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<(MediaKind, &'a Media)> {
+    let (kind, media) = media_of(content)?;
+    rules.iter().any(|rule| rule.allows(kind, media)).then_some((kind, media))
+}
+
+impl MediaTable {
+    /// Returns the loss of a content that the API accepts nowhere. `is_result` tells whether the content is in a
+    /// tool result.
+    pub(super) fn loss(&self, content: &Content, is_result: bool, path: String) -> Option<SchemaLoss> {
+        let (_, media) = media_of(content)?;
+        let is_accepted = accepted(self.messages, content).is_some()
+            || is_result && accepted(self.results, content).is_some();
+        let reason = "the API does not accept such media here; the text names the item instead";
+        (!is_accepted).then(|| SchemaLoss::new(path, media.media_type.as_str(), reason))
+    }
+}
+
+/// Returns the media type in lowercase, without its parameters and in the spelling of its registration.
+pub(super) fn canonical(media_type: &str) -> Cow<'_, str> {
+    let essence = essence(media_type);
+    match &*essence {
+        "image/jpg" => Cow::Borrowed("image/jpeg"),
+        "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Cow::Borrowed("audio/wav"),
+        "audio/mp3" => Cow::Borrowed("audio/mpeg"),
+        _ => essence,
+    }
+}
 
 /// Returns the URL of the media item. Embedded bytes become a `data:` URL.
 pub(super) fn address(media: &Media) -> Cow<'_, str> {
+    let media_type = match &*essence(&media.media_type) {
+        "image/jpg" => "image/jpeg",
+        _ => media.media_type.as_str(),
+    };
     match &media.data {
-        MediaData::Base64(data) => Cow::Owned(format!("data:{};base64,{data}", media.media_type)),
+        MediaData::Base64(data) => Cow::Owned(format!("data:{media_type};base64,{data}")),
         MediaData::Url(url) => Cow::Borrowed(url),
     }
 }
@@ -50,3 +172,6 @@ pub(super) fn essence(media_type: &str) -> Cow<'_, str> {
     }
     Cow::Borrowed(essence)
 }
+
+#[cfg(test)]
+mod tests;

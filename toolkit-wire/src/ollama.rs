@@ -25,8 +25,8 @@ pub(crate) const FACTS: Facts = Facts {
     name: "ollama",
     // Optional; a program may use its own.
     ids: Some(IdRule::new(64, false)),
-    // The reference takes any JSON Schema.
-    dialects: [SchemaDialect::OpenAi; 3],
+    // The server's types for a schema have no field for `$ref`, so the model would not see the target.
+    dialects: [SchemaDialect::Inlined; 3],
     unsaid: &[
         ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
         ("output_schema", "output_schema", "the API has no field for the schema of an output"),
@@ -34,6 +34,7 @@ pub(crate) const FACTS: Facts = Facts {
         ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ],
+    media: &[(0, history::MEDIA)],
     usage: ["/prompt_eval_count", "/eval_count", "/prompt_eval_cached_count", "/none"],
     ..Facts::PLAIN
 };

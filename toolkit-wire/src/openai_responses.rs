@@ -26,6 +26,7 @@ pub(crate) const FACTS: Facts = Facts {
     most_tools: Some(128),
     strictness: Strictness::PerFunction,
     messages: "input",
+    server_state: &["previous_response_id", "conversation"],
     unsaid: &[("input_examples", "input_examples", "the API has no field for it")],
     call_fields: [&["call_id"], &["arguments"]],
     usage: [
@@ -34,6 +35,9 @@ pub(crate) const FACTS: Facts = Facts {
         "/usage/input_tokens_details/cached_tokens",
         "/usage/output_tokens_details/reasoning_tokens",
     ],
+    cache_writes: "/usage/input_tokens_details/cache_write_tokens",
+    media: &[(0, results::MEDIA)],
+    response_id: "/id",
     ..Facts::PLAIN
 };
 

@@ -94,9 +94,10 @@ pub(crate) fn response(
         None => reading.ids(),
     };
     let native = reading.write(codec, &ids, false, &WireNames::default());
-    let usage = Usage::read(payload, codec.facts().usage);
+    let usage = Usage::read(payload, codec.facts());
+    let id = payload.pointer(codec.facts().response_id).and_then(Value::as_str).unwrap_or_default();
     let hosted = hosted::calls(codec, reading.other_parts());
-    let mut response = Response { native, usage, hosted, ..Response::default() };
+    let mut response = Response { native, usage, hosted, id: id.to_owned(), ..Response::default() };
     codec.describe(&reading, &mut response);
     response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
     response.settle();

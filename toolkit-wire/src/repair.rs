@@ -119,3 +119,6 @@ pub(crate) fn directly_after(
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! A model's response, independent of the provider.
 
+use crate::facts::Facts;
 use crate::hosted::HostedCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,6 +44,9 @@ pub struct Response {
     pub usage: Usage,
     /// The model's messages in the provider's JSON, for the history before the tool results.
     pub native: Vec<Value>,
+    /// The provider's id of the response. Empty if the provider sends none. In the Responses API, a later
+    /// request can name the id as `previous_response_id`.
+    pub id: String,
 }
 
 impl Response {
@@ -131,6 +135,18 @@ pub struct Usage {
     pub cached_input_tokens: u64,
     /// The number of output tokens used for reasoning.
     pub reasoning_tokens: u64,
+    /// The number of input tokens written into a cache. Some providers charge more for these tokens.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// The number of input tokens in the results of tools that the provider runs itself.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tool_tokens: u64,
+}
+
+// The signature is required by serde.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -154,11 +170,33 @@ impl Usage {
         self
     }
 
-    /// Reads the counts at four JSON pointers: input, output, cached input, reasoning.
-    pub(crate) fn read(payload: &Value, pointers: [&str; 4]) -> Self {
-        let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] =
-            pointers.map(|pointer| payload.pointer(pointer).and_then(Value::as_u64).unwrap_or_default());
-        Self { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens }
+    /// Sets the number of input tokens written into a cache.
+    #[must_use]
+    pub fn with_cache_write(mut self, tokens: u64) -> Self {
+        self.cache_write_tokens = tokens;
+        self
+    }
+
+    /// Sets the number of input tokens in the results of tools that the provider runs itself.
+    #[must_use]
+    pub fn with_tool(mut self, tokens: u64) -> Self {
+        self.tool_tokens = tokens;
+        self
+    }
+
+    /// Reads the counts of a response. The facts about the API contain their JSON pointers.
+    pub(crate) fn read(payload: &Value, facts: &Facts) -> Self {
+        let read = |pointer: &str| payload.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+        let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] = facts.usage.map(read);
+        let (cache_write_tokens, tool_tokens) = (read(facts.cache_writes), read(facts.tool_tokens));
+        Self {
+            input_tokens,
+            output_tokens,
+            cached_input_tokens,
+            reasoning_tokens,
+            cache_write_tokens,
+            tool_tokens,
+        }
     }
 
     /// Returns whether all counts are 0.
@@ -181,6 +219,8 @@ impl AddAssign for Usage {
         add(&mut self.output_tokens, other.output_tokens);
         add(&mut self.cached_input_tokens, other.cached_input_tokens);
         add(&mut self.reasoning_tokens, other.reasoning_tokens);
+        add(&mut self.cache_write_tokens, other.cache_write_tokens);
+        add(&mut self.tool_tokens, other.tool_tokens);
     }
 }
 

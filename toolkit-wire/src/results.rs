@@ -2,8 +2,10 @@
 
 use crate::WireError;
 use crate::fields::element;
+use crate::media::{MediaTable, accepted};
 use serde_json::Value;
 use std::borrow::Cow;
+use toolkit_core::ToolResult;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
 
 /// Returns the contents of an output as text, followed by the output's message on a separate line.
@@ -33,6 +35,35 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
         }
         _ => text,
     }
+}
+
+/// Returns the text for a content of a tool result, in an API that sends media items in the result itself, in a
+/// message after the results, or not at all.
+pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'a, str> {
+    if accepted(table.results, content).is_some() {
+        return content.to_text();
+    }
+    match accepted(table.messages, content) {
+        Some(_) => {
+            Cow::Owned(format!("{} follows in the user message after the tool results", content.to_text()))
+        }
+        None => unsendable(content),
+    }
+}
+
+/// Returns the media items of a result that follow in the message after the results, each with a label. The label
+/// names the call that returned the item.
+pub(crate) fn attachments<'a>(
+    table: &'static MediaTable,
+    result: &'a ToolResult,
+    id: &'a str,
+    name: String,
+) -> impl Iterator<Item = (String, &'a Content)> {
+    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content).iter();
+    let attached = contents.filter(|content| {
+        accepted(table.results, content).is_none() && accepted(table.messages, content).is_some()
+    });
+    attached.map(move |content| (format!("{} from tool call {id} ({name}):", content.to_text()), content))
 }
 
 /// Returns the messages in `payload` with their paths. `payload` is a list of messages or a single message.

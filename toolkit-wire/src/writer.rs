@@ -7,6 +7,8 @@ use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+use toolkit_schema::SchemaLoss;
 
 /// Encodes the turns of a history: text, calls and results.
 ///
@@ -35,11 +37,13 @@ pub struct HistoryWriter<'a> {
     codec: &'static dyn Codec,
     names: &'a WireNames,
     strict_ids: bool,
+    /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
+    generation: Option<u32>,
 }
 
 impl<'a> HistoryWriter<'a> {
     pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, strict_ids: false }
+        Self { codec, names, strict_ids: false, generation: None }
     }
 
     /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
@@ -53,6 +57,55 @@ impl<'a> HistoryWriter<'a> {
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
         self.strict_ids = strict_ids;
         self
+    }
+
+    /// Sets the name of the model. Gemini models before the third generation accept no media in tool results, so
+    /// the media items of results then follow in a message of their own.
+    #[must_use]
+    pub fn with_model(mut self, model: &str) -> Self {
+        self.generation = (self.codec.facts().generation)(model);
+        self
+    }
+
+    /// Encodes a user message, like [`ApiFormat::encode_user`](crate::ApiFormat::encode_user).
+    #[must_use]
+    pub fn encode_user(&self, contents: &[Content]) -> Value {
+        self.codec.encode_user(contents)
+    }
+
+    /// Returns the media items of a user message that the API does not accept. The message only names them. The
+    /// path of a loss is the index of the item, as in `/0`.
+    ///
+    /// ```
+    /// use toolkit::{ApiFormat, Media};
+    /// use toolkit::name::WireNames;
+    ///
+    /// let names = WireNames::default();
+    /// let losses = ApiFormat::Anthropic.history(&names).user_losses(&[Media::new("audio/wav", b"RIFF").into()]);
+    /// assert_eq!((losses[0].path.as_str(), losses[0].keyword.as_str()), ("/0", "audio/wav"));
+    /// ```
+    #[must_use]
+    pub fn user_losses(&self, contents: &[Content]) -> Vec<SchemaLoss> {
+        self.losses(contents, false, "")
+    }
+
+    /// Returns the media items of tool results that the API does not accept. The results only name them. The path
+    /// of a loss has the index of the result and the index of the item, as in `/1/0`.
+    #[must_use]
+    pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
+        let losses = results.iter().enumerate().map(|(index, result)| {
+            let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+            self.losses(contents, true, &format!("/{index}"))
+        });
+        losses.flatten().collect()
+    }
+
+    fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
+        let Some(table) = self.codec.facts().media_table(self.generation) else { return Vec::new() };
+        let losses = contents.iter().enumerate();
+        let losses =
+            losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
+        losses.collect()
     }
 
     /// Encodes the model's messages of a response, like
@@ -88,7 +141,7 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
-        self.codec.encode_results(results, &ids, self.names)
+        self.codec.encode_results_for(self.generation, results, &ids, self.names)
     }
 
     /// Returns distinct ids in the form accepted by the API, one for each of `ids`.
@@ -104,7 +157,7 @@ mod tests {
     use super::*;
     use crate::ApiFormat;
     use serde_json::json;
-    use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
+    use toolkit_core::output::{Media, MediaData};
 
     /// Collects the strings under the given keys, in order.
     fn texts(value: &Value, keys: &[&str], found: &mut Vec<String>) {

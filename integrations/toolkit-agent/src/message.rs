@@ -1,5 +1,6 @@
 //! The messages of a conversation.
 
+use crate::model::ServerState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
@@ -144,13 +145,30 @@ pub struct NativeMessages {
     pub format: String,
     /// The JSON messages, sent back unchanged in later requests.
     pub messages: Vec<Value>,
+    /// The id of the response, if the provider stored the response. A later request can continue from it. See
+    /// [`ServerState`](crate::model::ServerState).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// The id of the provider's conversation with the messages, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
 }
 
 impl NativeMessages {
     /// Creates native messages from the name of an API format and the JSON messages.
     #[must_use]
     pub fn new(format: impl Into<String>, messages: Vec<Value>) -> Self {
-        Self { format: format.into(), messages }
+        Self { format: format.into(), messages, response_id: None, conversation: None }
+    }
+
+    /// Records how the provider stored the messages. `response_id` is the id of the response.
+    pub(crate) fn stored(mut self, state: Option<&ServerState>, response_id: &str) -> Self {
+        self.response_id = state.filter(|_| !response_id.is_empty()).map(|_| response_id.to_owned());
+        self.conversation = match state {
+            Some(ServerState::Conversation(id)) => Some(id.clone()),
+            _ => None,
+        };
+        self
     }
 }
 

@@ -4,12 +4,14 @@ mod error;
 mod options;
 mod response;
 mod retry;
+mod settings;
 mod stream;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use options::{ModelOptions, OutputFormat};
 pub use response::{FinishReason, ModelResponse, Price, Usage};
 pub use retry::{ModelRetry, Retrying};
+pub use settings::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
 pub use stream::{ModelDelta, ModelStream};
 
 use crate::message::Message;

@@ -3,8 +3,12 @@
 //! The crate `toolkit_wire` encodes and decodes tool definitions, calls, results, responses and streams. This
 //! module adds the other fields of a request body, such as instructions and options.
 
+mod extra;
 mod request;
+mod settings;
+mod state;
+mod thinking;
 mod transport;
 
-pub use request::request_body;
+pub use request::{EncodedRequest, encode_request, request_body};
 pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};

@@ -12,6 +12,7 @@ mod kosong;
 mod limits;
 mod property;
 mod record;
+mod requests;
 mod secrets;
 mod sessions;
 mod soulbot;

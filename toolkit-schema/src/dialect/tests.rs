@@ -9,8 +9,9 @@ mod subset;
 use super::{SchemaDialect, SchemaLoss};
 use serde_json::{Value, json};
 
-const ALL: [SchemaDialect; 6] = [
+const ALL: [SchemaDialect; 7] = [
     SchemaDialect::JsonSchema,
+    SchemaDialect::Inlined,
     SchemaDialect::OpenAi,
     SchemaDialect::OpenAiStrict,
     SchemaDialect::Anthropic,

@@ -35,7 +35,8 @@ impl<'w, 'a> Writer<'w, 'a> {
         let mut schema = self.schema(root, 0, demands);
         let mut definitions = Map::new();
         while let Some((name, node)) = self.definition(definitions.len()) {
-            definitions.insert(name.to_owned(), self.schema(node, 0, demands));
+            // A schema beside the reference may describe the properties that a definition requires.
+            definitions.insert(name.to_owned(), self.schema(node, 0, false));
         }
         if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
             schema.insert("$defs".to_owned(), definitions.into());
@@ -86,10 +87,11 @@ impl<'w, 'a> Writer<'w, 'a> {
     /// Returns the value of `required`, or `None` if there are no names, because older drafts forbid an empty
     /// list.
     ///
-    /// If `demands` is set and the schema has properties, names without a property are dropped.
+    /// If `demands` is set and the schema has properties, names without a property are dropped. Schemas behind
+    /// a reference or in `allOf` may describe these properties, so all names stay beside such a keyword.
     fn required(&mut self, node: &Node<'a>, demands: bool) -> Option<Value> {
         let mut required = node.required();
-        if demands && node.has("properties") {
+        if demands && node.has("properties") && !node.has("$ref") && !node.has("allOf") {
             let before = required.len();
             required.retain(|name| node.property(name).is_some());
             if required.len() < before {

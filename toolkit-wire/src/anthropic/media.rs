@@ -1,13 +1,31 @@
 //! Converts the contents of results to content blocks, and back.
 
 use crate::fields::{Fields, set};
-use crate::media::{base64, essence};
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, base64, canonical, essence};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The image types accepted by the service.
-const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+/// From the types of the SDK: images, PDF, and texts as documents. Messages and results accept the same items.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
+
+const ACCEPTED: &[MediaRule] = &[
+    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web },
+    MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls: Urls::Web },
+    MediaRule { kind: MediaKind::File, types: TEXTS, embedded: true, urls: Urls::None },
+];
+
+/// The files that are sent as text.
+const TEXTS: &[&str] = &[
+    "text/*",
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/toml",
+    "application/javascript",
+    "*+json",
+    "*+xml",
+];
 
 /// The maximum length of a document title in characters, from the API reference.
 const LONGEST_TITLE: usize = 500;
@@ -24,14 +42,15 @@ pub(super) fn text_block(text: &str) -> Value {
 /// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
 /// the name comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
-    match content {
-        Content::Image(media) => match picture(media) {
-            Some(picture) if media.name.is_some() => vec![text_block(&content.to_text()), picture],
-            Some(picture) => vec![picture],
-            None => vec![text_block(&unsendable(content))],
-        },
-        Content::File(media) => vec![document(media).unwrap_or_else(|| text_block(&unsendable(content)))],
-        _ => vec![text_block(&unsendable(content))],
+    let block = match accepted(ACCEPTED, content) {
+        Some((MediaKind::Image, media)) => picture(media).map(|block| (block, media.name.is_some())),
+        Some((_, media)) => document(media).map(|block| (block, false)),
+        None => None,
+    };
+    match block {
+        Some((picture, true)) => vec![text_block(&content.to_text()), picture],
+        Some((block, false)) => vec![block],
+        None => vec![text_block(&unsendable(content))],
     }
 }
 
@@ -39,10 +58,7 @@ fn picture(media: &Media) -> Option<Value> {
     let source = match web_address(media) {
         Some(url) => json!({"type": "url", "url": url}),
         None => {
-            let essence = essence(&media.media_type);
-            let media_type = if essence == "image/jpg" { "image/jpeg" } else { &*essence };
-            let data = base64(media).filter(|data| !data.is_empty() && PICTURES.contains(&media_type))?;
-            json!({"type": "base64", "media_type": media_type, "data": data})
+            json!({"type": "base64", "media_type": canonical(&media.media_type), "data": base64(media)?})
         }
     };
     Some(json!({"type": "image", "source": source}))
@@ -51,13 +67,12 @@ fn picture(media: &Media) -> Option<Value> {
 /// Encodes a PDF or a text file as a document. The service accepts no other files.
 fn document(media: &Media) -> Option<Value> {
     let essence = essence(&media.media_type);
-    let is_pdf = essence == "application/pdf";
     let source = match (web_address(media), base64(media)) {
-        (Some(url), _) if is_pdf => json!({"type": "url", "url": url}),
-        (None, Some(data)) if is_pdf && !data.is_empty() => {
+        (Some(url), _) => json!({"type": "url", "url": url}),
+        (None, Some(data)) if essence == "application/pdf" => {
             json!({"type": "base64", "media_type": essence, "data": data})
         }
-        (None, Some(data)) if is_text(&essence) => {
+        (None, Some(data)) => {
             let text = String::from_utf8(decode(data)?).ok().filter(|text| !is_blank(text))?;
             json!({"type": "text", "media_type": "text/plain", "data": text})
         }
@@ -79,18 +94,6 @@ fn web_address(media: &Media) -> Option<&str> {
         MediaData::Url(url) if url.starts_with("https://") || url.starts_with("http://") => Some(url),
         _ => None,
     }
-}
-
-fn is_text(essence: &str) -> bool {
-    let is_known = matches!(
-        essence,
-        "application/json"
-            | "application/xml"
-            | "application/yaml"
-            | "application/toml"
-            | "application/javascript"
-    );
-    is_known || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
 }
 
 /// Decodes standard Base64. Returns `None` for other input.

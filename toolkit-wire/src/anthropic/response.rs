@@ -50,8 +50,8 @@ impl ResponseCodec for Anthropic {
         }
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
         // The service counts tokens read from or written into the cache separately from input tokens.
-        let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
-        response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
+        let usage = &mut response.usage;
+        usage.input_tokens += usage.cached_input_tokens + usage.cache_write_tokens;
     }
 }
 

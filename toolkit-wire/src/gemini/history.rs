@@ -51,11 +51,7 @@ impl HistoryCodec for Gemini {
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
-        let part = |content: &Content| match results::media(content) {
-            Some(media) => results::media_part(media),
-            None => json!({"text": content.to_text()}),
-        };
-        let mut parts: Vec<Value> = contents.iter().map(part).collect();
+        let mut parts: Vec<Value> = contents.iter().map(results::content_part).collect();
         if parts.is_empty() {
             parts.push(json!({"text": ""}));
         }

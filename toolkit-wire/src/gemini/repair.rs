@@ -22,6 +22,16 @@ impl RepairCodec for Gemini {
         });
         repair::<Self>(stripped.collect())
     }
+
+    /// Leaves the messages before the first call as they are. Their results answer calls in the cached content.
+    fn repair_continuation(&self, mut history: Vec<Value>) -> Vec<Value> {
+        let has_calls =
+            |content: &Value| Self::entries(content).iter().any(|it| matches!(it, Entry::Call(..)));
+        let first = history.iter().position(has_calls).unwrap_or(history.len());
+        let rest = history.split_off(first);
+        history.extend(self.repair_history(rest));
+        history
+    }
 }
 
 impl Replies for Gemini {

@@ -62,8 +62,11 @@ impl ResponseCodec for Gemini {
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         response.finish = candidate.map(finish).unwrap_or_default();
-        // The service does not count reasoning tokens as output tokens.
-        response.usage.output_tokens += response.usage.reasoning_tokens;
+        // The service counts neither reasoning tokens as output tokens, nor the results of its own tools as input
+        // tokens.
+        let usage = &mut response.usage;
+        usage.output_tokens += usage.reasoning_tokens;
+        usage.input_tokens += usage.tool_tokens;
     }
 }
 

@@ -4,12 +4,23 @@ use super::{FACTS, Ollama, call};
 use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
-use crate::media::base64;
+use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, base64};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::directly_after;
 use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
+
+/// The image formats that the server decodes. Images in tool results follow in a message of the user.
+pub(super) const MEDIA: MediaTable = MediaTable {
+    messages: &[MediaRule {
+        kind: MediaKind::Image,
+        types: &["image/jpeg", "image/png", "image/webp"],
+        embedded: true,
+        urls: Urls::None,
+    }],
+    results: &[],
+};
 
 impl HistoryCodec for Ollama {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
@@ -66,10 +77,7 @@ impl HistoryCodec for Ollama {
 
 /// Returns the bytes of an image in Base64.
 pub(super) fn image(content: &Content) -> Option<&str> {
-    match content {
-        Content::Image(media) => base64(media).filter(|data| !data.is_empty()),
-        _ => None,
-    }
+    accepted(MEDIA.messages, content).and_then(|(_, media)| base64(media))
 }
 
 impl RepairCodec for Ollama {

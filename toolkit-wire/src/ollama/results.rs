@@ -1,18 +1,18 @@
 //! Encodes and parses results as tool messages.
 
-use super::history::{entries, image, message};
+use super::history::{MEDIA, entries, image, message};
 use super::{FACTS, Ollama, call};
 use crate::codec::ResultCodec;
 use crate::fields::text;
 use crate::pairing::identified;
-use crate::results::{json_content, listed, output_text, unsendable};
+use crate::results::{json_content, listed, output_text, result_text};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;
 use toolkit_core::call::CallId;
 use toolkit_core::name::WireNames;
-use toolkit_core::output::{Content, ToolOutput};
+use toolkit_core::output::ToolOutput;
 
 impl ResultCodec for Ollama {
     /// Encodes one `tool` message for each result. All images follow in one user message.
@@ -44,20 +44,11 @@ impl ResultCodec for Ollama {
 
 fn tool_message(result: &ToolResult, id: &str, names: &WireNames) -> Value {
     let text = match &result.outcome {
-        Ok(output) => output_text(output, content_text),
+        Ok(output) => output_text(output, |content| result_text(&MEDIA, content)),
         Err(error) => Cow::Borrowed(error.message()),
     };
     let name = history::name(FACTS.names, names.spell(&result.name));
     message(&name, call::sendable_id(id), &text)
-}
-
-fn content_text(content: &Content) -> Cow<'_, str> {
-    match image(content) {
-        Some(_) => {
-            Cow::Owned(format!("{} follows in the user message after the tool results", content.to_text()))
-        }
-        None => unsendable(content),
-    }
 }
 
 /// Parses a `tool` message. The API marks no errors, so every result is an output.

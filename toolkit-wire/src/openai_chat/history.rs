@@ -1,10 +1,11 @@
 //! Writes messages for the next request.
 
-use super::results::{content_text, part};
+use super::results::part;
 use super::{FACTS, OpenAiChat, call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set};
+use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -63,9 +64,9 @@ impl HistoryCodec for OpenAiChat {
 
     /// Encodes a user message. Text alone is written as a string, because many servers accept nothing else.
     fn encode_user(&self, contents: &[Content]) -> Value {
-        let text_part = |content| json!({"type": "text", "text": content_text(content)});
+        let text_part = |content| json!({"type": "text", "text": unsendable(content)});
         let content = match contents {
-            [only] if part(only).is_none() => content_text(only).into(),
+            [only] if part(only).is_none() => unsendable(only).into(),
             _ => contents
                 .iter()
                 .map(|content| part(content).unwrap_or_else(|| text_part(content)))

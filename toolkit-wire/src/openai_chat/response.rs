@@ -38,6 +38,11 @@ impl ResponseCodec for OpenAiChat {
         }
         let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
+        // DeepSeek and Moonshot report cached tokens in fields of their own.
+        let own = ["/usage/prompt_cache_hit_tokens", "/usage/cached_tokens"];
+        let own = own.iter().find_map(|pointer| reading.payload.pointer(pointer)?.as_u64());
+        let cached = &mut response.usage.cached_input_tokens;
+        *cached = (*cached).max(own.unwrap_or_default());
     }
 }
 

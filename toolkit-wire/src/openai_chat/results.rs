@@ -3,8 +3,10 @@
 use super::{FACTS, OpenAiChat};
 use crate::codec::ResultCodec;
 use crate::fields::{required, text};
-use crate::media::{address, base64, essence, file_name, media};
-use crate::results::{json_content, listed, output_text, unsendable};
+use crate::media::{
+    IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name, media,
+};
+use crate::results::{attachments, json_content, listed, output_text, result_text};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -12,16 +14,38 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
+/// From the guides to images, audio and files. Other servers accept at most the same types. Tool messages contain
+/// only text.
+pub(super) const MEDIA: MediaTable = MediaTable {
+    messages: &[
+        MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
+        MediaRule {
+            kind: MediaKind::Audio,
+            types: &["audio/wav", "audio/mpeg"],
+            embedded: true,
+            urls: Urls::None,
+        },
+        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls: Urls::None },
+    ],
+    results: &[],
+};
+
 impl ResultCodec for OpenAiChat {
     /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly
     /// follow the calls. All media items are therefore in one user message after them.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let mut messages: Vec<Value> =
             results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
-        let attachments: Vec<Value> =
-            results.iter().zip(ids).flat_map(|(result, id)| attachments(result, id, names)).collect();
-        if !attachments.is_empty() {
-            messages.push(json!({"role": "user", "content": attachments}));
+        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
+            let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
+            attachments(&MEDIA, result, id, name)
+        });
+        let attached: Vec<Value> = attached
+            .flat_map(|(label, content)| [Some(json!({"type": "text", "text": label})), part(content)])
+            .flatten()
+            .collect();
+        if !attached.is_empty() {
+            messages.push(json!({"role": "user", "content": attached}));
         }
         messages
     }
@@ -36,58 +60,26 @@ impl ResultCodec for OpenAiChat {
 
 fn tool_message(result: &ToolResult, id: &str) -> Value {
     let text = match &result.outcome {
-        Ok(output) => output_text(output, content_text),
+        Ok(output) => output_text(output, |content| result_text(&MEDIA, content)),
         Err(error) => Cow::Borrowed(error.message()),
     };
     json!({"role": "tool", "tool_call_id": id, "content": text})
 }
 
-pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
-    if part(content).is_some() {
-        let text = content.to_text();
-        return Cow::Owned(format!("{text} follows in the user message after the tool results"));
-    }
-    unsendable(content)
-}
-
-/// Encodes the media items of the results as content parts. The text before each media item says which call
-/// returned it.
-fn attachments<'a>(
-    result: &'a ToolResult,
-    id: &'a str,
-    names: &WireNames,
-) -> impl Iterator<Item = Value> + use<'a> {
-    let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
-    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-    contents.iter().filter_map(|content| Some((content, part(content)?))).flat_map(move |(content, part)| {
-        let label = format!("{} from tool call {id} ({name}):", content.to_text());
-        [json!({"type": "text", "text": label}), part]
-    })
-}
-
-/// Encodes a content part of a user message: an image, audio in one of the two accepted formats, or a file
-/// with its bytes. Returns `None` for other content.
+/// Encodes a content part of a user message: an image, audio, or a file with its bytes. Returns `None` for other
+/// content.
 pub(super) fn part(content: &Content) -> Option<Value> {
-    match content {
-        Content::Image(media) => Some(json!({"type": "image_url", "image_url": {"url": address(media)}})),
-        Content::Audio(media) => {
-            let (data, format) = (base64(media)?, audio_format(&media.media_type)?);
-            Some(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}))
+    let (kind, media) = accepted(MEDIA.messages, content)?;
+    Some(match kind {
+        MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),
+        MediaKind::Audio => {
+            let format = if canonical(&media.media_type) == "audio/wav" { "wav" } else { "mp3" };
+            json!({"type": "input_audio", "input_audio": {"data": base64(media)?, "format": format}})
         }
-        Content::File(media) => {
-            base64(media)?;
-            Some(json!({"type": "file", "file": {"filename": file_name(media), "file_data": address(media)}}))
+        MediaKind::File => {
+            json!({"type": "file", "file": {"filename": file_name(media), "file_data": address(media)}})
         }
-        _ => None,
-    }
-}
-
-fn audio_format(media_type: &str) -> Option<&'static str> {
-    match &*essence(media_type) {
-        "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
-        "audio/mpeg" | "audio/mp3" => Some("mp3"),
-        _ => None,
-    }
+    })
 }
 
 /// Parses a `tool` message. The API does not mark errors, so every result is parsed as an output. The tool

@@ -10,35 +10,62 @@ use crate::fields::{Fields, set, text};
 use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use toolkit_core::{ToolError, ToolResult};
 
 impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after the calls of
     /// its turn, so that parallel calls stay together. All other items stay at their positions.
-    fn repair_history(&self, mut history: Vec<Value>) -> Vec<Value> {
-        let pairs = pair(&history);
-        identify(&mut history, &pairs);
-        let results: HashMap<usize, usize> =
-            pairs.iter().filter_map(|(call, result)| result.map(|result| (result, *call))).collect();
-        let is_missing: HashMap<usize, bool> =
-            pairs.into_iter().map(|(call, result)| (call, result.is_none())).collect();
-        let mut repaired = Vec::with_capacity(history.len());
-        let mut due = Vec::new();
-        for (index, item) in history.into_iter().enumerate() {
-            if is_result(&item) && !results.contains_key(&index) {
-                continue;
-            }
-            match is_missing.get(&index) {
-                Some(true) => due.extend(no_output(&item)),
-                Some(false) => {}
-                None => repaired.append(&mut due),
-            }
-            repaired.push(item);
-        }
-        repaired.append(&mut due);
-        repaired
+    ///
+    /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history with
+    /// such a reference keeps all results.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let has_references = history.iter().any(|item| text(item, "type") == "item_reference");
+        repair(history, has_references)
     }
+
+    fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
+        repair(history, true)
+    }
+}
+
+/// Repairs a history. If `is_part` is `true`, the service keeps further calls, and only a second result for a
+/// call of the history is removed.
+fn repair(mut history: Vec<Value>, is_part: bool) -> Vec<Value> {
+    let pairs = pair(&history);
+    identify(&mut history, &pairs);
+    let known = call_ids(&history);
+    let results: HashSet<usize> = pairs.iter().filter_map(|(_, result)| *result).collect();
+    let is_missing: HashMap<usize, bool> =
+        pairs.into_iter().map(|(call, result)| (call, result.is_none())).collect();
+    let is_lost = |index: usize, item: &Value| {
+        // The service may keep the calls of its own tools.
+        let is_kept = || client::of_output(item).is_some();
+        let is_elsewhere = || is_part && !known.contains(client::answered(item));
+        is_result(item) && !results.contains(&index) && !is_kept() && !is_elsewhere()
+    };
+    let is_lost: Vec<bool> = history.iter().enumerate().map(|(index, item)| is_lost(index, item)).collect();
+    let mut repaired = Vec::with_capacity(history.len());
+    let mut due = Vec::new();
+    for (index, (item, is_lost)) in history.into_iter().zip(is_lost).enumerate() {
+        if is_lost {
+            continue;
+        }
+        match is_missing.get(&index) {
+            Some(true) => due.extend(no_output(&item)),
+            Some(false) => {}
+            None => repaired.append(&mut due),
+        }
+        repaired.push(item);
+    }
+    repaired.append(&mut due);
+    repaired
+}
+
+/// Returns the ids of all calls in the history.
+fn call_ids(history: &[Value]) -> HashSet<String> {
+    let calls = history.iter().filter(|item| text(item, "type").ends_with("_call"));
+    calls.map(|call| text(call, "call_id").to_owned()).collect()
 }
 
 /// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one
@@ -91,12 +118,12 @@ fn has_id(item: &Value) -> bool {
     !client::answered(item).is_empty()
 }
 
-/// Returns the error result for a call without a result. The result has no `status`, because nothing was
-/// completed.
-fn no_output(json: &Value) -> Option<Value> {
-    let call = json.as_object()?;
+/// Returns the result for a call without a result. The result has no `status` unless the service requires it,
+/// because nothing was completed.
+fn no_output(item: &Value) -> Option<Value> {
+    let call = item.as_object()?;
     if let Some(client) = client::of_call(call) {
-        let read = call::read(json, false)?;
+        let read = call::read(item, false)?;
         let id = read.id.as_deref().unwrap_or_default().to_owned();
         let result = ToolResult::of(&read.into_call(id.as_str().into()), Err(ToolError::failed(NO_OUTPUT)));
         return client.write_result(&result, &id).into_iter().next();

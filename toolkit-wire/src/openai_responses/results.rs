@@ -5,7 +5,7 @@ use super::{FACTS, OpenAiResponses, client};
 use crate::WireError;
 use crate::codec::ResultCodec;
 use crate::fields::{Fields, field, required, set, text};
-use crate::media::{address, file_name, media};
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name, media};
 use crate::results::{json_content, listed, output_text, unsendable};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -19,6 +19,37 @@ pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
 /// The fields that the result of a function call repeats from the call.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
+
+/// From the guides to images and files. Messages and results accept the same items.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
+
+const ACCEPTED: &[MediaRule] = &[
+    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
+    MediaRule { kind: MediaKind::File, types: DOCUMENTS, embedded: true, urls: Urls::Web },
+];
+
+/// Documents, presentations, spreadsheets, texts and source code.
+const DOCUMENTS: &[&str] = &[
+    "application/pdf",
+    "text/*",
+    "application/json",
+    "application/xml",
+    "*+json",
+    "*+xml",
+    "application/yaml",
+    "application/toml",
+    "application/javascript",
+    "application/typescript",
+    "application/csv",
+    "application/rtf",
+    "application/msword",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+];
 
 impl ResultCodec for OpenAiResponses {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
@@ -85,18 +116,16 @@ pub(super) fn content_part(content: &Content) -> Value {
 }
 
 fn media_part(content: &Content) -> Option<Value> {
-    match content {
-        Content::Image(media) => {
-            Some(json!({"type": "input_image", "detail": "auto", "image_url": address(media)}))
+    let (kind, media) = accepted(ACCEPTED, content)?;
+    Some(match (kind, &media.data) {
+        (MediaKind::Image, _) => {
+            json!({"type": "input_image", "detail": "auto", "image_url": address(media)})
         }
-        Content::File(media) => Some(match &media.data {
-            MediaData::Base64(_) => {
-                json!({"type": "input_file", "filename": file_name(media), "file_data": address(media)})
-            }
-            MediaData::Url(url) => json!({"type": "input_file", "file_url": url}),
-        }),
-        _ => None,
-    }
+        (_, MediaData::Base64(_)) => {
+            json!({"type": "input_file", "filename": file_name(media), "file_data": address(media)})
+        }
+        (_, MediaData::Url(url)) => json!({"type": "input_file", "file_url": url}),
+    })
 }
 
 /// Returns whether an item is the result of a call that the program has run.

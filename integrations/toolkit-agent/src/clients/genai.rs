@@ -40,6 +40,8 @@ use tokio::time::{Sleep, sleep_until};
 /// - Tool calls start only when the answer is complete.
 /// - In an answer that is not streamed, arguments with invalid JSON fail the whole answer. Agents then call
 ///   the model again.
+/// - Extra request fields replace whole objects of the body. Metadata, the user id, server state and the tier
+///   [`Priority`](crate::model::ServiceTier::Priority) are not sent.
 /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](super::HttpLimits) has no effect.
 ///
 /// ```no_run

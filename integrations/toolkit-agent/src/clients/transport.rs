@@ -3,7 +3,7 @@
 use super::fault;
 use super::http::{BoundedBody, EVENTS, Expected, Http};
 use super::settings::Settings;
-use crate::model::ModelError;
+use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::{EventStream, Fragment, Transport};
 use futures_core::Stream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -29,7 +29,15 @@ impl HttpTransport {
 
     async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<BoundedBody, ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
-        let builder = http.client.post(url).body(body.to_string());
+        self.request(http.client.post(url).body(body.to_string()), expected).await
+    }
+
+    async fn request(
+        &self,
+        builder: reqwest::RequestBuilder,
+        expected: Expected,
+    ) -> Result<BoundedBody, ModelError> {
+        let http = self.http.as_ref().map_err(Clone::clone)?;
         let mut request = builder.build().map_err(|error| fault::of_client(&error))?;
         let accepted = match expected {
             Expected::Json => "application/json",
@@ -50,6 +58,19 @@ impl Transport for HttpTransport {
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
         let body = self.post(&body, &self.stream_url, Expected::Events).await?;
         Ok(Box::pin(Fragments(body)))
+    }
+
+    async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
+        // The id becomes a part of the URL, so only the characters of ids are allowed.
+        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if id.is_empty() || !id.chars().all(is_id) {
+            let text = format!("`{id}` is no id of a response");
+            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
+        }
+        let http = self.http.as_ref().map_err(Clone::clone)?;
+        let builder = http.client.get(format!("{}/{id}", self.url));
+        let body = self.request(builder, Expected::Json).await?.all().await?;
+        serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
     }
 }
 

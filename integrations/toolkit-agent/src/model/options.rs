@@ -1,8 +1,10 @@
 //! Options for the answer of a model.
 
+use super::{PromptCache, ServerState, ServiceTier, Thinking};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toolkit_core::schema::{SchemaDialect, schema_of};
+use std::collections::BTreeMap;
+use toolkit_core::schema::{ConvertedSchema, SchemaDialect, schema_of};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_wire::{ApiFormat, HostedTool};
 
@@ -41,7 +43,37 @@ pub struct ModelOptions {
     /// Tools that the provider defines itself, such as its web search. A tool of another API is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedTool>,
-    /// Provider-specific fields of the request body. They take precedence over all other fields.
+    /// The amount of thinking before the answer. Models that do not think refuse this setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thinking>,
+    /// Whether the provider returns its thinking as text, usually as a summary. Some providers do so only on
+    /// request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub show_thinking: bool,
+    /// The caching of prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_cache: Option<PromptCache>,
+    /// The provider's processing tier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_tier: Option<ServiceTier>,
+    /// Labels of the request, for the provider's logs and bills.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// An id of the end user, without personal data. Providers use it to detect abuse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+    /// The conversation kept by the provider, if requests continue one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_state: Option<ServerState>,
+    /// Whether the provider works in the background. A long answer then survives a lost connection, because the
+    /// client asks for the finished answer. Only the Responses API has this setting.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// Provider-specific fields of the request body, merged into the other fields.
+    ///
+    /// Objects are merged at every depth, and lists of tools are joined. A value takes precedence over the value
+    /// that the other options would set, and `null` removes that value. If both objects have a `type` and the
+    /// types differ, the object here replaces the other one.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -75,7 +107,30 @@ impl ModelOptions {
         self
     }
 
-    /// Sets a provider-specific field of the request body.
+    /// Adds a label for the provider's logs and bills.
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets a provider-specific field of the request body, which is merged into the other fields.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit_agent::{Message, ModelOptions, ModelRequest, wire};
+    /// use toolkit::ApiFormat;
+    ///
+    /// let options = ModelOptions::new()
+    ///     .with_temperature(0.2)
+    ///     .with_extra("generationConfig", json!({"thinkingConfig": {"thinkingLevel": "LOW"}}));
+    /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
+    /// let body = wire::request_body(ApiFormat::Gemini, "gemini-3-flash", &request, false);
+    /// assert_eq!(
+    ///     body["generationConfig"],
+    ///     json!({"temperature": 0.2, "thinkingConfig": {"thinkingLevel": "LOW"}}),
+    /// );
+    /// ```
     #[must_use]
     pub fn with_extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(field.into(), value.into());
@@ -94,6 +149,20 @@ setters! { ModelOptions:
     with_seed(seed: u64) = Some(seed);
     /// Sets the format of the final answer.
     with_output(output: OutputFormat) = Some(output);
+    /// Sets the amount of thinking before the answer.
+    with_thinking(thinking: impl Into<Thinking>) = Some(thinking.into());
+    /// Sets whether the provider returns its thinking as text.
+    with_show_thinking(show_thinking: bool) = show_thinking;
+    /// Sets the caching of prompts.
+    with_prompt_cache(prompt_cache: PromptCache) = Some(prompt_cache);
+    /// Sets the provider's processing tier.
+    with_service_tier(service_tier: ServiceTier) = Some(service_tier);
+    /// Sets an id of the end user, without personal data.
+    with_user_id(user_id: impl Into<String>) = Some(user_id.into());
+    /// Sets the conversation kept by the provider.
+    with_server_state(server_state: ServerState) = Some(server_state);
+    /// Sets whether the provider works in the background.
+    with_background(background: bool) = background;
 }
 
 /// A format for answers: JSON with a schema.
@@ -121,13 +190,13 @@ impl OutputFormat {
         Self::new(name, schema_of::<T>())
     }
 
-    /// Returns the schema in the dialect of the API.
-    pub(crate) fn schema_for(&self, format: ApiFormat) -> Value {
+    /// Returns the schema in the dialect of the API, with the losses.
+    pub(crate) fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
             ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,
             _ => SchemaDialect::JsonSchema,
         };
-        dialect.convert(&self.schema).schema
+        dialect.convert(&self.schema)
     }
 }

@@ -60,6 +60,8 @@ pub struct Price {
     pub input: f64,
     /// The price of input tokens read from a cache. `None` for the price of [`input`](Self::input).
     pub cached_input: Option<f64>,
+    /// The price of input tokens written into a cache. `None` for the price of [`input`](Self::input).
+    pub cache_write: Option<f64>,
     /// The price of output tokens.
     pub output: f64,
 }
@@ -68,16 +70,18 @@ impl Price {
     /// Creates a price for input and output tokens.
     #[must_use]
     pub fn per_million(input: f64, output: f64) -> Self {
-        Self { input, cached_input: None, output }
+        Self { input, cached_input: None, cache_write: None, output }
     }
 
     /// Returns the cost of the tokens in `usage`.
     #[must_use]
     pub fn of(&self, usage: Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
+        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
         let parts = [
-            (usage.input_tokens - cached, self.input),
+            (usage.input_tokens - cached - written, self.input),
             (cached, self.cached_input.unwrap_or(self.input)),
+            (written, self.cache_write.unwrap_or(self.input)),
             (usage.output_tokens, self.output),
         ];
         parts.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
@@ -87,4 +91,6 @@ impl Price {
 setters! { Price:
     /// Sets the price of input tokens read from a cache.
     with_cached_input(cached_input: f64) = Some(cached_input);
+    /// Sets the price of input tokens written into a cache.
+    with_cache_write(cache_write: f64) = Some(cache_write);
 }

@@ -1,33 +1,33 @@
 //! The body of a request.
 
+use super::extra;
+use super::settings::{self, Draft};
+use super::state;
 use crate::message::Message;
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolConfig;
 use toolkit_core::name::WireNames;
+use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::{ApiFormat, HostedTool};
 
-/// The default output limit for Anthropic. The API requires a limit in every request.
-const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
-
-/// Returns the names of five fields in the JSON of an API: messages, nucleus sampling, maximum output tokens,
-/// stop sequences and seed. If the API has no such field, the name is empty.
-const fn field_names(format: ApiFormat) -> [&'static str; 5] {
-    match format {
-        ApiFormat::OpenAiResponses => ["input", "top_p", "max_output_tokens", "", ""],
-        ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
-        ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
-        ApiFormat::Bedrock => ["messages", "topP", "maxTokens", "stopSequences", ""],
-        ApiFormat::GeminiInteractions => ["input", "top_p", "max_output_tokens", "stop_sequences", "seed"],
-        ApiFormat::Cohere => ["messages", "p", "max_tokens", "stop_sequences", "seed"],
-        ApiFormat::Ollama => ["messages", "top_p", "num_predict", "stop", "seed"],
-        _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
-    }
+/// The body of a request, with a report of everything that the API cannot express.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct EncodedRequest {
+    /// The JSON body.
+    pub body: Map<String, Value>,
+    /// The options, tool settings and media items lost because the API cannot express them. The path of an option
+    /// is `/options/…`, the path of a setting of the tool choice is `/tool_use/…`, and the path of a media item
+    /// begins with the index of its message, as in `/messages/3`.
+    ///
+    /// The losses of tool definitions are in the [report](toolkit_wire::Definitions::report) of the definitions.
+    pub losses: Vec<SchemaLoss>,
 }
 
 /// Returns the JSON body of a request to a model. If `stream` is `true`, the body asks for a streamed answer.
 ///
-/// For Gemini and Bedrock, the body contains neither `model` nor `stream`: both belong in the URL of the request.
+/// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
 ///
 /// ```
 /// use toolkit_agent::{Message, ModelRequest, wire};
@@ -45,143 +45,129 @@ pub fn request_body(
     request: &ModelRequest,
     stream: bool,
 ) -> Map<String, Value> {
-    let mut body = Map::new();
+    encode_request(format, model, request, stream).body
+}
+
+/// Returns the JSON body of a request to a model, like [`request_body`], with a report of losses.
+///
+/// ```
+/// use toolkit_agent::{Message, ModelOptions, ModelRequest, wire};
+/// use toolkit_agent::model::Thinking;
+/// use toolkit::ApiFormat;
+///
+/// let options = ModelOptions::new().with_thinking(Thinking::Budget(4_000)).with_seed(7);
+/// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
+/// let encoded = wire::encode_request(ApiFormat::Anthropic, "claude-sonnet-4-5", &request, false);
+/// assert_eq!(encoded.body["thinking"]["budget_tokens"], 4_000);
+/// assert_eq!(encoded.losses[0].path, "/options/seed"); // Anthropic has no seed
+/// ```
+#[must_use]
+pub fn encode_request(
+    format: ApiFormat,
+    model: &str,
+    request: &ModelRequest,
+    stream: bool,
+) -> EncodedRequest {
+    let mut draft = Draft::new(format, model, request);
     if !matches!(format, ApiFormat::Gemini | ApiFormat::Bedrock) {
-        body.insert("model".to_owned(), model.into());
+        draft.set("/model", model);
         // Ollama streams unless `stream` is `false`.
         if stream || format == ApiFormat::Ollama {
-            body.insert("stream".to_owned(), stream.into());
+            draft.set("/stream", stream);
         }
     }
-    let [messages, ..] = field_names(format);
     let names = request.tools.wire_names(&format);
-    body.insert(messages.to_owned(), history(format, request, &names).into());
+    let history = history(&mut draft, &names);
+    draft.set(messages_field(format), history);
     let text = request.instructions.as_str();
-    let instructions = match format {
-        ApiFormat::OpenAiResponses => Some(("instructions", text.into())),
-        ApiFormat::Anthropic => Some(("system", text.into())),
-        ApiFormat::GeminiInteractions => Some(("system_instruction", text.into())),
-        ApiFormat::Bedrock => Some(("system", json!([{"text": text}]))),
-        ApiFormat::Gemini => Some(("systemInstruction", json!({"parts": [{"text": text}]}))),
-        _ => None,
-    };
-    body.extend(instructions.filter(|_| !text.is_empty()).map(|(name, value)| (name.to_owned(), value)));
-    match format {
+    if !text.is_empty() {
+        match format {
+            ApiFormat::OpenAiResponses => draft.set("/instructions", text),
+            ApiFormat::Anthropic => draft.set("/system", text),
+            ApiFormat::Gemini => draft.set("/systemInstruction", json!({"parts": [{"text": text}]})),
+            ApiFormat::GeminiInteractions => draft.set("/system_instruction", text),
+            ApiFormat::Bedrock => draft.set("/system", json!([{"text": text}])),
+            _ => {}
+        }
+    }
+    if format == ApiFormat::OpenAiChat && stream {
         // Without this option, a stream does not report the token usage.
-        ApiFormat::OpenAiChat if stream => {
-            body.insert("stream_options".to_owned(), json!({"include_usage": true}));
-        }
-        // The history contains all steps, so the provider need not store them.
-        ApiFormat::GeminiInteractions => {
-            body.insert("store".to_owned(), false.into());
-        }
-        // The provider does not store the response. Instead, the response contains the encrypted reasoning,
-        // and later requests send it back.
-        ApiFormat::OpenAiResponses => {
-            body.insert("store".to_owned(), false.into());
-            body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
-        }
-        _ => {}
+        draft.set("/stream_options/include_usage", true);
     }
-    match (format, &request.options.output) {
-        (ApiFormat::Ollama, Some(output)) => {
-            body.insert("format".to_owned(), output.schema_for(format));
-        }
-        (ApiFormat::GeminiInteractions, Some(output)) => {
-            let format =
-                json!({"type": "text", "mime_type": "application/json", "schema": output.schema_for(format)});
-            body.insert("response_format".to_owned(), format);
-        }
-        // The schema is a string with JSON.
-        (ApiFormat::Bedrock, Some(output)) => {
-            let schema = json!({"name": output.name, "schema": output.schema_for(format).to_string()});
-            let format = json!({"type": "json_schema", "structure": {"jsonSchema": schema}});
-            body.insert("outputConfig".to_owned(), json!({"textFormat": format}));
-        }
-        _ => {}
-    }
-    let options = options(format, request);
-    match format {
-        ApiFormat::Gemini | ApiFormat::GeminiInteractions | ApiFormat::Ollama | ApiFormat::Bedrock
-            if options.is_empty() => {}
-        ApiFormat::GeminiInteractions => {
-            body.insert("generation_config".to_owned(), options.into());
-        }
-        ApiFormat::Bedrock => drop(body.insert("inferenceConfig".to_owned(), options.into())),
-        ApiFormat::Gemini => drop(body.insert("generationConfig".to_owned(), options.into())),
-        ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
-        _ => body.extend(options),
-    }
-    let hosted = &request.options.hosted;
+    state::write(&mut draft);
+    tools(&mut draft, &names);
+    settings::write(&mut draft);
+    let Draft { mut body, losses, .. } = draft;
+    extra::merge(format, &mut body, &request.options.extra);
+    // The user's own fields may name messages kept by the provider, so the repair comes last.
+    format.repair_request(&mut body);
+    EncodedRequest { body, losses }
+}
+
+/// Writes the program's tools, the provider's own tools, and the tool config.
+fn tools(draft: &mut Draft<'_>, names: &WireNames) {
+    let (format, request, hosted) = (draft.format, draft.request, &draft.request.options.hosted);
     let definitions = match hosted.is_empty() {
         true => request.tools.definitions(format),
         false => request.tools.definitions(format).with_hosted(hosted),
     };
-    let config = match request.tools.is_empty() {
+    let wanted = match request.tools.is_empty() {
         true => ToolConfig::default(),
         false => request.tool_use.clone().with_kinds_of(request.tools.iter_definitions()),
     };
-    format.set_tools(&mut body, &definitions, &format.encode_tool_config(&config, &names));
-    body.extend(HostedTool::request_fields(hosted, format));
-    body.extend(request.options.extra.clone());
-    body
+    let config = format.encode_tool_config(&wanted, names);
+    format.set_tools(&mut draft.body, &definitions, &config);
+    draft.body.extend(HostedTool::request_fields(hosted, format));
+    draft.losses.extend(config.losses.into_iter().map(|mut loss| {
+        loss.path.insert_str(0, "/tool_use");
+        loss
+    }));
 }
 
-/// Encodes the messages of a request. Calls without a result get an error result. Assistant messages that
-/// came from the same API are sent back unchanged.
-fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<Value> {
-    let writer = format.history(names);
-    let messages = request.messages.iter().flat_map(|message| match message {
-        Message::User(message) => vec![format.encode_user(&message.content)],
-        Message::Assistant(message) => match &message.native {
-            Some(native) if native.format == format.name() => native.messages.clone(),
-            _ => writer.encode_assistant(&message.text, &message.calls),
-        },
-        Message::Tool(message) => writer.encode_results(&message.results),
-    });
+/// Returns the JSON pointer of the request field for the messages.
+const fn messages_field(format: ApiFormat) -> &'static str {
+    match format {
+        ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "/input",
+        ApiFormat::Gemini => "/contents",
+        _ => "/messages",
+    }
+}
+
+/// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
+fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
+    let (format, request) = (draft.format, draft.request);
+    let writer = format.history(names).with_model(draft.model);
+    let new = state::new_messages(format, request);
+    let mut messages = Vec::new();
     // Chat Completions has no field for the instructions, so they become the first message.
     let has_no_field = matches!(format, ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere);
-    let system = (has_no_field && !request.instructions.is_empty())
-        .then(|| json!({"role": "system", "content": request.instructions}));
-    system.into_iter().chain(format.repair_history(messages.collect())).collect()
-}
-
-fn options(format: ApiFormat, request: &ModelRequest) -> Map<String, Value> {
-    let options = &request.options;
-    let default_tokens = (format == ApiFormat::Anthropic).then_some(ANTHROPIC_OUTPUT_TOKENS);
-    let [_, top_p, max_output_tokens, stop, seed] = field_names(format);
-    let fields: [(&str, Option<Value>); 5] = [
-        ("temperature", options.temperature.map(Value::from)),
-        (top_p, options.top_p.map(Value::from)),
-        (max_output_tokens, options.max_output_tokens.or(default_tokens).map(Value::from)),
-        (stop, (!options.stop.is_empty()).then(|| options.stop.clone().into())),
-        (seed, options.seed.map(Value::from)),
-    ];
-    let fields = fields.into_iter().filter(|(name, _)| !name.is_empty());
-    let fields = fields.filter_map(|(name, value)| Some((name, value?))).chain(output(format, request));
-    fields.map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// Returns the request fields for structured output.
-fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value)> {
-    let Some(output) = &request.options.output else { return Vec::new() };
-    let (name, schema) = (&output.name, output.schema_for(format));
-    match format {
-        ApiFormat::OpenAiResponses => {
-            let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});
-            vec![("text", json!({"format": format}))]
-        }
-        ApiFormat::Anthropic => {
-            vec![("output_config", json!({"format": {"type": "json_schema", "schema": schema}}))]
-        }
-        ApiFormat::Gemini => {
-            vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
-        }
-        ApiFormat::Ollama | ApiFormat::Bedrock | ApiFormat::GeminiInteractions => Vec::new(),
-        ApiFormat::Cohere => vec![("response_format", json!({"type": "json_object", "json_schema": schema}))],
-        _ => {
-            let format = json!({"name": name, "strict": true, "schema": schema});
-            vec![("response_format", json!({"type": "json_schema", "json_schema": format}))]
-        }
+    if has_no_field && !request.instructions.is_empty() {
+        messages.push(json!({"role": "system", "content": request.instructions}));
     }
+    for (index, message) in request.messages.iter().enumerate().skip(request.messages.len() - new.len()) {
+        let losses = match message {
+            Message::User(message) => {
+                messages.push(writer.encode_user(&message.content));
+                writer.user_losses(&message.content)
+            }
+            Message::Assistant(message) => {
+                messages.extend(match &message.native {
+                    Some(native) if native.format == format.name() => {
+                        state::sendable(format, request, native)
+                    }
+                    _ => writer.encode_assistant(&message.text, &message.calls),
+                });
+                Vec::new()
+            }
+            Message::Tool(message) => {
+                messages.extend(writer.encode_results(&message.results));
+                writer.result_losses(&message.results)
+            }
+        };
+        draft.losses.extend(losses.into_iter().map(|mut loss| {
+            loss.path.insert_str(0, &format!("/messages/{index}"));
+            loss
+        }));
+    }
+    messages
 }

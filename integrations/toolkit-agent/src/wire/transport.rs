@@ -1,15 +1,18 @@
 //! Models over a transport for the JSON of an API.
 
-use super::request_body;
+use super::{EncodedRequest, encode_request};
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
-    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    ModelStream, ServerState,
 };
 use futures_core::Stream;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::sleep;
 use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent};
 
 /// A connection to a model server, to send the JSON body of a request and receive the response.
@@ -27,6 +30,18 @@ pub trait Transport: Send + Sync + 'static {
     /// # Errors
     /// [`ModelError`] if there is no response, or if the response reports a failure.
     fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
+
+    /// Returns the current body of a response that the provider produces in the background. `id` is the id of the
+    /// response.
+    ///
+    /// By default, this is an error: the transport cannot ask for stored responses.
+    ///
+    /// # Errors
+    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    fn retrieve(&self, id: &str) -> impl Future<Output = Result<Value, ModelError>> + Send {
+        let text = format!("response `{id}` is not finished, and this transport cannot ask for it again");
+        std::future::ready(Err(ModelError::new(ModelErrorKind::InvalidRequest, text)))
+    }
 }
 
 /// The pieces of a streamed response.
@@ -58,9 +73,37 @@ impl<T: Transport> WireModel<T> {
         Self { format, name: name.into(), transport }
     }
 
-    fn body(&self, request: &ModelRequest, stream: bool) -> Value {
-        request_body(self.format, &self.name, request, stream).into()
+    /// Encodes a request, with a report of everything that the API cannot express.
+    #[must_use]
+    pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
+        encode_request(self.format, &self.name, request, stream)
     }
+
+    fn body(&self, request: &ModelRequest, stream: bool) -> Value {
+        self.encode(request, stream).body.into()
+    }
+
+    /// Waits for a response that the provider produces in the background.
+    async fn finished(&self, mut body: Value) -> Result<Value, ModelError> {
+        let mut pause = FIRST_POLL;
+        while let Some(id) = unfinished(&body) {
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_POLL);
+            body = self.transport.retrieve(&id).await?;
+        }
+        Ok(body)
+    }
+}
+
+/// The pauses between two questions for a response in the background.
+const FIRST_POLL: Duration = Duration::from_millis(500);
+const LONGEST_POLL: Duration = Duration::from_secs(10);
+
+/// Returns the id of a response that the provider has not finished yet.
+fn unfinished(body: &Value) -> Option<String> {
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    text("status").filter(|status| matches!(*status, "queued" | "in_progress"))?;
+    text("id").map(ToOwned::to_owned)
 }
 
 impl<T: Transport> ChatModel for WireModel<T> {
@@ -69,14 +112,19 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        let body = self.transport.send(self.body(&request, false)).await?;
-        parse_response(self.format, &body)
+        let mut body = self.transport.send(self.body(&request, false)).await?;
+        if request.options.background {
+            body = self.finished(body).await?;
+        }
+        let response = self.format.parse_response(&body)?;
+        model_response(self.format, response, request.options.server_state.as_ref())
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let events = self.transport.stream(self.body(&request, true)).await?;
         Ok(ModelStream::new(Deltas {
             format: self.format,
+            state: request.options.server_state,
             events,
             response: Some(self.format.accumulator()),
             ready: VecDeque::new(),
@@ -89,16 +137,21 @@ impl<T: Transport> ChatModel for WireModel<T> {
 /// # Errors
 /// [`ModelError`] if the body is not a response in this format, reports a failure, or has no content.
 pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
-    model_response(format, format.parse_response(body)?)
+    model_response(format, format.parse_response(body)?, None)
 }
 
-fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse, ModelError> {
-    let Response { text, reasoning, refusal, calls, hosted, finish, usage, native, .. } = response;
+/// Converts a response. With server state, the provider has stored the response.
+fn model_response(
+    format: ApiFormat,
+    response: Response,
+    state: Option<&ServerState>,
+) -> Result<ModelResponse, ModelError> {
+    let Response { text, reasoning, refusal, calls, hosted, finish, usage, native, id, .. } = response;
     let message = AssistantMessage {
         text: text + &refusal,
         reasoning,
         calls,
-        native: Some(NativeMessages::new(format.name(), native)),
+        native: Some(NativeMessages::new(format.name(), native).stored(state, &id)),
         ..AssistantMessage::default()
     };
     ModelResponse { message, finish, usage, hosted }.unless_empty()
@@ -107,6 +160,8 @@ fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse
 /// The deltas of an answer, decoded from the pieces of a stream.
 struct Deltas {
     format: ApiFormat,
+    /// The server state of the request.
+    state: Option<ServerState>,
     events: EventStream,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
@@ -143,8 +198,10 @@ impl Deltas {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();
         let response = end.response.map_err(ModelError::from);
-        let response = response.and_then(|response| model_response(self.format, response));
         let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
+        // A response that broke off may not be stored.
+        let state = self.state.as_ref().filter(|_| failure.is_none());
+        let response = response.and_then(|response| model_response(self.format, response, state));
         let last = match (failure, response) {
             (None, response) => {
                 self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));

@@ -108,7 +108,8 @@ proptest! {
             }
             // Merging may prove a definition not recursive. A second conversion then follows the references
             // to it, too.
-            let is_plain = matches!(dialect, SchemaDialect::OpenAi | SchemaDialect::Anthropic);
+            let is_plain =
+                matches!(dialect, SchemaDialect::Inlined | SchemaDialect::OpenAi | SchemaDialect::Anthropic);
             if is_plain && converted.schema.get("$defs").is_none() {
                 prop_assert_eq!(dialect.convert(&converted.schema).schema, converted.schema);
             }
@@ -120,11 +121,25 @@ proptest! {
         schema in document(),
         values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
     ) {
-        let converted = SchemaDialect::Anthropic.convert(&schema);
-        for value in values.iter().map(|fields| json!(fields)) {
-            if converted.losses.is_empty() && let Some(valid) = is_valid(&schema, &value) {
-                prop_assert_eq!(is_valid(&converted.schema, &value), Some(valid), "{} {}", value, converted.schema);
+        for dialect in [SchemaDialect::Inlined, SchemaDialect::OpenAi, SchemaDialect::Anthropic] {
+            let converted = dialect.convert(&schema);
+            for value in values.iter().map(|fields| json!(fields)) {
+                if converted.losses.is_empty() && let Some(valid) = is_valid(&schema, &value) {
+                    prop_assert_eq!(is_valid(&converted.schema, &value), Some(valid), "{} {}", value, converted.schema);
+                }
             }
+        }
+    }
+
+    /// A provider that understands references receives no copy of a definition. Only merged unions at the root
+    /// and their remarks make a schema longer.
+    #[test]
+    fn kept_references_do_not_multiply_a_schema(schema in document()) {
+        for dialect in [SchemaDialect::OpenAi, SchemaDialect::Anthropic] {
+            let converted = dialect.convert(&schema);
+            let is_merged = converted.losses.iter().any(|loss| matches!(loss.keyword.as_str(), "anyOf" | "oneOf"));
+            let length = converted.schema.to_string().len();
+            prop_assert!(is_merged || length <= schema.to_string().len() + 100, "{}", converted.schema);
         }
     }
 

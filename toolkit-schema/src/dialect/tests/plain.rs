@@ -1,12 +1,12 @@
 //! Plain dialects: references, `allOf`, older drafts, roots.
 
 use super::{ALL, losses};
-use crate::SchemaDialect::{Anthropic, Gemini, JsonSchema, OpenAi, OpenAiStrict};
+use crate::SchemaDialect::{Anthropic, Gemini, Inlined, JsonSchema, OpenAi, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
 fn check(schema: &Value, expected: &Value, lost: &[&str]) {
-    for dialect in [OpenAi, Anthropic] {
+    for dialect in [Inlined, OpenAi, Anthropic] {
         let converted = dialect.convert(schema);
         assert_eq!(converted.schema, *expected);
         assert_eq!(losses(&converted.losses), lost);
@@ -64,14 +64,14 @@ fn property_names_and_values_are_not_taken_for_keywords() {
 }
 
 #[test]
-fn references_are_followed() {
+fn inlined_references_are_followed() {
     let check = |reference: &str, rest: Value| {
         let mut schema = json!({"type": "object", "properties": {"p": {"$ref": reference}}});
         for (keyword, value) in rest.as_object().unwrap() {
             schema[keyword] = value.clone();
         }
         let (written, lost) = {
-            let converted = Anthropic.convert(&schema);
+            let converted = Inlined.convert(&schema);
             (converted.schema["properties"]["p"].clone(), losses(&converted.losses))
         };
         assert_eq!((written, lost), (json!({"type": "integer"}), vec![]), "{reference}");
@@ -94,7 +94,7 @@ fn references_are_followed() {
 }
 
 #[test]
-fn references_inside_content_schemas_are_followed() {
+fn inlined_references_inside_content_schemas_are_followed() {
     let schema = |content: Value| {
         let text =
             json!({"type": "string", "contentMediaType": "application/json", "contentSchema": content});
@@ -102,7 +102,60 @@ fn references_inside_content_schemas_are_followed() {
     };
     let mut referring = schema(json!({"$ref": "#/$defs/A"}));
     referring["$defs"] = json!({"A": {"type": "integer"}});
-    check(&referring, &schema(json!({"type": "integer"})), &[]);
+    let converted = Inlined.convert(&referring);
+    assert_eq!((converted.schema, converted.losses), (schema(json!({"type": "integer"})), vec![]));
+}
+
+/// Each definition refers to the next definition twice. Following the references doubles the schema at each
+/// step.
+fn doubling(steps: usize) -> Value {
+    let pair =
+        |next: String| json!({"type": "object", "properties": {"a": {"$ref": next}, "b": {"$ref": next}}});
+    let mut definitions: serde_json::Map<String, Value> =
+        (0..steps).map(|at| (format!("D{at}"), pair(format!("#/$defs/D{}", at + 1)))).collect();
+    definitions.insert(format!("D{steps}"), json!({"type": "string", "description": "A leaf."}));
+    json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/D0"}}, "$defs": definitions})
+}
+
+#[test]
+fn openai_and_anthropic_keep_references() {
+    let schema = doubling(9);
+    for dialect in [OpenAi, Anthropic] {
+        let converted = dialect.convert(&schema);
+        assert_eq!((converted.schema, converted.losses), (schema.clone(), vec![]), "{dialect:?}");
+    }
+    let inlined = Inlined.convert(&schema).schema;
+    assert!(!inlined.to_string().contains("$ref"));
+    assert!(inlined.to_string().len() > 20 * schema.to_string().len());
+    // Definitions of older drafts move to `$defs`. Unused definitions are dropped.
+    let older = json!({
+        "type": "object",
+        "properties": {"p": {"$ref": "#/definitions/a~1b", "description": "D."}, "q": {"$ref": "#/definitions/a~1b"}},
+        "definitions": {"a/b": {"type": "integer"}, "unused": {"type": "string"}},
+    });
+    let newer = json!({
+        "type": "object",
+        "properties": {"p": {"$ref": "#/$defs/a_1b", "description": "D."}, "q": {"$ref": "#/$defs/a_1b"}},
+        "$defs": {"a_1b": {"type": "integer"}},
+    });
+    for dialect in [OpenAi, Anthropic] {
+        let converted = dialect.convert(&older);
+        assert_eq!((&converted.schema["properties"], &converted.losses), (&newer["properties"], &vec![]));
+        assert_eq!(converted.schema["$defs"], newer["$defs"], "{dialect:?}");
+    }
+}
+
+#[test]
+fn required_names_beside_a_reference_stay() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"p": {"$ref": "#/$defs/Base", "properties": {"own": {"type": "string"}}, "required": ["base", "own"]}},
+        "$defs": {"Base": {"type": "object", "properties": {"base": {"type": "string"}}, "required": ["own"]}},
+    });
+    for dialect in [OpenAi, Anthropic] {
+        let converted = dialect.convert(&schema);
+        assert_eq!((converted.schema, converted.losses), (schema.clone(), vec![]), "{dialect:?}");
+    }
 }
 
 #[test]

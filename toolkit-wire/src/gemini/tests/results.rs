@@ -92,12 +92,17 @@ fn media_are_parts_beside_the_response() {
         contents[0]["parts"][0]["functionResponse"],
         json!({
             "id": "a", "name": "chart",
-            "response": {"output": "hello\n[image image/png chart.png]\n[file application/pdf https://x.org/y]\n[resource n file:///n]"},
-            "parts": [
-                {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
-                {"fileData": {"mimeType": "application/pdf", "fileUri": "https://x.org/y"}},
-            ],
+            "response": {"output": "hello\n[image image/png chart.png]\n[file application/pdf https://x.org/y] follows in the user message after the tool results\n[resource n file:///n]"},
+            "parts": [{"inlineData": {"mimeType": "image/png", "data": "aGk="}}],
         })
+    );
+    // A result accepts no URL.
+    assert_eq!(
+        contents[1],
+        json!({"role": "user", "parts": [
+            {"text": "[file application/pdf https://x.org/y] from tool call a (chart):"},
+            {"fileData": {"mimeType": "application/pdf", "fileUri": "https://x.org/y"}},
+        ]})
     );
 }
 
@@ -123,10 +128,10 @@ fn results_round_trip() {
         ToolOutput::text("two\nlines"),
         ToolOutput::json(&json!({"a": [1, null]})).unwrap(),
         ToolOutput::text("a chart").with_content(Content::Image(media("image/png", bytes(), Some("c.png")))),
-        Content::Audio(media("audio/ogg", bytes(), None)).into(),
+        Content::Image(media("image/webp", bytes(), None)).into(),
         ToolOutput::new(vec![
-            Content::File(media("application/pdf", url(), None)),
-            Content::File(media("text/csv", bytes(), None)),
+            Content::File(media("application/pdf", bytes(), None)),
+            Content::File(media("text/plain", bytes(), None)),
         ]),
     ];
     let outcomes = outputs.into_iter().map(Ok).chain([Err(ToolError::failed("no"))]);

@@ -91,11 +91,9 @@ fn media_follow_in_a_message_of_the_user() {
             Some(json!({"type": "input_audio", "input_audio": {"data": "aGk=", "format": format}})),
         );
     }
-    for (media_type, name, sent) in [
-        ("application/pdf", Some("report.pdf"), "report.pdf"),
-        ("application/pdf", None, "file.pdf"),
-        ("application/vnd.ms-excel", None, "file"),
-    ] {
+    for (media_type, name, sent) in
+        [("application/pdf", Some("report.pdf"), "report.pdf"), ("application/pdf", None, "file.pdf")]
+    {
         let content = Content::File(bytes(media_type, name));
         let text = format!("{} {follows}", content.to_text());
         let data = format!("data:{media_type};base64,aGk=");
@@ -109,6 +107,11 @@ fn unsupported_media_are_named_in_a_text() {
     check_media(
         Content::Audio(bytes("audio/ogg", None)),
         "[audio audio/ogg] cannot be shown: this API has no way to send it",
+        None,
+    );
+    check_media(
+        Content::File(bytes("application/vnd.ms-excel", None)),
+        "[file application/vnd.ms-excel] cannot be shown: this API has no way to send it",
         None,
     );
     check_media(Content::Audio(link("audio/mpeg")), "[audio audio/mpeg https://x.org/y]", None);

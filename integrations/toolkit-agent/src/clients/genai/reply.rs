@@ -98,7 +98,9 @@ fn usage_of(usage: &chat::Usage) -> Usage {
         |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or_default();
     let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
     let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
+    let written = usage.prompt_tokens_details.as_ref().and_then(|details| details.cache_creation_tokens);
     Usage::new(count(usage.prompt_tokens), count(usage.completion_tokens))
         .with_cached_input(count(cached))
+        .with_cache_write(count(written))
         .with_reasoning(count(reasoning))
 }

@@ -2,18 +2,18 @@
 
 use crate::clients::settings::Settings;
 use crate::message::{AssistantMessage, Message};
-use crate::model::ModelRequest;
+use crate::model::{self as service, Effort, ModelRequest, Thinking};
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    Binary, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec, Tool, ToolCall,
-    ToolChoice, ToolResponse,
+    Binary, CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
+    ReasoningEffort, ServiceTier, Tool, ToolCall, ToolChoice, ToolResponse,
 };
 use serde_json::{Map, Value};
 use toolkit_core as core;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::MediaData;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
-use toolkit_wire::ApiFormat;
+use toolkit_wire::{ApiFormat, DefinitionOptions};
 
 /// The API format for the spelling of tool names. All providers accept names in this spelling.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
@@ -120,7 +120,9 @@ fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
         return Vec::new();
     }
     let spelled = request.tools.wire_names(&SCHEMAS);
-    let definitions = request.tools.definitions(SCHEMAS).to_value();
+    // Not all providers behind `genai` follow references.
+    let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
+    let definitions = request.tools.definitions(inlined).to_value();
     let definitions = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
     let tools = definitions.iter().filter_map(|definition| {
         let name = spelled.unspell(definition.get("name")?.as_str()?);
@@ -153,6 +155,13 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
         stop_sequences: wanted.stop.clone(),
         seed: wanted.seed,
         tool_choice: choice(request),
+        reasoning_effort: wanted.thinking.map(effort),
+        service_tier: wanted.service_tier.as_ref().and_then(tier),
+        prompt_cache_key: wanted.prompt_cache.as_ref().and_then(|cache| cache.key.clone()),
+        cache_control: wanted.prompt_cache.as_ref().map(|cache| match cache.long_lifetime {
+            true => CacheControl::Ephemeral1h,
+            false => CacheControl::Ephemeral,
+        }),
         ..ChatOptions::default()
     }
     .with_stream_header_timeout(limits.idle.min(limits.total))
@@ -172,6 +181,31 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
         options.extra_headers = Some(settings.headers.clone().into());
     }
     options
+}
+
+fn effort(thinking: Thinking) -> ReasoningEffort {
+    match thinking {
+        Thinking::Off => ReasoningEffort::Zero,
+        Thinking::Budget(tokens) => ReasoningEffort::Budget(tokens),
+        Thinking::Effort(effort) => match effort {
+            Effort::Minimal => ReasoningEffort::Minimal,
+            Effort::Low => ReasoningEffort::Low,
+            Effort::Medium => ReasoningEffort::Medium,
+            Effort::High => ReasoningEffort::High,
+            Effort::XHigh => ReasoningEffort::XHigh,
+            Effort::Max => ReasoningEffort::Max,
+        },
+    }
+}
+
+/// Returns the tier for `genai`, or `None` if `genai` has no such tier.
+fn tier(tier: &service::ServiceTier) -> Option<ServiceTier> {
+    match tier {
+        service::ServiceTier::Auto => Some(ServiceTier::Auto),
+        service::ServiceTier::Standard => Some(ServiceTier::Default),
+        service::ServiceTier::Flex => Some(ServiceTier::Flex),
+        _ => None,
+    }
 }
 
 fn choice(request: &ModelRequest) -> Option<ToolChoice> {

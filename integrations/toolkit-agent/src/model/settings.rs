@@ -1,0 +1,163 @@
+//! Settings of model requests that each provider spells differently: thinking, caching, service tier and server
+//! state.
+
+use serde::{Deserialize, Serialize};
+
+/// The amount of thinking, also called reasoning, before a model answers.
+///
+/// A provider knows levels of effort, a number of tokens, or both. A setting that the provider lacks is
+/// translated to the nearest one and reported as a loss.
+///
+/// ```
+/// use toolkit_agent::ModelOptions;
+/// use toolkit_agent::model::{Effort, Thinking};
+///
+/// let options = ModelOptions::new().with_thinking(Effort::High);
+/// assert_eq!(options.thinking, Some(Thinking::Effort(Effort::High)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Thinking {
+    /// The model answers without thinking.
+    Off,
+    /// The model thinks with this effort.
+    Effort(Effort),
+    /// The model thinks with at most this number of tokens.
+    Budget(u32),
+}
+
+impl From<Effort> for Thinking {
+    fn from(effort: Effort) -> Self {
+        Self::Effort(effort)
+    }
+}
+
+/// A level of effort, from the fastest answer to the most thorough one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Effort {
+    /// Almost no thinking.
+    Minimal,
+    /// Little thinking.
+    Low,
+    /// Balanced thinking.
+    Medium,
+    /// Thorough thinking.
+    High,
+    /// More than thorough thinking.
+    XHigh,
+    /// The maximum.
+    Max,
+}
+
+impl Effort {
+    /// The levels, from low to high, with the names that providers use and a comparable number of tokens.
+    const LEVELS: [(Self, &'static str, u32); 6] = [
+        (Self::Minimal, "minimal", 1_024),
+        (Self::Low, "low", 2_048),
+        (Self::Medium, "medium", 8_192),
+        (Self::High, "high", 24_576),
+        (Self::XHigh, "xhigh", 32_768),
+        (Self::Max, "max", 65_536),
+    ];
+
+    /// Returns the name of the level, such as `low`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or("medium", |(_, name, _)| name)
+    }
+
+    /// Returns a number of tokens comparable with the level, for models that know only budgets.
+    #[must_use]
+    pub fn tokens(self) -> u32 {
+        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or(8_192, |(.., tokens)| *tokens)
+    }
+
+    /// Returns the lowest level with at least this number of tokens, for models that know only levels.
+    #[must_use]
+    pub fn of_tokens(tokens: u32) -> Self {
+        Self::LEVELS.iter().find(|(.., most)| tokens <= *most).map_or(Self::Max, |(level, ..)| *level)
+    }
+}
+
+/// The caching of prompts. A provider can reuse the unchanged beginning of a request, which costs less and is
+/// faster.
+///
+/// OpenAI and Gemini cache without being asked. Anthropic caches only on request.
+///
+/// ```
+/// use toolkit_agent::ModelOptions;
+/// use toolkit_agent::model::PromptCache;
+///
+/// let cache = PromptCache::new().with_key("support-bot").with_long_lifetime(true);
+/// let options = ModelOptions::new().with_prompt_cache(cache);
+/// assert!(options.prompt_cache.is_some());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct PromptCache {
+    /// A name shared by requests with the same beginning. OpenAI sends such requests to the same cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Whether the prompt is cached for a long time: one hour by Anthropic, up to 24 hours by OpenAI. Otherwise,
+    /// it is cached for some minutes.
+    pub long_lifetime: bool,
+}
+
+impl PromptCache {
+    /// Creates a cache with the provider's default lifetime.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+setters! { PromptCache:
+    /// Sets the name shared by requests with the same beginning.
+    with_key(key: impl Into<String>) = Some(key.into());
+    /// Sets whether the prompt is cached for a long time.
+    with_long_lifetime(long_lifetime: bool) = long_lifetime;
+}
+
+/// The provider's processing tier, which determines price and speed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServiceTier {
+    /// The provider chooses, as configured for the account.
+    Auto,
+    /// Standard price and speed.
+    Standard,
+    /// Cheaper and slower.
+    Flex,
+    /// Faster and more expensive.
+    Priority,
+    /// Another tier, in the provider's spelling.
+    Other(String),
+}
+
+/// A conversation that the provider keeps. Requests then contain only the messages after the provider's latest
+/// response, instead of the whole history.
+///
+/// Only the Responses API keeps conversations. For other APIs, the whole history is sent, and the setting is
+/// reported as a loss.
+///
+/// ```
+/// use toolkit_agent::ModelOptions;
+/// use toolkit_agent::model::ServerState;
+///
+/// let options = ModelOptions::new().with_server_state(ServerState::Responses);
+/// assert!(options.server_state.is_some());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServerState {
+    /// The provider stores each response, and a request names the previous response.
+    Responses,
+    /// The provider adds all messages to the conversation with this id. The program creates the conversation.
+    Conversation(String),
+}

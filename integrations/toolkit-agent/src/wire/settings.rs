@@ -1,0 +1,252 @@
+//! Writes the options of a request into the fields of each API, and reports the options that an API lacks.
+
+use super::thinking;
+use crate::model::{Effort, ModelRequest, ServiceTier, Thinking};
+use serde_json::{Map, Value, json};
+use toolkit_core::ToolChoice;
+use toolkit_core::schema::SchemaLoss;
+use toolkit_wire::ApiFormat;
+
+/// The default output limit for Anthropic. The API requires a limit in every request.
+const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
+
+/// A request body that is being written, with the losses so far.
+pub(super) struct Draft<'a> {
+    pub(super) format: ApiFormat,
+    pub(super) model: &'a str,
+    pub(super) request: &'a ModelRequest,
+    pub(super) body: Map<String, Value>,
+    pub(super) losses: Vec<SchemaLoss>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(format: ApiFormat, model: &'a str, request: &'a ModelRequest) -> Self {
+        Self { format, model, request, body: Map::new(), losses: Vec::new() }
+    }
+
+    /// Sets the value at `path`, names separated by `/`. Missing objects are created.
+    pub(super) fn set(&mut self, path: &str, value: impl Into<Value>) {
+        let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
+        let mut fields = &mut self.body;
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                fields.insert(name.to_owned(), value.into());
+                return;
+            }
+            let inner = fields.entry(name).or_insert_with(|| json!({}));
+            if !inner.is_object() {
+                *inner = json!({});
+            }
+            let Some(inner) = inner.as_object_mut() else { return };
+            fields = inner;
+        }
+    }
+
+    /// Reports that an option is lost or changed.
+    pub(super) fn lose(&mut self, option: &str, reason: impl Into<String>) {
+        self.losses.push(SchemaLoss::new(format!("/options/{option}"), option, reason));
+    }
+}
+
+/// Returns the paths of the options that each API writes as they are: temperature, nucleus sampling, maximum
+/// output tokens, stop sequences, seed, labels, and the id of the end user. If the API has no such field, the
+/// path is empty.
+const fn paths(format: ApiFormat) -> [(&'static str, &'static str); 7] {
+    let [temperature, top_p, max_output_tokens, stop, seed, metadata, user_id] = match format {
+        ApiFormat::OpenAiResponses => {
+            ["temperature", "top_p", "max_output_tokens", "", "", "metadata", "safety_identifier"]
+        }
+        ApiFormat::Anthropic => {
+            ["temperature", "top_p", "max_tokens", "stop_sequences", "", "", "metadata/user_id"]
+        }
+        ApiFormat::Gemini => [
+            "generationConfig/temperature",
+            "generationConfig/topP",
+            "generationConfig/maxOutputTokens",
+            "generationConfig/stopSequences",
+            "generationConfig/seed",
+            "labels",
+            "",
+        ],
+        ApiFormat::GeminiInteractions => [
+            "generation_config/temperature",
+            "generation_config/top_p",
+            "generation_config/max_output_tokens",
+            "generation_config/stop_sequences",
+            "generation_config/seed",
+            "",
+            "",
+        ],
+        ApiFormat::Bedrock => [
+            "inferenceConfig/temperature",
+            "inferenceConfig/topP",
+            "inferenceConfig/maxTokens",
+            "inferenceConfig/stopSequences",
+            "",
+            "requestMetadata",
+            "",
+        ],
+        ApiFormat::Cohere => ["temperature", "p", "max_tokens", "stop_sequences", "seed", "", ""],
+        ApiFormat::Ollama => [
+            "options/temperature",
+            "options/top_p",
+            "options/num_predict",
+            "options/stop",
+            "options/seed",
+            "",
+            "",
+        ],
+        _ => {
+            ["temperature", "top_p", "max_completion_tokens", "stop", "seed", "metadata", "safety_identifier"]
+        }
+    };
+    [
+        ("temperature", temperature),
+        ("top_p", top_p),
+        ("max_output_tokens", max_output_tokens),
+        ("stop", stop),
+        ("seed", seed),
+        ("metadata", metadata),
+        ("user_id", user_id),
+    ]
+}
+
+/// Writes all options except server state and the user's own fields.
+pub(super) fn write(draft: &mut Draft<'_>) {
+    let options = &draft.request.options;
+    let values = [
+        options.temperature.map(Value::from),
+        options.top_p.map(Value::from),
+        options.max_output_tokens.or_else(|| default_tokens(draft)).map(Value::from),
+        (!options.stop.is_empty()).then(|| options.stop.clone().into()),
+        options.seed.map(Value::from),
+        (!options.metadata.is_empty()).then(|| json!(options.metadata)),
+        options.user_id.as_deref().map(Value::from),
+    ];
+    for ((option, path), value) in paths(draft.format).into_iter().zip(values) {
+        match value {
+            Some(value) if !path.is_empty() => draft.set(path, value),
+            Some(_) => draft.lose(option, "the API has no field for it"),
+            None => {}
+        }
+    }
+    output(draft);
+    thinking::write(draft);
+    cache(draft);
+    tier(draft);
+}
+
+/// Returns the default output limit, if the API requires a limit. The limit includes the thinking.
+fn default_tokens(draft: &Draft<'_>) -> Option<u32> {
+    let thought = match draft.request.options.thinking {
+        Some(Thinking::Budget(tokens)) => tokens,
+        Some(Thinking::Effort(effort)) if effort > Effort::Low => ANTHROPIC_OUTPUT_TOKENS,
+        _ => 0,
+    };
+    (draft.format == ApiFormat::Anthropic).then(|| ANTHROPIC_OUTPUT_TOKENS.saturating_add(thought))
+}
+
+/// Writes the format of the answer.
+fn output(draft: &mut Draft<'_>) {
+    let Some(output) = &draft.request.options.output else { return };
+    let (name, converted) = (&output.name, output.schema_for(draft.format));
+    let schema = converted.schema;
+    draft.losses.extend(converted.losses.into_iter().map(|mut loss| {
+        loss.path.insert_str(0, "/options/output/schema");
+        loss
+    }));
+    match draft.format {
+        ApiFormat::OpenAiResponses => {
+            let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});
+            draft.set("/text/format", format);
+        }
+        ApiFormat::Anthropic => {
+            draft.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
+        }
+        ApiFormat::Gemini => {
+            draft.set("/generationConfig/responseMimeType", "application/json");
+            draft.set("/generationConfig/responseJsonSchema", schema);
+        }
+        ApiFormat::Ollama => draft.set("/format", schema),
+        ApiFormat::GeminiInteractions => {
+            let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
+            draft.set("/response_format", format);
+        }
+        // The schema is a string with JSON.
+        ApiFormat::Bedrock => {
+            let schema = json!({"name": name, "schema": schema.to_string()});
+            draft.set("/outputConfig/textFormat", json!({"type": "json_schema", "structure": {"jsonSchema": schema}}));
+        }
+        ApiFormat::Cohere => {
+            draft.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
+        }
+        _ => {
+            let format = json!({"name": name, "strict": true, "schema": schema});
+            draft.set("/response_format", json!({"type": "json_schema", "json_schema": format}));
+        }
+    }
+}
+
+fn cache(draft: &mut Draft<'_>) {
+    let Some(cache) = &draft.request.options.prompt_cache else { return };
+    let mut has_key = false;
+    let mut has_lifetime = false;
+    match draft.format {
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => {
+            if let Some(key) = &cache.key {
+                draft.set("/prompt_cache_key", key.as_str());
+            }
+            if cache.long_lifetime {
+                draft.set("/prompt_cache_retention", "24h");
+            }
+            (has_key, has_lifetime) = (true, true);
+        }
+        ApiFormat::Anthropic => {
+            draft.set("/cache_control/type", "ephemeral");
+            if cache.long_lifetime {
+                draft.set("/cache_control/ttl", "1h");
+            }
+            has_lifetime = true;
+        }
+        _ => {}
+    }
+    if cache.key.is_some() && !has_key {
+        draft.lose("prompt_cache/key", "the API has no keys for caches");
+    }
+    if cache.long_lifetime && !has_lifetime {
+        draft.lose("prompt_cache/long_lifetime", "the API has no lifetime for cached prompts");
+    }
+}
+
+fn tier(draft: &mut Draft<'_>) {
+    let Some(tier) = &draft.request.options.service_tier else { return };
+    let path = match draft.format {
+        ApiFormat::Ollama | ApiFormat::Cohere | ApiFormat::GeminiInteractions => {
+            return draft.lose("service_tier", "the API has no service tiers");
+        }
+        ApiFormat::Gemini => "/serviceTier",
+        ApiFormat::Bedrock => "/serviceTier/type",
+        _ => "/service_tier",
+    };
+    if let ServiceTier::Other(name) = tier {
+        return draft.set(path, name.as_str());
+    }
+    match (draft.format, tier) {
+        (ApiFormat::Anthropic, ServiceTier::Auto) => draft.set("/service_tier", "auto"),
+        (ApiFormat::Anthropic, ServiceTier::Standard) => draft.set("/service_tier", "standard_only"),
+        (ApiFormat::Anthropic, ServiceTier::Priority) => {
+            draft.set("/service_tier", "auto");
+            draft.lose("service_tier", "the tier is `auto`: the account decides about priority");
+        }
+        (ApiFormat::Anthropic, _) => draft.lose("service_tier", "the API has no such tier"),
+        // The service chooses by default.
+        (ApiFormat::Gemini | ApiFormat::Bedrock, ServiceTier::Auto) => {}
+        (ApiFormat::Gemini, ServiceTier::Standard) => draft.set("/serviceTier", "standard"),
+        (ApiFormat::Gemini, ServiceTier::Flex) => draft.set("/serviceTier", "flex"),
+        (ApiFormat::Gemini, _) => draft.set("/serviceTier", "priority"),
+        (_, ServiceTier::Auto) => draft.set(path, "auto"),
+        (_, ServiceTier::Standard) => draft.set(path, "default"),
+        (_, ServiceTier::Flex) => draft.set(path, "flex"),
+        (_, _) => draft.set(path, "priority"),
+    }
+}

@@ -1,0 +1,395 @@
+//! Request bodies: the options of each API, reasoning, and conversations kept by the provider.
+
+use crate::support::tools;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use toolkit_agent::model::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
+use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
+use toolkit_agent::{
+    Agent, AssistantMessage, Conversation, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
+    NativeMessages, Price, Usage,
+};
+use toolkit_core::{Content, Media, ToolChoice};
+use toolkit_wire::ApiFormat;
+use toolkit_wire::ApiFormat::{Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+
+const MODEL: &str = "gemini-3-flash";
+
+fn request(options: ModelOptions) -> ModelRequest {
+    ModelRequest::new([Message::user("hi")]).with_options(options)
+}
+
+fn losses(format: ApiFormat, request: &ModelRequest) -> Vec<String> {
+    let encoded = wire::encode_request(format, MODEL, request, false);
+    encoded.losses.into_iter().map(|loss| loss.path).collect()
+}
+
+/// Every option, set alone.
+fn options() -> Vec<(&'static str, ModelOptions)> {
+    let new = ModelOptions::new;
+    vec![
+        ("temperature", new().with_temperature(0.5)),
+        ("top_p", new().with_top_p(0.9)),
+        ("max_output_tokens", new().with_max_output_tokens(9)),
+        ("stop", new().with_stop("END")),
+        ("seed", new().with_seed(7)),
+        ("thinking", new().with_thinking(Thinking::Off)),
+        ("thinking", new().with_thinking(Effort::Minimal)),
+        ("thinking", new().with_thinking(Effort::High)),
+        ("thinking", new().with_thinking(Effort::Max)),
+        ("thinking", new().with_thinking(Thinking::Budget(5_000))),
+        ("show_thinking", new().with_show_thinking(true).with_thinking(Effort::High)),
+        ("show_thinking", new().with_show_thinking(true)),
+        ("prompt_cache", new().with_prompt_cache(PromptCache::new().with_key("k"))),
+        ("prompt_cache", new().with_prompt_cache(PromptCache::new().with_long_lifetime(true))),
+        ("service_tier", new().with_service_tier(ServiceTier::Standard)),
+        ("service_tier", new().with_service_tier(ServiceTier::Flex)),
+        ("service_tier", new().with_service_tier(ServiceTier::Priority)),
+        ("service_tier", new().with_service_tier(ServiceTier::Other("scale".to_owned()))),
+        ("metadata", new().with_metadata("team", "search")),
+        ("user_id", new().with_user_id("u1")),
+        ("server_state", new().with_server_state(ServerState::Responses)),
+        ("server_state", new().with_server_state(ServerState::Conversation("conv_1".to_owned()))),
+        ("background", new().with_background(true)),
+    ]
+}
+
+/// An API that lacks an option reports the loss. No option is dropped silently.
+#[test]
+fn every_option_is_sent_or_reported() {
+    for format in ApiFormat::ALL {
+        for (name, options) in options() {
+            let mut plain = options.clone();
+            if name == "show_thinking" {
+                plain.show_thinking = false;
+            } else {
+                plain = ModelOptions::new();
+            }
+            let encoded = wire::encode_request(format, MODEL, &request(options.clone()), false);
+            let is_sent = encoded.body != wire::request_body(format, MODEL, &request(plain), false);
+            let path = format!("/options/{name}");
+            let is_reported = encoded.losses.iter().any(|loss| loss.path.starts_with(&path));
+            // Ollama always shows the thinking.
+            let is_default = format == Ollama && name == "show_thinking";
+            assert!(is_sent || is_reported || is_default, "{format}: {options:?}");
+            let others: Vec<_> = encoded.losses.iter().filter(|loss| !loss.path.starts_with(&path)).collect();
+            let is_beside = name == "show_thinking" || others.is_empty();
+            assert!(is_beside, "{format}: {others:?}");
+        }
+    }
+}
+
+#[test]
+fn options_have_the_fields_of_each_api() {
+    let high = || ModelOptions::new().with_thinking(Effort::High).with_show_thinking(true);
+    let budget = || ModelOptions::new().with_thinking(Thinking::Budget(4_000));
+    let off = || ModelOptions::new().with_thinking(Thinking::Off);
+    let cache =
+        || ModelOptions::new().with_prompt_cache(PromptCache::new().with_key("k").with_long_lifetime(true));
+    let flex = || ModelOptions::new().with_service_tier(ServiceTier::Flex);
+    let labels = || ModelOptions::new().with_metadata("a", "b").with_user_id("u");
+    for (format, options, path, value) in [
+        (OpenAiChat, high(), "/reasoning_effort", json!("high")),
+        (OpenAiResponses, high(), "/reasoning", json!({"summary": "auto", "effort": "high"})),
+        (Anthropic, high(), "/thinking", json!({"type": "adaptive", "display": "summarized"})),
+        (Anthropic, high(), "/output_config", json!({"effort": "high"})),
+        (
+            Gemini,
+            high(),
+            "/generationConfig/thinkingConfig",
+            json!({"thinkingLevel": "HIGH", "includeThoughts": true}),
+        ),
+        (Ollama, high(), "/think", json!("high")),
+        (OpenAiChat, budget(), "/reasoning_effort", json!("medium")),
+        (Anthropic, budget(), "/thinking", json!({"type": "enabled", "budget_tokens": 4_000})),
+        (Anthropic, budget(), "/max_tokens", json!(12_192)),
+        (Gemini, budget(), "/generationConfig/thinkingConfig", json!({"thinkingBudget": 4_000})),
+        (Ollama, budget(), "/think", json!(true)),
+        (OpenAiResponses, off(), "/reasoning/effort", json!("none")),
+        (Anthropic, off(), "/thinking", json!({"type": "disabled"})),
+        (Gemini, off(), "/generationConfig/thinkingConfig", json!({"thinkingLevel": "MINIMAL"})),
+        (Ollama, off(), "/think", json!(false)),
+        (OpenAiChat, cache(), "/prompt_cache_key", json!("k")),
+        (OpenAiResponses, cache(), "/prompt_cache_retention", json!("24h")),
+        (Anthropic, cache(), "/cache_control", json!({"type": "ephemeral", "ttl": "1h"})),
+        (OpenAiChat, flex(), "/service_tier", json!("flex")),
+        (Gemini, flex(), "/serviceTier", json!("flex")),
+        (OpenAiResponses, labels(), "/metadata", json!({"a": "b"})),
+        (OpenAiResponses, labels(), "/safety_identifier", json!("u")),
+        (Anthropic, labels(), "/metadata", json!({"user_id": "u"})),
+        (Gemini, labels(), "/labels", json!({"a": "b"})),
+    ] {
+        let body = Value::from(wire::request_body(format, MODEL, &request(options), false));
+        assert_eq!(body.pointer(path), Some(&value), "{format}: {body}");
+    }
+    // Earlier Gemini models know only budgets.
+    let body = Value::from(wire::request_body(Gemini, "gemini-2.5-pro", &request(high()), false));
+    let config = json!({"thinkingBudget": 24_576, "includeThoughts": true});
+    assert_eq!(body["generationConfig"]["thinkingConfig"], config);
+}
+
+#[test]
+fn settings_that_anthropic_refuses_together_are_not_sent_together() {
+    let thinking = ModelOptions::new().with_thinking(Thinking::Budget(9_000));
+    let warm = request(thinking.clone().with_temperature(0.2).with_top_p(0.5));
+    let body = wire::request_body(Anthropic, "m", &warm, false);
+    assert!(!body.contains_key("temperature") && !body.contains_key("top_p"), "{body:?}");
+    assert_eq!(losses(Anthropic, &warm), ["/options/temperature", "/options/top_p"]);
+
+    let small = request(thinking.clone().with_max_output_tokens(4_000));
+    let body = wire::request_body(Anthropic, "m", &small, false);
+    assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(4_000), &json!(3_999)));
+    let tiny = request(thinking.clone().with_max_output_tokens(500));
+    assert!(!wire::request_body(Anthropic, "m", &tiny, false).contains_key("thinking"));
+    assert_eq!(losses(Anthropic, &tiny), ["/options/thinking"]);
+
+    let forced = request(thinking).with_tools(tools()).with_tool_use(ToolChoice::Required);
+    let body = wire::request_body(Anthropic, "m", &forced, false);
+    assert_eq!(body["tool_choice"]["type"], "any");
+    assert!(!body.contains_key("thinking"));
+    assert_eq!(losses(Anthropic, &forced), ["/options/thinking"]);
+}
+
+#[test]
+fn lost_media_and_tool_settings_are_reported() {
+    let sound = Content::from(Media::new("audio/midi", b"MThd"));
+    let message = toolkit_agent::UserMessage::new([Content::Text("Listen.".to_owned()), sound]);
+    let request = ModelRequest::new([Message::user("hi"), Message::User(message)])
+        .with_tools(tools())
+        .with_tool_use(ToolChoice::Required);
+    for format in ApiFormat::ALL {
+        let lost = losses(format, &request);
+        assert!(lost.contains(&"/messages/1/1".to_owned()), "{format}: {lost:?}");
+        assert_eq!(lost.contains(&"/tool_use/choice".to_owned()), format == Ollama, "{lost:?}");
+    }
+}
+
+/// A message of the model, in the form of the Responses API.
+fn thought(items: Value) -> Message {
+    let Value::Array(items) = items else { panic!("{items}") };
+    let native = NativeMessages::new(OpenAiResponses.name(), items);
+    let mut message = AssistantMessage::text("Hello.");
+    message.native = Some(native);
+    Message::Assistant(message)
+}
+
+fn said() -> Value {
+    json!({"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]})
+}
+
+#[test]
+fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
+    let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gA"});
+    let plain = || vec![Message::user("hi"), thought(json!([said()])), Message::user("And?")];
+    let reasoned = || vec![Message::user("hi"), thought(json!([reasoning, said()])), Message::user("And?")];
+    let mut counted = plain();
+    if let Message::Assistant(message) = &mut counted[1] {
+        message.usage = Usage::new(1, 9).with_reasoning(5);
+    }
+    let mut foreign = reasoned();
+    if let Message::Assistant(message) = &mut foreign[1] {
+        message.native.as_mut().unwrap().format = Anthropic.name().to_owned();
+    }
+    let none = ModelOptions::new;
+    for (messages, options, is_included) in [
+        (vec![Message::user("hi")], none(), false),
+        (plain(), none(), false),
+        (foreign, none(), false),
+        (reasoned(), none(), true),
+        (counted, none(), true),
+        (plain(), none().with_thinking(Effort::Low), true),
+        (plain(), none().with_thinking(Thinking::Budget(2_000)), true),
+        (reasoned(), none().with_thinking(Thinking::Off), false),
+        // A provider that stores the response keeps the reasoning, too.
+        (reasoned(), none().with_server_state(ServerState::Responses), false),
+    ] {
+        let request = ModelRequest::new(messages).with_options(options);
+        let body = wire::request_body(OpenAiResponses, "m", &request, false);
+        let expected = is_included.then(|| json!(["reasoning.encrypted_content"]));
+        assert_eq!(body.get("include"), expected.as_ref(), "{request:?}");
+        assert_eq!(body["store"], request.options.server_state.is_some());
+    }
+    // The user's own fields are joined with ours.
+    let extra =
+        none().with_thinking(Effort::Low).with_extra("include", json!(["message.output_text.logprobs"]));
+    let body = wire::request_body(OpenAiResponses, "m", &request(extra), false);
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content", "message.output_text.logprobs"]));
+}
+
+/// The service finds neither reasoning that it did not store nor its content.
+#[test]
+fn reasoning_that_cannot_be_found_again_is_left_out() {
+    let call =
+        json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "add", "arguments": "{}"});
+    let result =
+        json!({"type": "function_call_output", "call_id": "c", "output": "[No output available yet]"});
+    let body = |reasoning: Value| {
+        let request = ModelRequest::new([Message::user("hi"), thought(json!([reasoning, call]))]);
+        wire::request_body(OpenAiResponses, "m", &request, false)["input"].clone()
+    };
+    let lost =
+        json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]});
+    let items = body(lost.clone());
+    let mut without_id = call.clone();
+    without_id.as_object_mut().unwrap().remove("id");
+    assert_eq!(items.as_array().unwrap()[1..], [without_id, result]);
+    for (name, value) in [
+        ("encrypted_content", json!("gA")),
+        // Other servers send the reasoning itself.
+        ("content", json!([{"type": "reasoning_text", "text": "Hm."}])),
+    ] {
+        let mut kept = lost.clone();
+        kept[name] = value;
+        assert_eq!(body(kept.clone()).as_array().unwrap()[1..3], [kept, call.clone()]);
+    }
+}
+
+/// A server of the Responses API that answers from a script and records the requests.
+#[derive(Clone, Default)]
+struct Server {
+    replies: Arc<Mutex<VecDeque<Value>>>,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Server {
+    fn new(replies: impl IntoIterator<Item = Value>) -> Self {
+        Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() }
+    }
+
+    fn reply(&self, asked: Value) -> Result<Value, ModelError> {
+        self.asked.lock().unwrap().push(asked);
+        let reply = self.replies.lock().unwrap().pop_front();
+        reply.ok_or_else(|| ModelError::new(ModelErrorKind::InvalidRequest, "the script is over"))
+    }
+
+    fn asked(&self) -> Vec<Value> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Transport for Server {
+    async fn send(&self, body: Value) -> Result<Value, ModelError> {
+        self.reply(body)
+    }
+
+    async fn stream(&self, _body: Value) -> Result<EventStream, ModelError> {
+        Err(ModelError::new(ModelErrorKind::InvalidRequest, "the server does not stream"))
+    }
+
+    async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
+        self.reply(json!({"retrieve": id}))
+    }
+}
+
+fn response(id: &str, output: Value) -> Value {
+    json!({"id": id, "object": "response", "status": "completed", "output": output})
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "add", "arguments": "{\"a\": 1, \"b\": 2}"})
+}
+
+#[tokio::test]
+async fn with_server_state_only_new_items_are_sent() {
+    let states = [ServerState::Responses, ServerState::Conversation("conv_1".to_owned())];
+    for state in states {
+        let server = Server::new([
+            response("resp_1", json!([call("c1"), call("c2")])),
+            response("resp_2", json!([said()])),
+            response("resp_3", json!([said()])),
+        ]);
+        let model = WireModel::new(OpenAiResponses, "m", server.clone());
+        let options = ModelOptions::new().with_server_state(state.clone());
+        let agent = Agent::builder(model).options(options).tools(tools()).streaming(false).build().unwrap();
+        let mut conversation = Conversation::default();
+        agent.run_in(&mut conversation, "What is 1 + 2?").await.unwrap();
+        // A saved conversation continues in the same way.
+        let saved = serde_json::to_string(&conversation).unwrap();
+        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+        agent.run_in(&mut conversation, "Thanks!").await.unwrap();
+        let asked = server.asked();
+        let kinds = |body: &Value| -> Vec<Value> {
+            body["input"].as_array().unwrap().iter().map(|item| item["type"].clone()).collect()
+        };
+        assert_eq!(kinds(&asked[0]), ["message"]);
+        assert_eq!(kinds(&asked[1]), ["function_call_output", "function_call_output"]);
+        assert_eq!(kinds(&asked[2]), ["message"]);
+        assert_eq!(asked[2]["input"][0]["content"][0]["text"], "Thanks!");
+        assert!(asked.iter().all(|body| body["store"] == true && body["tools"].is_array()));
+        let field = |name: &str| asked.iter().map(|body| body[name].clone()).collect::<Vec<_>>();
+        match state {
+            ServerState::Responses => {
+                assert_eq!(field("previous_response_id"), [Value::Null, json!("resp_1"), json!("resp_2")]);
+            }
+            _ => assert_eq!(field("conversation"), ["conv_1", "conv_1", "conv_1"]),
+        }
+        // Without the setting, or for another API, the whole history is sent.
+        let messages = conversation.messages().to_vec();
+        let whole = wire::request_body(OpenAiResponses, "m", &ModelRequest::new(messages.clone()), false);
+        assert_eq!(whole["input"].as_array().map(Vec::len), Some(8), "{whole:?}");
+        let options = ModelOptions::new().with_server_state(ServerState::Responses);
+        let request = ModelRequest::new(messages).with_options(options);
+        assert_eq!(losses(Anthropic, &request), ["/options/server_state"]);
+        let history = wire::request_body(Anthropic, "m", &request, false)["messages"].clone();
+        assert_eq!(history.as_array().map(Vec::len), Some(6), "{history}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Over all requests of a conversation, the provider receives each item of the history exactly once.
+    #[test]
+    fn the_provider_receives_every_new_item_once(calls in prop::collection::vec(0..3_usize, 1..6)) {
+        let replies = calls.iter().enumerate().map(|(turn, count)| {
+            let output = match count {
+                0 => json!([said()]),
+                count => (0..*count).map(|at| call(&format!("c{turn}_{at}"))).collect(),
+            };
+            response(&format!("resp_{turn}"), output)
+        });
+        let last = response("resp_last", json!([said()]));
+        let server = Server::new(replies.chain([last]));
+        let model = WireModel::new(OpenAiResponses, "m", server.clone());
+        let options = ModelOptions::new().with_server_state(ServerState::Responses);
+        let agent = Agent::builder(model).options(options).tools(tools()).streaming(false).build().unwrap();
+        let mut conversation = Conversation::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for input in 0..calls.iter().filter(|count| **count == 0).count() + 1 {
+            runtime.block_on(agent.run_in(&mut conversation, format!("Question {input}"))).unwrap();
+        }
+        let asked = server.asked();
+        let sent: Vec<Value> = asked.iter().flat_map(|body| body["input"].as_array().cloned().unwrap()).collect();
+        let messages = ModelRequest::new(conversation.messages().to_vec());
+        let whole = wire::request_body(OpenAiResponses, "m", &messages, false)["input"].clone();
+        let is_ours = |item: &&Value| {
+            item["role"] == "user" || item["type"] == "function_call_output"
+        };
+        let expected: Vec<Value> = whole.as_array().unwrap().iter().filter(is_ours).cloned().collect();
+        prop_assert_eq!(sent, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_background_response_is_fetched_when_it_is_finished() {
+    let waiting =
+        |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "output": []});
+    let server =
+        Server::new([waiting("queued"), waiting("in_progress"), response("resp_1", json!([said()]))]);
+    let model = WireModel::new(OpenAiResponses, "m", server.clone());
+    let options = ModelOptions::new().with_background(true);
+    let agent = Agent::builder(model).options(options).streaming(false).build().unwrap();
+    assert_eq!(agent.run("hi").await.unwrap().text, "Hello.");
+    let asked = server.asked();
+    assert_eq!((&asked[0]["background"], &asked[0]["store"]), (&json!(true), &json!(true)));
+    assert_eq!(asked[1..], [json!({"retrieve": "resp_1"}), json!({"retrieve": "resp_1"})]);
+}
+
+#[test]
+fn cache_writes_have_their_own_price() {
+    let price = Price::per_million(4.0, 10.0).with_cached_input(1.0).with_cache_write(5.0);
+    let usage = Usage::new(1_000_000, 0).with_cached_input(500_000).with_cache_write(200_000);
+    assert_eq!(price.of(usage), 0.5 + 1.0 + 1.2);
+}

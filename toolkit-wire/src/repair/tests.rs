@@ -1,0 +1,107 @@
+//! Requests whose earlier messages are kept by the service.
+
+use crate::ApiFormat;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
+
+/// Returns the turns of a conversation, each with the model's messages and the messages after them. `calls` has
+/// the number of calls in each turn.
+fn turns(format: ApiFormat, calls: &[usize]) -> Vec<(Vec<Value>, Vec<Value>)> {
+    let turn = |(turn, count): (usize, &usize)| {
+        let call = |at| ToolCall::new(format!("call_{turn}_{at}"), format!("tool_{at}"), "{}");
+        let calls: Vec<ToolCall> = (0..*count).map(call).collect();
+        let results: Vec<ToolResult> =
+            calls.iter().map(|call| ToolResult::of(call, Ok("done".into()))).collect();
+        let mut replies = format.encode_results(&results);
+        if calls.is_empty() {
+            replies.push(format.encode_user(&[Content::Text(format!("Question {turn}"))]));
+        }
+        (format.encode_assistant("I work.", &calls, &WireNames::default()), replies)
+    };
+    calls.iter().enumerate().map(turn).collect()
+}
+
+fn repaired(format: ApiFormat, state: Option<&str>, history: &[Value]) -> Vec<Value> {
+    let field = format.codec().facts().messages;
+    let mut body = Map::from_iter([(field.to_owned(), json!(history))]);
+    body.extend(state.map(|name| (name.to_owned(), json!("kept_1"))));
+    format.repair_request(&mut body);
+    body[field].as_array().cloned().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// After any response, the rest of a valid conversation is a valid request if the service keeps the response.
+    #[test]
+    fn results_for_calls_kept_by_the_service_stay(
+        calls in prop::collection::vec(0..4_usize, 1..5),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        for format in ApiFormat::ALL {
+            let turns = turns(format, &calls);
+            let whole: Vec<Value> =
+                turns.iter().flat_map(|(said, replies)| [said.clone(), replies.clone()].concat()).collect();
+            prop_assert_eq!(&format.repair_history(whole.clone()), &whole, "{}", format);
+            let (kept, new) = turns.split_at(cut.index(turns.len()));
+            let mut rest: Vec<Value> = new[0].1.clone();
+            rest.extend(new[1..].iter().flat_map(|(said, replies)| [said.clone(), replies.clone()].concat()));
+            for state in format.codec().facts().server_state {
+                prop_assert_eq!(&repaired(format, Some(state), &rest), &rest, "{} after {}", format, kept.len());
+            }
+            // Without such a field, nothing can have asked for these results.
+            if calls[kept.len()] > 0 {
+                prop_assert!(repaired(format, None, &rest).len() < rest.len() || rest.is_empty(), "{}", format);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unanswered_call_beside_kept_calls_gets_its_result() {
+    let kept = json!({"type": "function_call_output", "call_id": "kept", "output": "1"});
+    let call = json!({"type": "function_call", "call_id": "new", "name": "f", "arguments": "{}"});
+    let missing =
+        json!({"type": "function_call_output", "call_id": "new", "output": "[No output available yet]"});
+    let history = [kept.clone(), call.clone()];
+    assert_eq!(
+        repaired(ApiFormat::OpenAiResponses, Some("conversation"), &history),
+        [kept.clone(), call.clone(), missing.clone()]
+    );
+    // A second result for a call of the history is still removed.
+    let twice = [call.clone(), missing.clone(), missing.clone()];
+    assert_eq!(repaired(ApiFormat::OpenAiResponses, Some("conversation"), &twice), [call, missing]);
+    let reference = json!({"type": "item_reference", "id": "fc_1"});
+    let referring = [reference, kept];
+    assert_eq!(ApiFormat::OpenAiResponses.repair_history(referring.to_vec()), referring);
+}
+
+/// The client answers these calls although the service defines their tools.
+#[test]
+fn calls_of_hosted_tools_that_wait_for_the_client_are_answered() {
+    let search = json!({"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}});
+    let patch = json!({"type": "apply_patch_call", "call_id": "p", "operation": {}, "status": "completed"});
+    let shell = json!({"type": "shell_call", "call_id": "x", "action": {}, "environment": {"type": "local"}});
+    for (call, kind) in
+        [(&search, "tool_search_output"), (&patch, "apply_patch_call_output"), (&shell, "shell_call_output")]
+    {
+        let repaired = ApiFormat::OpenAiResponses.repair_history(vec![call.clone()]);
+        assert_eq!((repaired.len(), &repaired[1]["type"]), (2, &json!(kind)));
+        assert_eq!(repaired[1]["call_id"], call["call_id"]);
+        assert_eq!(ApiFormat::OpenAiResponses.repair_history(repaired.clone()), repaired);
+        // The result of an ordinary tool may answer the call, too.
+        let result = json!({"type": "function_call_output", "call_id": call["call_id"], "output": "[]"});
+        let answered = vec![call.clone(), result];
+        assert_eq!(ApiFormat::OpenAiResponses.repair_history(answered.clone()), answered);
+    }
+    // The service runs these calls itself.
+    let server = json!({"type": "tool_search_call", "call_id": null, "execution": "server", "arguments": {}});
+    let hosted = json!({"type": "shell_call", "call_id": "x", "action": {}, "environment": {"type": "container_reference"}});
+    for call in [server, hosted] {
+        assert_eq!(ApiFormat::OpenAiResponses.repair_history(vec![call.clone()]), [call]);
+    }
+}
