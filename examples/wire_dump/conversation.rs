@@ -2,6 +2,7 @@
 
 use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
+use toolkit::wire::HostedTool;
 use toolkit::{ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult};
 
 /// A user message, the model's calls, and the tools' results.
@@ -16,6 +17,8 @@ pub(crate) struct Turn {
 pub(crate) struct Conversation {
     pub(crate) tools: Vec<ToolDefinition>,
     pub(crate) turns: Vec<Turn>,
+    /// The tools that the providers define.
+    pub(crate) hosted: Vec<HostedTool>,
 }
 
 impl Conversation {
@@ -37,7 +40,8 @@ impl Conversation {
         };
         let wanted = ToolConfig::from(choice).with_parallel(true).with_kinds_of(&self.tools);
         let mut request = format.encode_tool_config(&wanted, &names).fields;
-        request.insert("tools".to_owned(), definitions.to_value());
+        request.insert("tools".to_owned(), definitions.with_hosted(&self.hosted).to_value());
+        request.extend(HostedTool::request_fields(&self.hosted, format));
         let history = match format {
             ApiFormat::OpenAiResponses => "input",
             ApiFormat::Gemini => "contents",

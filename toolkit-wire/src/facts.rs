@@ -26,9 +26,6 @@ pub(crate) struct Facts {
     pub(crate) frame: (&'static str, &'static str),
     /// The request field for the messages.
     pub(crate) messages: &'static str,
-    /// Whether the fields of a definition that only this API knows are stored in `meta` under the name of the
-    /// format.
-    pub(crate) keeps_fields: bool,
     /// The settings that the API has no field for: the setting, the keyword of the loss, and the reason in
     /// the loss.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
@@ -75,7 +72,6 @@ impl Facts {
         dialects: [SchemaDialect::OpenAi, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAi],
         frame: ("[", "]"),
         messages: "messages",
-        keeps_fields: false,
         unsaid: &[],
         call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],

@@ -8,7 +8,7 @@ use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
-    anthropic, gemini, ollama, openai_chat, openai_responses, reading,
+    anthropic, gemini, ollama, openai_chat, openai_responses, reading, tool_config,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -185,7 +185,7 @@ impl ApiFormat {
     /// ```
     #[must_use]
     pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        self.codec().encode_tool_config(wanted, names)
+        tool_config::encode(self.codec(), wanted, names)
     }
 
     /// Parses tool choice and parallel tool calls from the fields of a request. Returns
@@ -198,7 +198,7 @@ impl ApiFormat {
         request: &Map<String, Value>,
         names: &WireNames,
     ) -> Result<ToolConfig, WireError> {
-        self.codec().parse_tool_config(request, names)
+        tool_config::parse(self.codec(), request, names)
     }
 
     /// Parses the calls of a response, in the order of the response. The payload is a response body, one

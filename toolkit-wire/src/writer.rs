@@ -2,11 +2,13 @@
 
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
+use crate::results::json_content;
 use crate::{WireError, reading};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
 
 /// Encodes the turns of a history: text, calls and results.
 ///
@@ -35,11 +37,12 @@ pub struct HistoryWriter<'a> {
     codec: &'static dyn Codec,
     names: &'a WireNames,
     strict_ids: bool,
+    tool_references: bool,
 }
 
 impl<'a> HistoryWriter<'a> {
     pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, strict_ids: false }
+        Self { codec, names, strict_ids: false, tool_references: false }
     }
 
     /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
@@ -53,6 +56,29 @@ impl<'a> HistoryWriter<'a> {
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
         self.strict_ids = strict_ids;
         self
+    }
+
+    /// Sets whether the results of `discover_tools` refer to the found tools instead of describing them. Anthropic
+    /// then loads these tools from the deferred tools of the request. See
+    /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).
+    #[must_use]
+    pub const fn with_tool_references(mut self, tool_references: bool) -> Self {
+        self.tool_references = tool_references;
+        self
+    }
+
+    /// Returns the result of a tool search with references to the found tools.
+    fn referring(&self, result: &ToolResult) -> ToolResult {
+        let found = match result.output().map(ToolOutput::content) {
+            Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value(),
+            _ => return result.clone(),
+        };
+        let names = found.as_array().into_iter().flatten().filter_map(|found| found.get("name")?.as_str());
+        let reference = |name| json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
+        let references = names.map(|name| json_content(&reference(name)));
+        let mut referring = result.clone();
+        referring.outcome = Ok(ToolOutput::new(references.collect()));
+        referring
     }
 
     /// Encodes the model's messages of a response, like
@@ -88,6 +114,10 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
+        if self.tool_references {
+            let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
+            return self.codec.encode_results(&referring, &ids, self.names);
+        }
         self.codec.encode_results(results, &ids, self.names)
     }
 

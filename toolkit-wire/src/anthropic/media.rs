@@ -1,10 +1,10 @@
 //! Converts the contents of results to content blocks, and back.
 
-use crate::fields::{Fields, set};
+use crate::fields::{Fields, set, text};
 use crate::media::{base64, essence};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
-use toolkit_core::output::{Content, Media, MediaData};
+use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
 /// The image types accepted by the service.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -31,8 +31,24 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
             None => vec![text_block(&unsendable(content))],
         },
         Content::File(media) => vec![document(media).unwrap_or_else(|| text_block(&unsendable(content)))],
+        Content::Json(json) => vec![native(json).unwrap_or_else(|| text_block(&unsendable(content)))],
         _ => vec![text_block(&unsendable(content))],
     }
+}
+
+/// Returns the JSON of a block that only this API has: a reference to a deferred tool, or a search result.
+fn native(json: &JsonText) -> Option<Value> {
+    // Most values are something else and need not be parsed.
+    let is_candidate =
+        json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
+    let block = is_candidate.then(|| json.to_value())?;
+    let has = |fields: &[&str]| fields.iter().all(|field| block.get(field).is_some());
+    let is_native = match text(&block, "type") {
+        "tool_reference" => has(&["tool_name"]),
+        "search_result" => has(&["content", "source", "title"]),
+        _ => false,
+    };
+    is_native.then_some(block)
 }
 
 fn picture(media: &Media) -> Option<Value> {
