@@ -1,7 +1,8 @@
 //! A conversation with tool calls, encoded for each provider.
 
 use toolkit::name::WireNames;
-use toolkit::serde_json::{Map, Value};
+use toolkit::serde_json::{Map, Value, json};
+use toolkit::wire::HostedTool;
 use toolkit::{
     ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,
 };
@@ -18,6 +19,8 @@ pub(crate) struct Turn {
 pub(crate) struct Conversation {
     pub(crate) tools: Vec<ToolDefinition>,
     pub(crate) turns: Vec<Turn>,
+    /// The tools that the providers define.
+    pub(crate) hosted: Vec<HostedTool>,
 }
 
 impl Conversation {
@@ -40,7 +43,8 @@ impl Conversation {
         let wanted = ToolConfig::from(choice).with_parallel(true).with_kinds_of(&self.tools);
         let mut request = Map::new();
         let config = format.encode_tool_config(&wanted, &names);
-        format.set_tools(&mut request, &definitions, &config);
+        format.set_tools(&mut request, &definitions.with_hosted(&self.hosted), &config);
+        request.extend(HostedTool::request_fields(&self.hosted, format));
         let history = match format {
             ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "input",
             ApiFormat::Gemini => "contents",

@@ -1,13 +1,14 @@
 //! The JSON encoded for each provider, for checks against the providers' own types.
 //!
 //! `cargo run --example wire_dump` prints one document: definitions, choice and history of some tools in
-//! all four formats. `cargo run --example wire_dump -- [--strict] [--json-schema] FILE.jsonl FOLDER` reads
+//! all formats; with `--hosted` also the tools that the providers define, and their calls. `cargo run --example wire_dump -- [--strict] [--json-schema] FILE.jsonl FOLDER` reads
 //! tools and calls, one JSON object `{"tools": [{name, description, parameters}], "calls": [{name,
 //! arguments}]}` a line, and writes such documents into the folder.
 
 #![allow(clippy::print_stdout)]
 
 mod conversation;
+mod hosted;
 mod own;
 
 use conversation::{Conversation, Turn};
@@ -25,14 +26,17 @@ const MOST_TOOLS: usize = 100;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut options = DefinitionOptions::default();
     let mut paths = Vec::new();
+    let mut hosted = false;
     for argument in env::args().skip(1) {
         match argument.as_str() {
             "--strict" => options = options.with_strict(StrictTools::All),
+            "--hosted" => hosted = true,
             "--json-schema" => options = options.with_json_schema(true),
             _ => paths.push(argument),
         }
     }
     match paths.as_slice() {
+        [] if hosted => println!("{}", hosted::conversation()?.to_json(&options)),
         [] => println!("{}", own::conversation().to_json(&options)),
         [file, folder] => dump(Path::new(file), Path::new(folder), &options)?,
         _ => return Err("usage: wire_dump [--strict] [--json-schema] [FILE.jsonl FOLDER]".into()),

@@ -89,7 +89,7 @@ pub(crate) fn conversation() -> Conversation {
     outcomes.push(Ok(ToolOutput::text("3").with_message("The sum of both.")));
     outcomes.push(Ok(ToolOutput::new(Vec::new())));
     outcomes.push(Err(ToolError::failed("the disk is full")));
-    Conversation { tools, turns: vec![turn(0, outcomes), single_turn()] }
+    Conversation { tools, turns: vec![turn(0, outcomes), single_turn()], ..Conversation::default() }
 }
 
 /// Returns parallel calls, one per outcome.

@@ -35,6 +35,7 @@ dump=${CARGO_TARGET_DIR:-target}/debug/examples/wire_dump
 
 "$dump" >"$folder/documents/own.json"
 "$dump" --strict >"$folder/documents/own_strict.json"
+"$dump" --hosted >"$folder/documents/own_hosted.json"
 "$dump" --json-schema >"$folder/documents/own_json_schema.json"
 
 "$python" tests/sdk/vectors.py "$vectors" >"$folder/vectors.jsonl"

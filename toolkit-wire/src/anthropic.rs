@@ -29,7 +29,6 @@ pub(crate) const FACTS: Facts = Facts {
     ids: Some(IdRule::new(64, true)),
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
-    keeps_fields: true,
     unsaid: &[
         ("output_schema", "output", "the API has no schema of what a tool gives back"),
         (

@@ -8,7 +8,7 @@ use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::Part;
 use crate::tool_config::EncodedToolConfig;
-use crate::{Response, WireError};
+use crate::{DefinitionOptions, Response, WireError, kept};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
@@ -63,15 +63,37 @@ pub(crate) trait DefinitionCodec: Api {
 
     /// Prepares the `entries` of a request for the hosted tool `tool`: removes the definition of the program's
     /// tool that answers the calls of `tool`.
-    fn add_hosted(&self, tool: &mut Value, entries: &mut Vec<Box<RawValue>>) {
+    ///
+    /// Returns the entry for `tool`, or `None` if another entry contains it.
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
         if let Some(name) = self.answered_by(tool) {
             take_named(entries, name);
         }
+        Some(tool.clone())
+    }
+
+    /// Returns the name of the namespace of a definition, in APIs that group tools.
+    fn namespace<'a>(
+        &self,
+        _definition: &'a ToolDefinition,
+        _options: &DefinitionOptions,
+    ) -> Option<&'a str> {
+        None
+    }
+
+    /// Writes a namespace. `first` is the definition of one of its tools, and `tools` the JSON of all.
+    fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
+        tools.to_owned()
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
         let mut draft = Draft { definition, how, losses: Vec::new() };
-        let json = self.write_definition(&mut draft);
+        let mut json = self.write_definition(&mut draft);
+        if let (Some(Value::Object(kept)), Value::Object(json)) =
+            (definition.metadata.meta.get(self.facts().name), &mut json)
+        {
+            kept::restore(json, kept);
+        }
         draft.report_unsaid(self.facts().unsaid);
         EncodedDefinition { json, losses: draft.losses }
     }

@@ -1,8 +1,8 @@
 //! The name, the description and the schema: the common fields of tool definitions in every API.
 
-use crate::WireError;
 use crate::facts::Facts;
 use crate::fields::{Fields, element, field, optional, text};
+use crate::{ApiFormat, WireError, kept};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
@@ -74,19 +74,28 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata that the API has no field for: the source of the tool and the program's own `meta`.
+/// Reports metadata that the API has no field for: the source of the tool, the program's own `meta` except the keys
+/// in `unreported`, and the fields kept from another API.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
+    unreported: &[&str],
 ) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
     let mcp =
         SchemaLoss::new("/type", "mcp", "the API has only functions, so the tool is sent as a function");
-    let keys = metadata.meta.keys().filter(|key| !(facts.keeps_fields && *key == facts.name));
-    let meta = keys.map(|key| {
+    let others = metadata
+        .meta
+        .iter()
+        .filter(move |(key, _)| *key != facts.name && !unreported.contains(&key.as_str()));
+    let meta = others.flat_map(|(key, value)| {
+        let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
+        if let (Some(format), Value::Object(kept)) = (known, value) {
+            return kept::losses(kept, format.name(), &format!("/metadata/{key}"));
+        }
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
-        SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")
+        vec![SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")]
     });
     is_mcp.then_some(mcp).into_iter().chain(meta)
 }

@@ -8,7 +8,8 @@ use crate::strict::{self, NotStrict, StrictTools};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use toolkit_core::name::WireNames;
@@ -41,6 +42,15 @@ pub struct DefinitionOptions {
     /// servers behind OpenAI's or Anthropic's format do not follow references. A type that is used often then
     /// makes the schema much longer. Ollama and Gemini's own subset never receive references.
     pub inline_references: bool,
+    /// Whether the registry's [tool search](toolkit_core::ToolRegistry::with_tool_search) feeds the tool loading of
+    /// Anthropic: the deferred tools are listed with `defer_loading`, and the model searches them with
+    /// `discover_tools`. Write the history with
+    /// [`with_tool_references`](crate::HistoryWriter::with_tool_references), so that the provider loads the found
+    /// tools. For OpenAI, use [`client_tool_search`](crate::hosted::openai::client_tool_search) instead.
+    pub client_search: bool,
+    /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's tool
+    /// search, the model first sees only the namespaces, and loads their deferred tools when it needs them.
+    pub namespaces: BTreeMap<String, String>,
 }
 
 impl DefinitionOptions {
@@ -69,6 +79,37 @@ impl DefinitionOptions {
     #[must_use]
     pub fn with_call_reason(mut self, call_reason: bool) -> Self {
         self.call_reason = call_reason;
+        self
+    }
+
+    /// Sets whether the registry's tool search feeds the tool loading of Anthropic.
+    #[must_use]
+    pub fn with_client_search(mut self, client_search: bool) -> Self {
+        self.client_search = client_search;
+        self
+    }
+
+    /// Groups the tools of a namespace for OpenAI's Responses API. The model reads the description.
+    ///
+    /// The tools keep their full names within the group, so calls find them as always. Other APIs have no
+    /// namespaces and receive the tools alone.
+    ///
+    /// ```
+    /// use toolkit::name::WireNames;
+    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    ///
+    /// let format = ApiFormat::OpenAiResponses;
+    /// let read = ToolDefinition::new(ToolName::new("fs.read")?, "Reads.", serde_json::json!({"type": "object"}));
+    /// let names = WireNames::new(format.name_rule(), ["fs.read"]);
+    /// let options = DefinitionOptions::default().with_namespace("fs", "The files of the project.");
+    /// let tools = format.encode_definitions([&read], &names, &options).to_value();
+    /// assert_eq!(tools[0]["type"], "namespace");
+    /// assert_eq!(tools[0]["tools"][0]["name"], "fs_read");
+    /// # Ok::<(), toolkit::name::NameError>(())
+    /// ```
+    #[must_use]
+    pub fn with_namespace(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.namespaces.insert(name.into(), description.into());
         self
     }
 
@@ -181,8 +222,10 @@ impl<'a> Renderer<'a> {
         let facts = self.codec.facts();
         let dialect = facts.dialect_for(strict, self.options);
         let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
+        let is_grouped = self.codec.namespace(definition, self.options).is_some();
+        let unreported: &[&str] = if is_grouped { &["namespace"] } else { &[] };
         let mut encoded = self.codec.encode_definition(definition, &how);
-        encoded.losses.extend(unsaid_metadata(definition, facts));
+        encoded.losses.extend(unsaid_metadata(definition, facts, unreported));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
@@ -197,14 +240,32 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
+    /// Returns the entries of the list: one for each definition, or for each namespace at the position of its
+    /// first definition.
+    fn entries<'f>(&self, fragments: &'f [impl Borrow<Fragment>]) -> Vec<Cow<'f, str>> {
+        let mut groups: Vec<(Option<&str>, &ToolDefinition, Vec<&str>)> = Vec::with_capacity(fragments.len());
+        for (definition, fragment) in self.definitions.iter().zip(fragments) {
+            let json = fragment.borrow().json.as_str();
+            let namespace = self.codec.namespace(definition, self.options);
+            match groups.iter_mut().find(|(known, ..)| known.is_some() && *known == namespace) {
+                Some((.., tools)) => tools.push(json),
+                None => groups.push((namespace, definition, vec![json])),
+            }
+        }
+        let entry = |(namespace, first, tools): (Option<&str>, &ToolDefinition, Vec<&'f str>)| match namespace
+        {
+            Some(_) => Cow::Owned(self.codec.write_namespace(first, self.options, &tools.join(","))),
+            None => Cow::Borrowed(tools.first().copied().unwrap_or_default()),
+        };
+        groups.into_iter().map(entry).collect()
+    }
+
     /// Joins the fragments of all definitions into the `tools` of a request, in the given order.
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
             let (before, after) = self.codec.facts().frame;
-            let fragments: Vec<&str> =
-                fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
-            json = format!("{before}{}{after}", fragments.join(","));
+            json = format!("{before}{}{after}", self.entries(fragments).join(","));
         }
         let mut report = DefinitionReport {
             limits: limits::check(self.codec.facts(), self.definitions, self.names),
@@ -262,9 +323,9 @@ impl Definitions {
                 report.losses.push(DefinitionLoss { tool: tool.name().to_owned(), loss });
                 continue;
             }
-            let mut definition = tool.definition.clone();
-            self.codec.add_hosted(&mut definition, &mut entries);
-            entries.extend(RawValue::from_string(definition.to_string()));
+            if let Some(entry) = self.codec.hosted_entry(&tool.definition, &mut entries) {
+                entries.extend(RawValue::from_string(entry.to_string()));
+            }
         }
         let entries: Vec<&str> = entries.iter().map(|entry| entry.get()).collect();
         Self::new(format!("[{}]", entries.join(",")), report, self.codec)

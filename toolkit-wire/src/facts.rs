@@ -33,9 +33,6 @@ pub(crate) struct Facts {
     /// The request fields that name messages kept by the service. The messages of such a request may answer
     /// calls that only the service has.
     pub(crate) server_state: &'static [&'static str],
-    /// Whether the fields of a definition that only this API knows are stored in `meta` under the name of the
-    /// format.
-    pub(crate) keeps_fields: bool,
     /// The settings that the API has no field for: the setting, the keyword of the loss, and the reason in
     /// the loss.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
@@ -96,7 +93,6 @@ impl Facts {
         tools: &["tools"],
         messages: "messages",
         server_state: &[],
-        keeps_fields: false,
         unsaid: &[],
         call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],

@@ -10,7 +10,7 @@ use crate::stream::merge::overlay;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
     anthropic, bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
-    reading,
+    reading, tool_config,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -193,7 +193,7 @@ impl ApiFormat {
     /// ```
     #[must_use]
     pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        self.codec().encode_tool_config(wanted, names)
+        tool_config::encode(self.codec(), wanted, names)
     }
 
     /// Sets the tools, the tool choice and the limit on parallel calls of a request.
@@ -239,7 +239,7 @@ impl ApiFormat {
         request: &Map<String, Value>,
         names: &WireNames,
     ) -> Result<ToolConfig, WireError> {
-        self.codec().parse_tool_config(request, names)
+        tool_config::parse(self.codec(), request, names)
     }
 
     /// Parses the calls of a response, in the order of the response. The payload is a response body, one

@@ -202,11 +202,9 @@ pub(crate) fn calls<'a>(codec: &dyn Codec, parts: impl IntoIterator<Item = &'a V
             }
             HostedPart::Output(output) => output,
         };
-        let is_answered = |call: &&mut HostedCall| match output.id.is_empty() || call.id.is_empty() {
-            true => call.name == output.name && call.output.is_none(),
-            false => call.id == output.id,
-        };
-        match calls.iter_mut().rev().find(is_answered) {
+        let by_id = calls.iter().rposition(|call| !call.id.is_empty() && call.id == output.id);
+        let is_open = |call: &HostedCall| call.name == output.name && call.output.is_none();
+        match by_id.or_else(|| calls.iter().rposition(is_open)).and_then(|at| calls.get_mut(at)) {
             Some(call) => call.output = output.output,
             None => calls.push(output),
         }

@@ -21,6 +21,7 @@ mod history;
 pub mod hosted;
 mod ids;
 pub mod interop;
+mod kept;
 mod limits;
 mod media;
 mod ollama;

@@ -76,12 +76,13 @@ impl Form {
         set(&mut fields, "description", definition.description.as_str());
         match &definition.kind {
             ToolKind::Custom(format) => {
-                if let Some(mut grammar) = grammar(format) {
-                    if self == Self::Nested {
-                        grammar = Fields::from_iter([("grammar".to_owned(), grammar.into())]);
+                if let Some(grammar) = grammar(format) {
+                    let mut format = Fields::from_iter([("type".to_owned(), "grammar".into())]);
+                    match self {
+                        Self::Nested => set(&mut format, "grammar", grammar),
+                        Self::Flat => format.extend(grammar),
                     }
-                    set(&mut grammar, "type", "grammar");
-                    set(&mut fields, "format", grammar);
+                    set(&mut fields, "format", format);
                 }
             }
             _ => set(&mut fields, "parameters", draft.parameters()),
@@ -156,11 +157,20 @@ impl Form {
             },
             (_, "function" | "custom") => self.parse_name(choice, CHOICE, names).map(ToolChoice::Tool),
             (_, "allowed_tools") => self.parse_allowed(choice, names),
+            // The choice of a tool that the provider defines, such as its web search.
+            (Value::Object(_), kind) if self.is_hosted_choice(kind) => Ok(ToolChoice::Required),
             (Value::Object(_), _) => {
                 Err(WireError::new(field(CHOICE, "type"), "`function`, `custom` or `allowed_tools`"))
             }
             _ => Err(WireError::new(CHOICE, "a tool choice: a text or an object")),
         }
+    }
+
+    /// Returns whether a tool choice of this type names a tool that the provider defines. The words of other APIs
+    /// for a choice are no such types.
+    fn is_hosted_choice(self, kind: &str) -> bool {
+        let foreign = ["", "any", "auto", "none", "required", "tool", "function", "custom"];
+        self == Self::Flat && !foreign.contains(&kind)
     }
 
     /// Returns the object of a choice that has the mode and the allowed tools, and the path of this object.
@@ -191,7 +201,7 @@ impl Form {
         let Some(tools) = allowed.get("tools").and_then(Value::as_array) else {
             return Err(WireError::new(path, "a list of tools"));
         };
-        let tools = tools.iter().enumerate();
+        let tools = tools.iter().enumerate().filter(|(_, tool)| !self.is_hosted_choice(text(tool, "type")));
         let allowed = tools.map(|(index, tool)| self.parse_name(tool, &element(&path, index), names));
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }

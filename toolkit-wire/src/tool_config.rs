@@ -1,6 +1,10 @@
 //! The request fields for tool choice and parallel calls.
 
+use crate::codec::Codec;
+use crate::{ApiFormat, WireError, kept};
 use serde_json::{Map, Value};
+use toolkit_core::call::{ProviderExtras, ToolConfig};
+use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaLoss;
 
 /// The request fields for a [`ToolConfig`](toolkit_core::ToolConfig), with the losses.
@@ -23,5 +27,81 @@ impl EncodedToolConfig {
     pub(super) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
         self.losses.push(SchemaLoss::new(path, setting, reason));
         self
+    }
+}
+
+/// Encodes a tool config. Fields that were read from the same API are written again, and fields of another API are
+/// reported as lost.
+pub(crate) fn encode(codec: &dyn Codec, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+    let mut encoded = codec.encode_tool_config(wanted, names);
+    let Some((api, received)) = wanted.extras.origin() else { return encoded };
+    let origin = api.parse::<ApiFormat>().ok().filter(|format| format.name() == api).map(ApiFormat::codec);
+    let meaning = origin.and_then(|origin| origin.parse_tool_config(received, names).ok());
+    if api != codec.facts().name {
+        let lost = match (origin, meaning) {
+            (Some(origin), Some(meaning)) => unsaid(origin, received, &meaning, names),
+            _ => received.clone(),
+        };
+        encoded.losses.extend(kept::losses(&lost, api, "/extras"));
+        return encoded;
+    }
+    match meaning {
+        // The program has not changed the meaning, so the fields are written as they were read.
+        Some(same) if has_meaning(wanted, &same) => EncodedToolConfig::new(received.clone()),
+        Some(other) => {
+            kept::restore(&mut encoded.fields, &unsaid(codec, received, &other, names));
+            encoded
+        }
+        None => encoded,
+    }
+}
+
+/// Returns whether both configs mean the same, apart from the fields of a provider.
+fn has_meaning(config: &ToolConfig, other: &ToolConfig) -> bool {
+    (&config.choice, config.parallel, &config.custom) == (&other.choice, other.parallel, &other.custom)
+}
+
+/// Parses a tool config, and keeps the fields that the config cannot express.
+pub(crate) fn parse(
+    codec: &dyn Codec,
+    request: &Map<String, Value>,
+    names: &WireNames,
+) -> Result<ToolConfig, WireError> {
+    let mut config = codec.parse_tool_config(request, names)?;
+    let written = codec.encode_tool_config(&config, names).fields;
+    let is_config =
+        |name: &str| written.contains_key(name) || written.contains_key(&*crate::gemini::camel(name));
+    let received = crate::fields::only(request, |name, value| is_config(name) && !value.is_null());
+    if !unsaid(codec, &received, &config, names).is_empty() {
+        config.extras = ProviderExtras::new(codec.facts().name, received);
+    }
+    Ok(config)
+}
+
+/// Returns the fields of `received` that the config `meaning` does not express: missing fields, and modes with
+/// another value.
+fn unsaid(
+    codec: &dyn Codec,
+    received: &Map<String, Value>,
+    meaning: &ToolConfig,
+    names: &WireNames,
+) -> Map<String, Value> {
+    let written = codec.encode_tool_config(meaning, names).fields;
+    // OpenAI's Responses API also takes the nested names of Chat Completions.
+    let is_named = written.get("tool_choice").is_some_and(|choice| choice.get("name").is_some());
+    let opaque: &[&str] = if is_named { &["function", "custom"] } else { &[] };
+    kept::difference(received, &written, opaque, is_other)
+}
+
+/// Returns whether two values differ, other than in the spelling of a mode or in the form of a tool choice.
+fn is_other(received: &Value, written: &Value) -> bool {
+    match (received, written) {
+        (Value::String(mode), Value::String(known)) => {
+            mode != "MODE_UNSPECIFIED" && !mode.eq_ignore_ascii_case(known)
+        }
+        (Value::Array(received), Value::Array(written)) => received.len() != written.len(),
+        // A choice of a hosted tool is read as the choice of any tool.
+        (Value::Object(_), Value::String(_)) => true,
+        _ => false,
     }
 }

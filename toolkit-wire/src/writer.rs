@@ -2,8 +2,9 @@
 
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
+use crate::results::json_content;
 use crate::{WireError, reading};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
@@ -39,11 +40,12 @@ pub struct HistoryWriter<'a> {
     strict_ids: bool,
     /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
     generation: Option<u32>,
+    tool_references: bool,
 }
 
 impl<'a> HistoryWriter<'a> {
     pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, strict_ids: false, generation: None }
+        Self { codec, names, strict_ids: false, generation: None, tool_references: false }
     }
 
     /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
@@ -106,6 +108,27 @@ impl<'a> HistoryWriter<'a> {
         let losses =
             losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
         losses.collect()
+    /// Sets whether the results of `discover_tools` refer to the found tools instead of describing them. Anthropic
+    /// then loads these tools from the deferred tools of the request. See
+    /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).
+    #[must_use]
+    pub const fn with_tool_references(mut self, tool_references: bool) -> Self {
+        self.tool_references = tool_references;
+        self
+    }
+
+    /// Returns the result of a tool search with references to the found tools.
+    fn referring(&self, result: &ToolResult) -> ToolResult {
+        let found = match result.output().map(ToolOutput::content) {
+            Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value(),
+            _ => return result.clone(),
+        };
+        let names = found.as_array().into_iter().flatten().filter_map(|found| found.get("name")?.as_str());
+        let reference = |name| json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
+        let references = names.map(|name| json_content(&reference(name)));
+        let mut referring = result.clone();
+        referring.outcome = Ok(ToolOutput::new(references.collect()));
+        referring
     }
 
     /// Encodes the model's messages of a response, like
@@ -141,6 +164,10 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
+        if self.tool_references {
+            let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
+            return self.codec.encode_results_for(self.generation, &referring, &ids, self.names);
+        }
         self.codec.encode_results_for(self.generation, results, &ids, self.names)
     }
 

@@ -1,5 +1,6 @@
 //! Tool choice and parallel tool calls of a request.
 
+use super::ProviderExtras;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -47,6 +48,10 @@ pub struct ToolConfig {
     /// custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
+    /// The request fields of the provider that none of the other fields expresses, as they were read. They are
+    /// written again for the same provider, and reported as lost for another.
+    #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
+    pub extras: ProviderExtras,
 }
 
 impl ToolConfig {

@@ -51,6 +51,12 @@ impl ProviderExtras {
         self.0.is_none()
     }
 
+    /// Returns the name of the API's format and the fields; `None` if there are no fields.
+    #[must_use]
+    pub fn origin(&self) -> Option<(&str, &Map<String, Value>)> {
+        self.0.as_deref().map(|origin| (origin.api.as_str(), &origin.fields))
+    }
+
     /// Returns the fields if they belong to the format `api`.
     #[must_use]
     pub fn of(&self, api: &str) -> Option<&Map<String, Value>> {

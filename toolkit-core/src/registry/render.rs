@@ -1,9 +1,9 @@
 //! Cached values of a registry: sorted tools, spellings, rendered definitions, the search index.
 
 use super::ToolRegistry;
-use crate::format::ToolFormat;
+use crate::format::{Publication, ToolFormat};
 use crate::name::{NameRule, WireNames};
-use crate::search::{Catalog, Index, SearchOptions, search_tools};
+use crate::search::{CALL_DEFERRED, Catalog, Index, SearchOptions, search_tools};
 use crate::tool::{Tool, ToolDefinition};
 use std::any::Any;
 use std::borrow::Cow;
@@ -150,14 +150,19 @@ impl RenderCache {
     }
 
     /// Returns the tools published to the model, sorted by name. Deferred tools are left out with tool search
-    /// on, unless `list_deferred` is `true`.
-    fn published(&self, registry: &ToolRegistry, list_deferred: bool) -> Cow<'_, [Arc<dyn Tool>]> {
+    /// on, unless `publication` lists them.
+    fn published(&self, registry: &ToolRegistry, publication: Publication) -> Cow<'_, [Arc<dyn Tool>]> {
         let tools = self.sorted(registry);
-        if list_deferred || registry.search.is_none() {
+        let Publication { list_deferred, client_search, .. } = publication;
+        if list_deferred && !client_search || registry.search.is_none() {
             return Cow::Borrowed(tools);
         }
-        let listed = tools.iter().filter(|tool| !tool.definition().metadata.defer);
-        let mut published: Vec<Arc<dyn Tool>> = listed.chain(registry.search_tools()).cloned().collect();
+        let listed = tools.iter().filter(|tool| client_search || !tool.definition().metadata.defer);
+        // The model calls tools that the provider has loaded by their own names.
+        let is_needed =
+            |tool: &&Arc<dyn Tool>| !(client_search && tool.definition().name.as_str() == CALL_DEFERRED);
+        let search = registry.search_tools().iter().filter(is_needed);
+        let mut published: Vec<Arc<dyn Tool>> = listed.chain(search).cloned().collect();
         published.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
         Cow::Owned(published)
     }
@@ -176,7 +181,7 @@ impl RenderCache {
     fn render<F: ToolFormat>(&self, registry: &ToolRegistry, key: Key<F>) -> Rendering<F> {
         let format = &key.0;
         let publication = format.publication();
-        let tools = self.published(registry, publication.list_deferred);
+        let tools = self.published(registry, publication);
         let call_reason = publication.call_reason || registry.call_reason;
         let published: Vec<Cow<'_, ToolDefinition>> =
             tools.iter().map(|tool| tool.definition().published(call_reason)).collect();

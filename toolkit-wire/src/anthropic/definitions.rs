@@ -1,25 +1,13 @@
 //! The `tools` of a request.
 
-use super::{Anthropic, FACTS};
+use super::Anthropic;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
-use crate::fields::{Fields, element, field, flag, object, only, optional, set, text};
+use crate::fields::{Fields, element, field, flag, object, optional, set, text};
+use crate::kept::keep;
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
-
-/// The fields with a counterpart in a definition. All other fields, such as `cache_control`, are stored in
-/// `meta` under the name of this format, and written from there.
-const KNOWN: [&str; 8] = [
-    "type",
-    "name",
-    "description",
-    "input_schema",
-    "strict",
-    "defer_loading",
-    "input_examples",
-    "allowed_callers",
-];
 
 impl DefinitionCodec for Anthropic {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
@@ -42,9 +30,6 @@ impl DefinitionCodec for Anthropic {
         let (examples, callers) = (&metadata.input_examples, &metadata.allowed_callers);
         put_accepted(&mut tool, "input_examples", examples, Value::is_object, example, draft);
         put_accepted(&mut tool, "allowed_callers", callers, is_caller, caller, draft);
-        if let Some(Value::Object(others)) = metadata.meta.get(FACTS.name) {
-            tool.extend(only(others, |name, _| !KNOWN.contains(&name)));
-        }
         tool.into()
     }
 
@@ -69,10 +54,7 @@ impl DefinitionCodec for Anthropic {
             let caller = caller.as_str().ok_or_else(|| WireError::new(path(), "the name of a caller"))?;
             metadata.allowed_callers.push(caller.to_owned());
         }
-        let others = only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
-        if !others.is_empty() {
-            set(&mut metadata.meta, FACTS.name, others);
-        }
+        keep(self, &mut definition, fields);
         found.push(definition);
         Ok(())
     }
@@ -129,6 +111,7 @@ fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anthropic::FACTS;
     use crate::declaration::{EncodedDefinition, Spelling};
     use serde_json::json;
     use toolkit_core::name::{ToolName, WireNames};

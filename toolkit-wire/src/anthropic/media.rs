@@ -1,10 +1,10 @@
 //! Converts the contents of results to content blocks, and back.
 
-use crate::fields::{Fields, set};
+use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, base64, canonical, essence};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
-use toolkit_core::output::{Content, Media, MediaData};
+use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
 /// From the types of the SDK: images, PDF, and texts as documents. Messages and results accept the same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
@@ -42,6 +42,9 @@ pub(super) fn text_block(text: &str) -> Value {
 /// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
 /// the name comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
+    if let Content::Json(json) = content {
+        return vec![native(json).unwrap_or_else(|| text_block(&unsendable(content)))];
+    }
     let block = match accepted(ACCEPTED, content) {
         Some((MediaKind::Image, media)) => picture(media).map(|block| (block, media.name.is_some())),
         Some((_, media)) => document(media).map(|block| (block, false)),
@@ -52,6 +55,21 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
         Some((block, false)) => vec![block],
         None => vec![text_block(&unsendable(content))],
     }
+}
+
+/// Returns the JSON of a block that only this API has: a reference to a deferred tool, or a search result.
+fn native(json: &JsonText) -> Option<Value> {
+    // Most values are something else and need not be parsed.
+    let is_candidate =
+        json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
+    let block = is_candidate.then(|| json.to_value())?;
+    let has = |fields: &[&str]| fields.iter().all(|field| block.get(field).is_some());
+    let is_native = match text(&block, "type") {
+        "tool_reference" => has(&["tool_name"]),
+        "search_result" => has(&["content", "source", "title"]),
+        _ => false,
+    };
+    is_native.then_some(block)
 }
 
 fn picture(media: &Media) -> Option<Value> {

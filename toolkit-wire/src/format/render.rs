@@ -26,6 +26,7 @@ impl ToolFormat for ConfiguredFormat {
         Publication::default()
             .with_call_reason(self.options.call_reason)
             .with_list_deferred(self.options.list_deferred)
+            .with_client_search(self.options.client_search)
     }
 
     fn render(

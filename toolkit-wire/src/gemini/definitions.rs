@@ -7,6 +7,7 @@ use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
 use crate::fields::{Fields, element, field, object, set};
+use crate::kept::keep;
 use serde_json::{Value, json};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
@@ -173,10 +174,12 @@ fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition,
         Some(schema) => Some(schema.clone()),
         None => get(declaration, "response").map(to_json_schema),
     };
-    Ok(match output {
+    let mut definition = match output {
         Some(output) => definition.with_output_schema(output),
         None => definition,
-    })
+    };
+    keep(&Gemini, &mut definition, declaration);
+    Ok(definition)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
 }
 
 /// Converts `function_call` to `functionCall`.
-pub(super) fn camel(name: &str) -> Cow<'_, str> {
+pub(crate) fn camel(name: &str) -> Cow<'_, str> {
     let mut words = name.split('_');
     let Some(first) = words.next().filter(|first| first.len() < name.len()) else {
         return Cow::Borrowed(name);

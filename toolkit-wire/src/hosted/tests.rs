@@ -273,3 +273,45 @@ fn calls_of_hosted_tools_are_events_of_a_stream() {
         assert_eq!(response.hosted, expected);
     }
 }
+
+#[test]
+fn results_of_the_search_refer_to_deferred_tools() {
+    let names = WireNames::default();
+    let call = toolkit_core::ToolCall::new("toolu_1", "discover_tools", "{}");
+    let found =
+        toolkit_core::ToolOutput::json(&json!([{"name": "read", "parameters": {}}, {"name": "write"}]))
+            .unwrap();
+    let result = toolkit_core::ToolResult::of(&call, Ok(found));
+    let history = ApiFormat::Anthropic.history(&names).with_tool_references(true);
+    let written = history.encode_results(&[result]);
+    let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});
+    assert_eq!(written[0]["content"][0]["content"], json!([reference("read"), reference("write")]));
+    // References come back unchanged.
+    let read = ApiFormat::Anthropic.parse_results(&json!(written)).unwrap();
+    assert_eq!(ApiFormat::Anthropic.encode_results(&read), written);
+}
+
+#[test]
+fn calls_from_code_are_answered_to_their_caller() {
+    let caller = json!({"type": "program", "caller_id": "prog_1"});
+    let item = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "add", "arguments": "{}",
+        "status": "completed", "caller": caller});
+    let calls = ApiFormat::OpenAiResponses.parse_calls(&item).unwrap();
+    let result = toolkit_core::ToolResult::of(&calls[0], Ok("3".into()));
+    assert_eq!(ApiFormat::OpenAiResponses.encode_results(std::slice::from_ref(&result))[0]["caller"], caller);
+    assert_eq!(ApiFormat::OpenAiResponses.encode_calls(&calls, &WireNames::default())[0]["caller"], caller);
+    let caller = json!({"type": "code_execution_20260120", "tool_id": "srvtoolu_1"});
+    let block = json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}, "caller": caller});
+    let calls = ApiFormat::Anthropic.parse_calls(&block).unwrap();
+    assert_eq!(
+        ApiFormat::Anthropic.encode_calls(&calls, &WireNames::default())[0]["content"][0]["caller"],
+        caller
+    );
+    // A message with the result of such a call holds nothing but results.
+    let result = toolkit_core::ToolResult::of(&calls[0], Ok("3".into()));
+    let message = &ApiFormat::Anthropic.encode_results(&[result])[0];
+    assert_eq!(
+        message["content"],
+        json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3"}])
+    );
+}

@@ -114,10 +114,9 @@ fn responses_accept_the_nested_form_of_chat_completions() {
 fn errors_state_the_path() {
     let (kind, mode) = ("`function`, `custom` or `allowed_tools`", "`auto` or `required`");
     let (name, list) = ("the name of a tool", "a list of tools");
-    for (format, inside, name_field, foreign) in [
-        (OpenAiChat, ".allowed_tools", ".function.name", "mcp"),
-        (OpenAiResponses, "", ".name", "web_search"),
-    ] {
+    for (format, inside, name_field, foreign) in
+        [(OpenAiChat, ".allowed_tools", ".function.name", "mcp"), (OpenAiResponses, "", ".name", "tool")]
+    {
         let refuse = |wire: &Value, path: &str, expected| {
             refuse(format, wire, &format!("tool_choice{path}"), expected);
         };
@@ -135,6 +134,27 @@ fn errors_state_the_path() {
     refuse(OpenAiChat, &chat, "tool_choice.allowed_tools.tools[1].custom.name", name);
     refuse(OpenAiChat, &json!({"type": "custom", "name": "flat"}), "tool_choice.custom.name", name);
     refuse(OpenAiChat, &json!({"type": "function", "name": "flat"}), "tool_choice.function.name", name);
-    let responses = second(OpenAiResponses, json!({"type": "mcp", "server_label": "docs"}));
+    let responses = second(OpenAiResponses, json!({"type": "function", "server_label": "docs"}));
     refuse(OpenAiResponses, &responses, "tool_choice.tools[1].name", name);
+}
+
+#[test]
+fn choices_of_hosted_tools_are_kept_for_the_same_api() {
+    let search = json!({"type": "web_search_preview"});
+    let mcp = json!({"type": "mcp", "server_label": "docs", "name": "read"});
+    let mixed = allowed(OpenAiResponses, "auto", json!([tool(OpenAiResponses, "function", "add"), mcp]));
+    for (wire, choice) in [
+        (search, ToolChoice::Required),
+        (mcp, ToolChoice::Required),
+        (mixed, ToolChoice::Allowed { names: vec!["add".to_owned()], required: false }),
+    ] {
+        let config = parse(OpenAiResponses, &wire).unwrap();
+        assert_eq!(config.choice, choice);
+        assert_eq!(OpenAiResponses.encode_tool_config(&config, &names()).fields["tool_choice"], wire);
+        let other = OpenAiChat.encode_tool_config(&config, &names());
+        assert!(!other.losses.is_empty());
+        let mut changed = config;
+        changed.choice = ToolChoice::None;
+        assert_eq!(OpenAiResponses.encode_tool_config(&changed, &names()).fields["tool_choice"], "none");
+    }
 }

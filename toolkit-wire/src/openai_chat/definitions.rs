@@ -4,7 +4,8 @@ use super::OpenAiChat;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::Draft;
-use crate::fields::{Fields, set};
+use crate::fields::{Fields, object, set};
+use crate::kept::keep;
 use crate::openai::{Form, is_hosted};
 use serde_json::{Value, json};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
@@ -26,7 +27,9 @@ impl DefinitionCodec for OpenAiChat {
 
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         if !is_hosted(tool) {
-            found.push(Form::Nested.parse_tool(tool, path)?.0);
+            let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
+            keep(self, &mut definition, object(tool, path, "a tool")?);
+            found.push(definition);
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ pub(super) static CLIENT: [Client; 5] = [
             None
         },
         read: |item| match text(item, "status") {
-            "failed" => Err(ToolError::failed(text(item, "output"))),
+            "failed" => Err(ToolError::new(ErrorKind::Failed, text(item, "output"))),
             _ => Ok(ToolOutput::text(text(item, "output"))),
         },
         needs_id: false,

@@ -1,13 +1,14 @@
 //! The `tools` of a request.
 
-use super::OpenAiResponses;
 use super::call::kind;
 use super::client;
-use crate::WireError;
+use super::{FACTS, OpenAiResponses};
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, take_named};
-use crate::fields::{Fields, element, field, flag, object, optional, set};
+use crate::fields::{Fields, element, field, flag, list, object, only, optional, set, text};
+use crate::kept::keep;
 use crate::openai::{Form, is_hosted};
+use crate::{DefinitionOptions, WireError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
@@ -71,12 +72,18 @@ impl DefinitionCodec for OpenAiResponses {
         let Some(tools) = fields.get("tools").and_then(Value::as_array) else {
             return Err(WireError::new(path, "a list of tools"));
         };
+        let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
         for (index, tool) in tools.iter().enumerate() {
             let path = element(&path, index);
             object(tool, &path, "a tool")?;
             let Some(mut definition) = parse_tool(tool, &path)? else { continue };
             if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
-                set(&mut definition.metadata.meta, NAMESPACE, name.clone());
+                let meta = &mut definition.metadata.meta;
+                set(meta, NAMESPACE, name.clone());
+                if !kept.is_empty() {
+                    let own = meta.entry(FACTS.name).or_insert_with(|| Fields::new().into());
+                    own[NAMESPACE] = kept.clone().into();
+                }
             }
             found.push(definition);
         }
@@ -89,9 +96,13 @@ impl DefinitionCodec for OpenAiResponses {
 
     /// Removes the definition that `tool` replaces. The tool search that the program runs gets the description and
     /// the parameters of the program's own search. Tools of a namespace join the namespace of the same name.
-    fn add_hosted(&self, tool: &mut Value, entries: &mut Vec<Box<RawValue>>) {
-        let own = self.answered_by(tool).and_then(|name| take_named(entries, name));
-        let Some(fields) = tool.as_object_mut() else { return };
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+        if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
+            return None;
+        }
+        let mut tool = tool.clone();
+        let own = self.answered_by(&tool).and_then(|name| take_named(entries, name));
+        let Some(fields) = tool.as_object_mut() else { return Some(tool) };
         if kind(fields) == Some("tool_search") && fields.get("execution").is_some_and(|by| by == "client") {
             take_named(entries, CALL_DEFERRED);
             for name in ["description", "parameters"] {
@@ -100,11 +111,44 @@ impl DefinitionCodec for OpenAiResponses {
                 }
             }
         }
+        Some(tool)
     }
 
+    /// Returns a tool that the service runs itself. Of a namespace, these are the namespace without the program's
+    /// tools, unless nothing is left.
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
-        let is_namespace = tool.get("type").is_some_and(|kind| kind == NAMESPACE);
-        Ok((is_hosted(tool) && !is_namespace).then(|| tool.clone()))
+        if text(tool, "type") != NAMESPACE {
+            return Ok(is_hosted(tool).then(|| tool.clone()));
+        }
+        let hosted: Vec<Value> = list(tool, "tools").iter().filter(|tool| is_hosted(tool)).cloned().collect();
+        let mut namespace = tool.clone();
+        namespace["tools"] = hosted.as_slice().into();
+        Ok((!hosted.is_empty()).then_some(namespace))
+    }
+
+    /// Returns the namespace that the definition was read from, or the namespace of its name if the request
+    /// describes it.
+    fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
+        let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
+        let own = || definition.name.namespace().filter(|name| options.namespaces.contains_key(*name));
+        read.or_else(own)
+    }
+
+    fn write_namespace(&self, first: &ToolDefinition, options: &DefinitionOptions, tools: &str) -> String {
+        let name = self.namespace(first, options).unwrap_or_default();
+        let mut fields =
+            Fields::from_iter([("type".to_owned(), NAMESPACE.into()), ("name".to_owned(), name.into())]);
+        let about = options.namespaces.get(name).cloned();
+        // The service requires a description.
+        set(&mut fields, "description", about.unwrap_or_else(|| format!("The tools of `{name}`.")));
+        if let Some(Value::Object(kept)) =
+            first.metadata.meta.get(FACTS.name).and_then(|own| own.get(NAMESPACE))
+        {
+            fields.extend(kept.clone());
+        }
+        let json = Value::Object(fields).to_string();
+        let open = json.strip_suffix('}').unwrap_or(&json);
+        format!("{open},\"tools\":[{tools}]}}")
     }
 }
 
@@ -129,6 +173,24 @@ fn is_plain_text(schema: &Value) -> bool {
         && schema.as_object().is_some_and(|fields| fields.keys().all(|name| is_annotation(name)))
 }
 
+/// Adds the tools of a namespace to the entry of the namespace with the same name. Returns `false` if there is no
+/// such entry.
+fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
+    for entry in entries {
+        let Ok(mut known) = serde_json::from_str::<Value>(entry.get()) else { continue };
+        if ["type", "name"].into_iter().all(|field| text(&known, field) == text(namespace, field))
+            && let Some(Value::Array(tools)) = known.get_mut("tools")
+        {
+            tools.extend(list(namespace, "tools").iter().cloned());
+            if let Ok(joined) = RawValue::from_string(known.to_string()) {
+                *entry = joined;
+                return true;
+            }
+        }
+    }
+    false
+}
+
 /// Parses one tool. Returns `None` for a tool that the service runs itself.
 fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
     if is_hosted(tool) {
@@ -142,6 +204,7 @@ fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireEr
     definition.metadata.defer = flag(fields, &path, "defer_loading")?.unwrap_or_default();
     let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
     definition.metadata.allowed_callers = callers.unwrap_or_default();
+    keep(&OpenAiResponses, &mut definition, fields);
     Ok(Some(definition))
 }
 

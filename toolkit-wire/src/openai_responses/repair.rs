@@ -11,7 +11,7 @@ use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use toolkit_core::{ToolError, ToolResult};
+use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after the calls of
@@ -114,6 +114,10 @@ fn read_call(item: &Value) -> Option<WireCall<'_>> {
     (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| call::read(item, false))?
 }
 
+fn has_client(item: &Value) -> bool {
+    client::of_output(item).is_some()
+}
+
 fn has_id(item: &Value) -> bool {
     !client::answered(item).is_empty()
 }
@@ -125,7 +129,10 @@ fn no_output(item: &Value) -> Option<Value> {
     if let Some(client) = client::of_call(call) {
         let read = call::read(item, false)?;
         let id = read.id.as_deref().unwrap_or_default().to_owned();
-        let result = ToolResult::of(&read.into_call(id.as_str().into()), Err(ToolError::failed(NO_OUTPUT)));
+        let result = ToolResult::of(
+            &read.into_call(id.as_str().into()),
+            Err(ToolError::new(ErrorKind::Failed, NO_OUTPUT)),
+        );
         return client.write_result(&result, &id).into_iter().next();
     }
     let is_custom = call::kind(call) == Some(CUSTOM);

@@ -128,9 +128,13 @@ fn the_response_is_as_if_it_had_come_whole() {
     assert_eq!(events[..2], ["The ", "weather"].map(|text| StreamEvent::Reasoning(text.to_owned())));
     assert_eq!(events[2..4], ["Let", " me"].map(|text| StreamEvent::Text(text.to_owned())));
     let begun = StreamEvent::CallStarted { id: "toolu_1".to_owned(), name: "add".to_owned() };
-    assert_eq!(events[4], begun);
+    let hosted = events[4..6]
+        .iter()
+        .all(|event| matches!(event, StreamEvent::Hosted(call) if call.id == "srvtoolu_1"));
+    assert!(hosted, "the search and its output");
+    assert_eq!(events[6], begun);
     assert_eq!(calls(&brought[23]), calls(&events), "the call is out when its block ends");
-    assert_eq!(events.len(), 6);
+    assert_eq!(events.len(), 8);
     assert!(end.events.is_empty());
 }
 

@@ -1,0 +1,180 @@
+//! Fields that only one API has: kept when its JSON is read, written back for the same API, and reported as lost
+//! for another.
+//!
+//! A field is recognised by comparison: the received JSON is read and written again, and the fields that are
+//! missing afterwards are kept. So no list of fields has to follow the provider's reference.
+
+use crate::codec::DefinitionCodec;
+use crate::declaration::{Draft, Spelling};
+use crate::fields::{Fields, set};
+use crate::gemini::camel;
+use serde_json::{Value, json};
+use toolkit_core::name::WireNames;
+use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaLoss;
+
+/// The name under which the names of fields are kept that the received JSON lacks, although they are always
+/// written.
+const ABSENT: &str = "";
+
+/// The fields of a definition whose meaning is in [`ToolDefinition`]. Only values without a meaning are kept.
+const SEMANTIC: [&str; 10] = [
+    "name",
+    "description",
+    "parameters",
+    "input_schema",
+    "parametersJsonSchema",
+    "strict",
+    "defer_loading",
+    "input_examples",
+    "allowed_callers",
+    "namespace",
+];
+
+/// The fields with objects in which single fields are kept.
+const CONTAINERS: [&str; 8] = [
+    "function",
+    "custom",
+    "format",
+    "grammar",
+    "namespace",
+    "toolConfig",
+    "functionCallingConfig",
+    "toolChoice",
+];
+
+/// The fields with schemas, which the dialects convert.
+const SCHEMAS: [&str; 6] =
+    ["parameters", "input_schema", "parametersJsonSchema", "response", "responseJsonSchema", "output_schema"];
+
+/// Keeps the fields of the received definition `tool` that [`ToolDefinition`] cannot express, in `meta` under the
+/// name of the format.
+pub(crate) fn keep<C: DefinitionCodec + ?Sized>(codec: &C, definition: &mut ToolDefinition, tool: &Fields) {
+    let facts = codec.facts();
+    let strict = definition.metadata.strict == Some(true);
+    let names = WireNames::default();
+    let how = Spelling { names: &names, strict, dialect: facts.dialect(strict, false), outputs: true };
+    // The schemas are not compared, so there is no need to convert them.
+    let mut plain =
+        ToolDefinition::new(definition.name.clone(), definition.description.clone(), no_parameters());
+    plain.kind = definition.kind.clone();
+    plain.metadata = definition.metadata.clone();
+    let written = codec.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
+    let Some(written) = written.as_object() else { return };
+    let kept = difference(tool, written, &SCHEMAS, |_, _| false);
+    if !kept.is_empty() {
+        set(&mut definition.metadata.meta, facts.name, kept);
+    }
+}
+
+/// Returns the fields of `received` that `written` lacks. In objects of both, their fields are compared.
+///
+/// The fields in `opaque` are not compared. `is_other` returns whether a received value differs in meaning from the
+/// written value.
+pub(crate) fn difference(
+    received: &Fields,
+    written: &Fields,
+    opaque: &[&str],
+    is_other: fn(&Value, &Value) -> bool,
+) -> Fields {
+    let mut kept = Fields::new();
+    for (name, value) in received {
+        let is_opaque = opaque.contains(&name.as_str()) || opaque.contains(&&*camel(name));
+        let known = written.get(name).or_else(|| written.get(&*camel(name)));
+        match (known, value) {
+            (Some(known), Value::Null) if !known.is_null() => set(&mut kept, name, Value::Null),
+            _ if is_opaque => {}
+            (None, value) => set(&mut kept, name, value.clone()),
+            (Some(Value::Object(known)), Value::Object(received)) => {
+                let inner = difference(received, known, opaque, is_other);
+                if !inner.is_empty() {
+                    set(&mut kept, name, inner);
+                }
+            }
+            (Some(known), value) if is_other(value, known) => set(&mut kept, name, value.clone()),
+            _ => {}
+        }
+    }
+    let absent = ["description", "parameters", "strict"].into_iter();
+    let absent: Vec<&str> =
+        absent.filter(|name| written.contains_key(*name) && !received.contains_key(*name)).collect();
+    if !absent.is_empty() {
+        set(&mut kept, ABSENT, absent);
+    }
+    kept
+}
+
+/// Writes kept fields into a definition. The fields of the definition itself take precedence, unless they have the
+/// default value where the received definition had none.
+pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
+    for (name, value) in kept {
+        match (written.get_mut(name), value) {
+            (_, Value::Array(absent)) if name == ABSENT => {
+                for name in absent.iter().filter_map(Value::as_str) {
+                    if written.get(name).is_some_and(is_default) {
+                        written.shift_remove(name);
+                    }
+                }
+            }
+            (Some(known), Value::Null) if is_default(known) => *known = Value::Null,
+            (Some(Value::Object(known)), Value::Object(kept)) => restore(known, kept),
+            (Some(_), _) => {}
+            (None, value) if SEMANTIC.contains(&name.as_str()) && !is_empty(value) => {}
+            (None, value) => set(written, name, value.clone()),
+        }
+    }
+}
+
+/// Returns the losses of kept fields for another API than `api`: one for each field, with its path.
+pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
+    let mut found = Vec::new();
+    for (name, value) in kept {
+        let is_silent = SEMANTIC.contains(&name.as_str()) && is_empty(value);
+        let is_usual = name == "type" && ["function", "custom", "text"].iter().any(|kind| value == kind);
+        if name == ABSENT || is_usual || is_silent {
+            continue;
+        }
+        let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+        match value {
+            Value::Object(fields) if CONTAINERS.contains(&&*camel(name)) => {
+                found.extend(losses(fields, api, &path))
+            }
+            _ => {
+                let reason = format!("only the API `{api}` has this field");
+                found.push(SchemaLoss::new(path, name.as_str(), reason));
+            }
+        }
+    }
+    found
+}
+
+fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+/// Returns whether a value is written although the definition says nothing: an empty text, `false`, or the schema
+/// of a tool without parameters.
+fn is_default(value: &Value) -> bool {
+    let has_no_properties = |schema: &Fields| {
+        schema.iter().all(|(name, value)| match name.as_str() {
+            "type" => value == "object",
+            "properties" => value.as_object().is_some_and(Fields::is_empty),
+            "required" => value.as_array().is_some_and(Vec::is_empty),
+            "additionalProperties" => value == false,
+            _ => false,
+        })
+    };
+    is_empty(value) || value.as_object().is_some_and(has_no_properties)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
