@@ -26,11 +26,13 @@ pub(crate) struct Conversation {
 impl Conversation {
     /// Returns a section per format, with the fields of its requests.
     pub(crate) fn to_json(&self, options: &DefinitionOptions) -> Value {
-        let sections = ApiFormat::ALL.into_iter().map(|format| {
-            let name = if format == ApiFormat::Gemini { "gemini" } else { format.name() };
-            (name.to_owned(), Value::Object(self.request(format, options)))
-        });
-        Value::Object(sections.collect())
+        let sections = ApiFormat::ALL.into_iter().map(|format| (format.name(), format));
+        // Mistral's API is Chat Completions with standard fields only.
+        let mistral = options.standard_fields.then_some(("mistral", ApiFormat::OpenAiChat));
+        let sections = sections.chain(mistral);
+        sections
+            .map(|(name, format)| (name.to_owned(), Value::Object(self.request(format, options))))
+            .collect()
     }
 
     fn request(&self, format: ApiFormat, options: &DefinitionOptions) -> Map<String, Value> {
@@ -42,7 +44,7 @@ impl Conversation {
         };
         let wanted = ToolConfig::from(choice).with_parallel(true).with_kinds_of(&self.tools);
         let mut request = Map::new();
-        let config = format.encode_tool_config(&wanted, &names);
+        let config = format.with_options(options.clone()).encode_tool_config(&wanted, &names);
         format.set_tools(&mut request, &definitions.with_hosted(&self.hosted), &config);
         request.extend(HostedTool::request_fields(&self.hosted, format));
         let history = match format {

@@ -1,7 +1,8 @@
 //! The JSON encoded for each provider, for checks against the providers' own types.
 //!
 //! `cargo run --example wire_dump` prints one document: definitions, choice and history of some tools in
-//! all formats; with `--hosted` also the tools that the providers define, and their calls. `cargo run --example wire_dump -- [--strict] [--json-schema] FILE.jsonl FOLDER` reads
+//! all formats; with `--hosted` also the tools that the providers define, and their calls. `cargo run --example
+//! wire_dump -- [--strict] [--json-schema] [--standard] FILE.jsonl FOLDER` reads
 //! tools and calls, one JSON object `{"tools": [{name, description, parameters}], "calls": [{name,
 //! arguments}]}` a line, and writes such documents into the folder.
 
@@ -31,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match argument.as_str() {
             "--strict" => options = options.with_strict(StrictTools::All),
             "--hosted" => hosted = true,
+            "--standard" => options = options.with_standard_fields(true),
             "--json-schema" => options = options.with_json_schema(true),
             _ => paths.push(argument),
         }
@@ -39,7 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         [] if hosted => println!("{}", hosted::conversation()?.to_json(&options)),
         [] => println!("{}", own::conversation().to_json(&options)),
         [file, folder] => dump(Path::new(file), Path::new(folder), &options)?,
-        _ => return Err("usage: wire_dump [--strict] [--json-schema] [FILE.jsonl FOLDER]".into()),
+        _ => {
+            return Err("usage: wire_dump [--strict] [--json-schema] [--standard] [FILE.jsonl FOLDER]".into());
+        }
     }
     Ok(())
 }

@@ -20,11 +20,11 @@ skip() {
 
 command -v python3 >/dev/null || skip "no python3"
 python=$folder/venv/bin/python
-if ! "$python" -c 'import openai, anthropic, google.genai, ollama, botocore, cohere, jsonschema' 2>/dev/null; then
+if ! "$python" -c 'import openai, anthropic, google.genai, ollama, botocore, cohere, mistralai.client, jsonschema' 2>/dev/null; then
     rm -rf "$folder/venv"
     python3 -m venv "$folder/venv" >"$folder/install.log" 2>&1 || skip "no venv, see $folder/install.log"
     "$python" -m pip install --quiet openai==3.54.0 anthropic==2.12.0 google-genai==3.4.0 ollama==0.6.3 \
-        botocore==1.44.5 cohere==7.3.1 jsonschema \
+        botocore==1.44.5 cohere==7.3.1 mistralai==3.7.0 jsonschema \
         >>"$folder/install.log" 2>&1 || skip "the SDKs cannot be installed, see $folder/install.log"
 fi
 
@@ -37,6 +37,7 @@ dump=${CARGO_TARGET_DIR:-target}/debug/examples/wire_dump
 "$dump" --strict >"$folder/documents/own_strict.json"
 "$dump" --hosted >"$folder/documents/own_hosted.json"
 "$dump" --json-schema >"$folder/documents/own_json_schema.json"
+"$dump" --standard >"$folder/documents/own_standard.json"
 
 "$python" tests/sdk/vectors.py "$vectors" >"$folder/vectors.jsonl"
 lines=("$folder/vectors.jsonl" "$questions"/*.jsonl)

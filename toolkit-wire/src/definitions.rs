@@ -1,9 +1,11 @@
 //! The `tools` of a request, rendered once and shared.
 
 use crate::codec::Codec;
-use crate::declaration::{Spelling, unsaid_metadata};
+use crate::declaration::{Draft, EncodedDefinition, Spelling, unsaid_metadata};
+use crate::facts::Facts;
 use crate::hosted::HostedTool;
 use crate::limits::{self, LimitExceeded};
+use crate::standard;
 use crate::strict::{self, NotStrict, StrictTools};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -51,6 +53,11 @@ pub struct DefinitionOptions {
     /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's tool
     /// search, the model first sees only the namespaces, and loads their deferred tools when it needs them.
     pub namespaces: BTreeMap<String, String>,
+    /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions. This is
+    /// for servers that speak another provider's API, and refuse fields that they do not know. Definitions are then
+    /// neither strict nor custom, and [`ConfiguredFormat::encode_tool_config`](crate::ConfiguredFormat::encode_tool_config)
+    /// has only the field for the tool choice. Everything left out is reported.
+    pub standard_fields: bool,
 }
 
 impl DefinitionOptions {
@@ -126,6 +133,13 @@ impl DefinitionOptions {
         self.inline_references = inline_references;
         self
     }
+
+    /// Sets whether only the standard fields of the API are sent.
+    #[must_use]
+    pub fn with_standard_fields(mut self, standard_fields: bool) -> Self {
+        self.standard_fields = standard_fields;
+        self
+    }
 }
 
 /// A report on encoded definitions.
@@ -187,6 +201,7 @@ pub struct Fragment {
 /// Renders the definitions of one request.
 pub(crate) struct Renderer<'a> {
     codec: &'static dyn Codec,
+    facts: Facts,
     names: &'a WireNames,
     options: &'a DefinitionOptions,
     definitions: &'a [&'a ToolDefinition],
@@ -200,13 +215,12 @@ impl<'a> Renderer<'a> {
         names: &'a WireNames,
         options: &'a DefinitionOptions,
     ) -> Self {
-        Self {
-            codec,
-            names,
-            options,
-            definitions,
-            plan: strict::plan(codec.facts(), definitions, options.strict),
-        }
+        let facts = match options.standard_fields {
+            true => standard::facts(codec.facts()),
+            false => *codec.facts(),
+        };
+        let plan = strict::plan(&facts, definitions, options.strict);
+        Self { codec, facts, names, options, definitions, plan }
     }
 
     /// Returns whether `fragment`, from an earlier rendering, is still valid for the definition at `index`.
@@ -219,13 +233,20 @@ impl<'a> Renderer<'a> {
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.strict[index];
-        let facts = self.codec.facts();
-        let dialect = facts.dialect_for(strict, self.options);
+        let dialect = self.facts.dialect_for(strict, self.options);
         let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
         let unreported: &[&str] = if is_grouped { &["namespace"] } else { &[] };
-        let mut encoded = self.codec.encode_definition(definition, &how);
-        encoded.losses.extend(unsaid_metadata(definition, facts, unreported));
+        let mut encoded = match self.options.standard_fields {
+            true => {
+                let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
+                let mut draft = Draft { definition, how: &how, losses: encoded.losses };
+                draft.report_unsaid(&standard::UNSAID);
+                EncodedDefinition { json: encoded.json, losses: draft.losses }
+            }
+            false => self.codec.encode_definition(definition, &how),
+        };
+        encoded.losses.extend(unsaid_metadata(definition, &self.facts, unreported));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
@@ -264,11 +285,11 @@ impl<'a> Renderer<'a> {
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.codec.facts().frame;
+            let (before, after) = self.facts.frame;
             json = format!("{before}{}{after}", self.entries(fragments).join(","));
         }
         let mut report = DefinitionReport {
-            limits: limits::check(self.codec.facts(), self.definitions, self.names),
+            limits: limits::check(&self.facts, self.definitions, self.names),
             not_strict: self.plan.refused.clone(),
             ..DefinitionReport::default()
         };

@@ -7,7 +7,7 @@ use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 /// The facts about one API.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     /// The name of the format. Fields that only this API knows are stored under this name.
     pub(crate) name: &'static str,

@@ -29,9 +29,8 @@ pub(crate) const FACTS: Facts = Facts {
         "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",
     ),
     // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
-    dialects: [SchemaDialect::JsonSchema; 3],
+    dialects: [SchemaDialect::OpenAi; 3],
     messages: "input",
-    keeps_fields: true,
     unsaid: &[
         ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
         ("output_schema", "output_schema", "the API has no field for the schema of an output"),

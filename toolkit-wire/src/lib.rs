@@ -30,10 +30,12 @@ mod openai_chat;
 mod openai_responses;
 mod pairing;
 mod reading;
+pub mod realtime;
 mod repair;
 mod response;
 mod results;
 mod sse;
+mod standard;
 mod stream;
 mod strict;
 #[cfg(test)]

@@ -152,7 +152,8 @@ impl Form {
             (Value::String(mode), _) => match mode.as_str() {
                 "auto" => Ok(ToolChoice::Auto),
                 "none" => Ok(ToolChoice::None),
-                "required" => Ok(ToolChoice::Required),
+                // Mistral's name for it is `any`.
+                "required" | "any" => Ok(ToolChoice::Required),
                 _ => Err(WireError::new(CHOICE, "`auto`, `none` or `required`")),
             },
             (_, "function" | "custom") => self.parse_name(choice, CHOICE, names).map(ToolChoice::Tool),

@@ -108,6 +108,8 @@ impl<'a> HistoryWriter<'a> {
         let losses =
             losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
         losses.collect()
+    }
+
     /// Sets whether the results of `discover_tools` refer to the found tools instead of describing them. Anthropic
     /// then loads these tools from the deferred tools of the request. See
     /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).

@@ -2,7 +2,9 @@
 
 use super::ApiFormat;
 use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
+use crate::{EncodedToolConfig, standard};
 use std::sync::Arc;
+use toolkit_core::call::ToolConfig;
 use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
@@ -10,8 +12,34 @@ use toolkit_core::tool::ToolDefinition;
 /// An [`ApiFormat`] with [`DefinitionOptions`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConfiguredFormat {
-    pub(super) format: ApiFormat,
-    pub(super) options: DefinitionOptions,
+    pub(crate) format: ApiFormat,
+    pub(crate) options: DefinitionOptions,
+}
+
+impl ConfiguredFormat {
+    /// Encodes tool choice and parallel tool calls as fields of a request, like
+    /// [`ApiFormat::encode_tool_config`], with only the fields that the options allow.
+    ///
+    /// ```
+    /// use toolkit::{ApiFormat, DefinitionOptions, ToolConfig};
+    /// use toolkit::name::WireNames;
+    ///
+    /// let format = ApiFormat::OpenAiChat.with_options(DefinitionOptions::default().with_standard_fields(true));
+    /// let wanted = ToolConfig::default().with_parallel(false);
+    /// let encoded = format.encode_tool_config(&wanted, &WireNames::default());
+    /// assert!(!encoded.fields.contains_key("parallel_tool_calls"));
+    /// assert_eq!(encoded.losses[0].path, "/parallel");
+    /// ```
+    #[must_use]
+    pub fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        if !self.options.standard_fields {
+            return self.format.encode_tool_config(wanted, names);
+        }
+        let (wanted, losses) = standard::tool_config(wanted);
+        let mut encoded = self.format.encode_tool_config(&wanted, names);
+        encoded.losses.splice(0..0, losses);
+        encoded
+    }
 }
 
 impl ToolFormat for ConfiguredFormat {

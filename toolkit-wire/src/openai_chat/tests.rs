@@ -3,6 +3,7 @@
 mod calls;
 mod deviations;
 mod history;
+mod mistral;
 mod properties;
 mod results;
 mod stream;
