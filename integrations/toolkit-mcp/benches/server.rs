@@ -517,9 +517,10 @@ async fn main() {
         ["serve-http", name] => {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             println!("{}", listener.local_addr().unwrap().port());
+            let mut input = tokio::io::stdin();
             tokio::select! {
                 () = serve_http(kind(name), listener) => {}
-                _ = tokio::io::stdin().read_u8() => {}
+                _ = input.read_u8() => {}
             }
         }
         _ => {

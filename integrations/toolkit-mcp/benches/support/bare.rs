@@ -10,20 +10,20 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-pub struct Add {
-    pub a: i64,
-    pub b: i64,
+pub(crate) struct Add {
+    pub(crate) a: i64,
+    pub(crate) b: i64,
 }
 
 /// The server of the SDK, with a router that is made once.
 #[derive(Clone)]
-pub struct Bare {
+pub(crate) struct Bare {
     tool_router: ToolRouter<Self>,
 }
 
 #[tool_router]
 impl Bare {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { tool_router: Self::tool_router() }
     }
 
@@ -41,13 +41,13 @@ impl ServerHandler for Bare {
 }
 
 /// Serves the bare server over standard input and output.
-pub async fn serve_stdio() {
+pub(crate) async fn serve_stdio() {
     let running = Bare::new().serve(rmcp::transport::stdio_pipes()).await.unwrap();
     running.waiting().await.map(drop).unwrap();
 }
 
 /// The command that starts this program again under callgrind.
-pub fn counted(arguments: &[&str]) -> Command {
+pub(crate) fn counted(arguments: &[&str]) -> Command {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.arg(env::current_exe().unwrap()).args(arguments).stderr(Stdio::piped()).kill_on_drop(true);
@@ -55,7 +55,7 @@ pub fn counted(arguments: &[&str]) -> Command {
 }
 
 /// Returns whether callgrind is installed.
-pub async fn can_count() -> bool {
+pub(crate) async fn can_count() -> bool {
     let version = Command::new("valgrind").arg("--version").output().await;
     let is_installed = version.is_ok_and(|version| version.status.success());
     if !is_installed {
@@ -65,7 +65,7 @@ pub async fn can_count() -> bool {
 }
 
 /// Waits for the end of a counted program and returns the number of instructions.
-pub async fn count(mut child: Child) -> u64 {
+pub(crate) async fn count(mut child: Child) -> u64 {
     let mut report = String::new();
     child.stderr.take().unwrap().read_to_string(&mut report).await.unwrap();
     let count = report.lines().find_map(|line| line.split_once("Collected : "));
@@ -73,7 +73,7 @@ pub async fn count(mut child: Child) -> u64 {
 }
 
 /// Prints the instructions of one call, and the ratio to the second number.
-pub fn report_counts(section: &str, counts: [(&str, u64); 2]) {
+pub(crate) fn report_counts(section: &str, counts: [(&str, u64); 2]) {
     for (name, count) in counts {
         println!("{section:<44} {name:<8} {count:>10}     {:>5.2}", count as f64 / counts[1].1 as f64);
     }

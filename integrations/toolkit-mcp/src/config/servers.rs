@@ -108,7 +108,7 @@ impl McpServers {
                     servers.clients.insert(name, client);
                 }
                 Err(error) => {
-                    let text = format!("its tools collide with those of another server: {error}");
+                    let text = format!("its tools collide with tools of another server: {error}");
                     servers.fail(&name, McpError::new(McpErrorKind::Config, text));
                     client.close().await;
                 }

@@ -42,7 +42,7 @@ async fn a_configuration_gives_a_registry_with_a_namespace_for_each_server() {
         texts[1],
         "MCP server `secret`: the variable `TOKEN` is not set; set it, or write `${TOKEN:-default}`"
     );
-    assert!(texts[3].starts_with("MCP server `two_b`: its tools collide with those of another server"));
+    assert!(texts[3].starts_with("MCP server `two_b`: its tools collide with tools of another server"));
     within(servers.close()).await;
 }
 
