@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::fields::{Fields, element, field, optional, text};
-use crate::{ApiFormat, WireError, kept};
+use crate::{ApiFormat, WireError, kept, standard};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
@@ -74,27 +74,26 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata that the API has no field for: the source of the tool, the program's own `meta` except the keys
-/// in `unreported`, and the fields kept from another API.
+/// Reports metadata that is not sent: the source of the tool, the fields kept from an API, and the program's own
+/// `meta`, except the keys for which `is_sent` returns `true`.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
-    unreported: &[&str],
+    is_sent: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
     let mcp =
         SchemaLoss::new("/type", "mcp", "the API has only functions, so the tool is sent as a function");
-    let others = metadata
-        .meta
-        .iter()
-        .filter(move |(key, _)| *key != facts.name && !unreported.contains(&key.as_str()));
+    let others = metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
     let meta = others.flat_map(|(key, value)| {
         let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
-        if let (Some(format), Value::Object(kept)) = (known, value) {
-            return kept::losses(kept, format.name(), &format!("/metadata/{key}"));
-        }
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
+        match (known, value) {
+            (Some(_), _) if key == facts.name => return vec![SchemaLoss::new(path, "metadata", standard::REASON)],
+            (Some(format), Value::Object(kept)) => return kept::losses(kept, format.name(), &path),
+            _ => {}
+        }
         vec![SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")]
     });
     is_mcp.then_some(mcp).into_iter().chain(meta)

@@ -236,7 +236,8 @@ impl<'a> Renderer<'a> {
         let dialect = self.facts.dialect_for(strict, self.options);
         let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
-        let unreported: &[&str] = if is_grouped { &["namespace"] } else { &[] };
+        let own = (!self.options.standard_fields).then_some(self.facts.name);
+        let is_sent = |key: &str| Some(key) == own || is_grouped && key == "namespace";
         let mut encoded = match self.options.standard_fields {
             true => {
                 let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
@@ -246,7 +247,7 @@ impl<'a> Renderer<'a> {
             }
             false => self.codec.encode_definition(definition, &how),
         };
-        encoded.losses.extend(unsaid_metadata(definition, &self.facts, unreported));
+        encoded.losses.extend(unsaid_metadata(definition, &self.facts, is_sent));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,

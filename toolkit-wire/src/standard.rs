@@ -5,7 +5,8 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-const REASON: &str = "only the standard fields of the API are sent";
+/// The reason of a loss.
+pub(super) const REASON: &str = "only the standard fields of the API are sent";
 
 /// The settings of a definition that need more than the standard fields, in the form of [`Facts::unsaid`].
 pub(super) const UNSAID: [(&str, &str, &str); 5] = [
@@ -16,13 +17,13 @@ pub(super) const UNSAID: [(&str, &str, &str); 5] = [
     ("defer", "defer", "only the standard fields of the API are sent: the model sees it from the start"),
 ];
 
-/// Returns the facts of an API without strict tools and without fields that only this API knows.
+/// Returns the facts of an API without strict tools.
 pub(super) const fn facts(facts: &Facts) -> Facts {
     let strictness = match facts.strictness {
         Strictness::None => Strictness::None,
         _ => Strictness::AllOrNone("only the standard fields of the API are sent, and `strict` is not one"),
     };
-    Facts { strictness, keeps_fields: false, ..*facts }
+    Facts { strictness, ..*facts }
 }
 
 /// Returns a function with the name, the description and the parameters of a definition.

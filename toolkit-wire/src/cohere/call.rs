@@ -23,6 +23,7 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
         is_custom: false,
         is_cut,
         index: None,
+        members: &[],
         extras,
     }
 }

@@ -114,10 +114,6 @@ fn read_call(item: &Value) -> Option<WireCall<'_>> {
     (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| call::read(item, false))?
 }
 
-fn has_client(item: &Value) -> bool {
-    client::of_output(item).is_some()
-}
-
 fn has_id(item: &Value) -> bool {
     !client::answered(item).is_empty()
 }
