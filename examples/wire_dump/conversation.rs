@@ -1,7 +1,7 @@
 //! A conversation with tool calls, encoded for each provider.
 
 use toolkit::name::WireNames;
-use toolkit::serde_json::{Map, Value, json};
+use toolkit::serde_json::{Map, Value};
 use toolkit::wire::HostedTool;
 use toolkit::{
     ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,

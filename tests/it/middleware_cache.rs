@@ -221,6 +221,7 @@ proptest! {
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::enum_variant_names, reason = "the words of the test")]
 enum Step {
     #[serde(alias = "Big Step", alias = "tiny step")]
     Small,

@@ -90,7 +90,9 @@ pub(super) fn unsaid_metadata(
         let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
         match (known, value) {
-            (Some(_), _) if key == facts.name => return vec![SchemaLoss::new(path, "metadata", standard::REASON)],
+            (Some(_), _) if key == facts.name => {
+                return vec![SchemaLoss::new(path, "metadata", standard::REASON)];
+            }
             (Some(format), Value::Object(kept)) => return kept::losses(kept, format.name(), &path),
             _ => {}
         }

@@ -3,7 +3,6 @@
 use super::thinking;
 use crate::model::{Effort, ModelRequest, ServiceTier, Thinking};
 use serde_json::{Map, Value, json};
-use toolkit_core::ToolChoice;
 use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::ApiFormat;
 
@@ -175,7 +174,10 @@ fn output(draft: &mut Draft<'_>) {
         // The schema is a string with JSON.
         ApiFormat::Bedrock => {
             let schema = json!({"name": name, "schema": schema.to_string()});
-            draft.set("/outputConfig/textFormat", json!({"type": "json_schema", "structure": {"jsonSchema": schema}}));
+            draft.set(
+                "/outputConfig/textFormat",
+                json!({"type": "json_schema", "structure": {"jsonSchema": schema}}),
+            );
         }
         ApiFormat::Cohere => {
             draft.set("/response_format", json!({"type": "json_object", "json_schema": schema}));

@@ -32,7 +32,10 @@ pub(super) fn write(draft: &mut Draft<'_>) {
         ApiFormat::Cohere => return cohere_thinking(draft),
         ApiFormat::Bedrock => {
             if draft.request.options.thinking.is_some() || shown {
-                draft.lose("thinking", "the field depends on the model; set it in `additionalModelRequestFields`");
+                draft.lose(
+                    "thinking",
+                    "the field depends on the model; set it in `additionalModelRequestFields`",
+                );
             }
             return;
         }
@@ -178,7 +181,8 @@ fn cohere_thinking(draft: &mut Draft<'_>) {
         }
         Some(Thinking::Effort(effort)) => {
             draft.set("/thinking", json!({"type": "enabled", "token_budget": effort.tokens()}));
-            draft.lose("thinking", format!("the API has no effort; the budget is {} tokens", effort.tokens()));
+            draft
+                .lose("thinking", format!("the API has no effort; the budget is {} tokens", effort.tokens()));
         }
     }
 }
