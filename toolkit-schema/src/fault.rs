@@ -279,7 +279,7 @@ mod tests {
         #[test]
         fn no_schema_is_too_deep_for_a_small_stack(
             keywords in prop::collection::vec(0..NESTING.len(), 1..6),
-            depth in prop::sample::select(vec![3_usize, 20, 100, 700]),
+            depth in prop::sample::select(vec![3_usize, 20, 100, 500]),
             links in prop::sample::select(vec![0_usize, 5, 40, 3000]),
             levels in prop::sample::select(vec![0_usize, 3, 40, 120]),
         ) {

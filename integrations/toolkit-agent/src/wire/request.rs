@@ -8,7 +8,7 @@ use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
-use toolkit_wire::ApiFormat;
+use toolkit_wire::{ApiFormat, DefinitionOptions};
 
 /// The body of a request, with a report of everything that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -93,7 +93,8 @@ pub fn encode_request(
     }
     state::write(&mut draft);
     if !request.tools.is_empty() {
-        draft.set("/tools", request.tools.definitions(format).to_value());
+        let how = DefinitionOptions::default().with_inline_references(request.options.inline_references);
+        draft.set("/tools", request.tools.definitions(format.with_options(how)).to_value());
         let wanted = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
         let encoded = format.encode_tool_config(&wanted, &names);
         draft.body.extend(encoded.fields);
