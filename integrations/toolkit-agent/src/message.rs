@@ -1,6 +1,5 @@
 //! The messages of a conversation.
 
-use crate::model::ServerState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
@@ -159,16 +158,6 @@ impl NativeMessages {
     #[must_use]
     pub fn new(format: impl Into<String>, messages: Vec<Value>) -> Self {
         Self { format: format.into(), messages, response_id: None, conversation: None }
-    }
-
-    /// Records how the provider stored the messages. `response_id` is the id of the response.
-    pub(crate) fn stored(mut self, state: Option<&ServerState>, response_id: &str) -> Self {
-        self.response_id = state.filter(|_| !response_id.is_empty()).map(|_| response_id.to_owned());
-        self.conversation = match state {
-            Some(ServerState::Conversation(id)) => Some(id.clone()),
-            _ => None,
-        };
-        self
     }
 }
 

@@ -69,6 +69,10 @@ pub struct ModelOptions {
     /// client asks for the finished answer. Only the Responses API has this setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// Whether each reference in the schema of a tool is replaced by a copy of its target, for small models that
+    /// do not follow references.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub inline_references: bool,
     /// Provider-specific fields of the request body, merged into the other fields.
     ///
     /// Objects are merged at every depth, and lists of tools are joined. A value takes precedence over the value
@@ -163,6 +167,8 @@ setters! { ModelOptions:
     with_server_state(server_state: ServerState) = Some(server_state);
     /// Sets whether the provider works in the background.
     with_background(background: bool) = background;
+    /// Sets whether references in the schemas of tools are replaced by copies of their targets.
+    with_inline_references(inline_references: bool) = inline_references;
 }
 
 /// A format for answers: JSON with a schema.

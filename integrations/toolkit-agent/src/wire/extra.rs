@@ -147,12 +147,13 @@ mod tests {
                         is_replaced |= theirs.is_some_and(|theirs| !theirs.is_object() || outer == path);
                         outer = &outer[..outer.rfind('/').unwrap_or_default()];
                     }
-                    let is_list = JOINED.iter().any(|name| path.ends_with(&format!("/{name}")));
-                    if !is_replaced || is_list && both.pointer(&path).is_some_and(Value::is_array)
-                        && theirs.pointer(&path).is_some_and(Value::is_array)
-                        && ours.pointer(&path).is_some_and(Value::is_array)
-                    {
-                        prop_assert!(found.contains(&(path.clone(), value)) || both.pointer(&path).is_some_and(|it| it.is_object()), "{path} of ours: {both}");
+                    let is_list = |it: &Value| it.pointer(&path).is_some_and(Value::is_array);
+                    let is_joined = path.ends_with("/tools") || path.ends_with("/include");
+                    let is_joined = is_joined && [&ours, &theirs, &both].into_iter().all(is_list);
+                    let is_filled = both.pointer(&path).is_some_and(Value::is_object);
+                    if !is_replaced || is_joined {
+                        let is_kept = is_filled || found.contains(&(path.clone(), value));
+                        prop_assert!(is_kept, "{path} of ours: {both}");
                     }
                 }
             }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::ToolConfig;
 use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
-use toolkit_wire::{ApiFormat, HostedTool};
+use toolkit_wire::{ApiFormat, DefinitionOptions, HostedTool};
 
 /// The body of a request, with a report of everything that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -107,10 +107,11 @@ pub fn encode_request(
 /// Writes the program's tools, the provider's own tools, and the tool config.
 fn tools(draft: &mut Draft<'_>, names: &WireNames) {
     let (format, request, hosted) = (draft.format, draft.request, &draft.request.options.hosted);
-    let definitions = match hosted.is_empty() {
-        true => request.tools.definitions(format),
-        false => request.tools.definitions(format).with_hosted(hosted),
-    };
+    let how = DefinitionOptions::default().with_inline_references(request.options.inline_references);
+    let mut definitions = request.tools.definitions(format.with_options(how));
+    if !hosted.is_empty() {
+        definitions = definitions.with_hosted(hosted);
+    }
     let wanted = match request.tools.is_empty() {
         true => ToolConfig::default(),
         false => request.tool_use.clone().with_kinds_of(request.tools.iter_definitions()),

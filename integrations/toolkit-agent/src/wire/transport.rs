@@ -147,11 +147,16 @@ fn model_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, finish, usage, native, id, .. } = response;
+    let mut native = NativeMessages::new(format.name(), native);
+    native.response_id = state.filter(|_| !id.is_empty()).map(|_| id);
+    if let Some(ServerState::Conversation(id)) = state {
+        native.conversation = Some(id.clone());
+    }
     let message = AssistantMessage {
         text: text + &refusal,
         reasoning,
         calls,
-        native: Some(NativeMessages::new(format.name(), native).stored(state, &id)),
+        native: Some(native),
         ..AssistantMessage::default()
     };
     ModelResponse { message, finish, usage, hosted }.unless_empty()

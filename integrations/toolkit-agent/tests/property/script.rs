@@ -16,7 +16,7 @@ use toolkit_core::ToolCall;
 /// The behaviour of a model in one call.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    Respond(ModelResponse),
+    Respond(Box<ModelResponse>),
     Fail(ModelError),
     /// The deltas of a stream, and the milliseconds before each.
     Deltas(Vec<Result<ModelDelta, ModelError>>, u64),
@@ -26,7 +26,7 @@ pub(super) enum Step {
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => response().prop_map(Step::Respond),
+        4 => response().prop_map(|response| Step::Respond(Box::new(response))),
         2 => error().prop_map(Step::Fail),
         4 => (prop::collection::vec(delta(), 0..8), select(&[0_u64, 1, 40][..]))
             .prop_map(|(deltas, pause)| Step::Deltas(deltas, pause)),
@@ -133,7 +133,7 @@ impl Behaviour {
                 }
                 step
             }
-            None => Step::Respond(ModelResponse::text("Done.")),
+            None => Step::Respond(Box::new(ModelResponse::text("Done."))),
         }
     }
 }
@@ -149,7 +149,7 @@ impl ChatModel for Behaviour {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         match self.next(request) {
-            Step::Respond(response) => Ok(response.into()),
+            Step::Respond(response) => Ok((*response).into()),
             Step::Fail(error) => Err(error),
             Step::Hang => std::future::pending().await,
             Step::Deltas(deltas, 0) => Ok(ModelStream::from_pieces(deltas)),
