@@ -42,7 +42,7 @@ fn all() -> Vec<HostedTool> {
 fn own(format: ApiFormat, names: &[&str]) -> Definitions {
     let tools: Vec<ToolDefinition> = names
         .iter()
-        .map(|name| ToolDefinition::new(ToolName::new(*name).unwrap(), "Does it.", json!({"type": "object"})))
+        .map(|name| ToolDefinition::new(ToolName::new(name).unwrap(), "Does it.", json!({"type": "object"})))
         .collect();
     format.encode_definitions(&tools, &WireNames::default(), &DefinitionOptions::default())
 }
