@@ -1,3 +1,5 @@
+//! Hosted tools in definitions, and their calls in responses and streams.
+
 use super::{HostedCall, HostedTool, anthropic, gemini, openai};
 use crate::{ApiFormat, DefinitionOptions, Definitions, StreamEvent};
 use serde_json::{Value, json};

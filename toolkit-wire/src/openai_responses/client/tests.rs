@@ -1,3 +1,5 @@
+//! Calls that the program runs for the provider, whole and streamed, and their results.
+
 use super::CLIENT;
 use crate::{ApiFormat, StreamEvent};
 use serde_json::{Value, json};
