@@ -111,7 +111,7 @@ pub(crate) struct EncodedDefinition {
 
 /// Removes the definition of the program's tool `name` from the entries of a request, and returns it.
 pub(super) fn take_named(entries: &mut Vec<Box<RawValue>>, name: &str) -> Option<Value> {
-    let parsed = |entry: &Box<RawValue>| serde_json::from_str::<Value>(entry.get()).ok();
+    let parsed = |entry: &RawValue| serde_json::from_str::<Value>(entry.get()).ok();
     let is_named = |tool: &Value| {
         let is_own = matches!(text(tool, "type"), "" | "function" | "custom");
         is_own && (text(tool, "name") == name)

@@ -137,7 +137,7 @@ pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
         let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Object(fields) if CONTAINERS.contains(&&*camel(name)) => {
-                found.extend(losses(fields, api, &path))
+                found.extend(losses(fields, api, &path));
             }
             _ => {
                 let reason = format!("only the API `{api}` has this field");

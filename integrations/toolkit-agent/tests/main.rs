@@ -8,6 +8,7 @@ mod cancel;
 mod clients;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
+mod hosted;
 mod kosong;
 mod limits;
 mod property;

@@ -1,3 +1,5 @@
+//! Hosted tools in definitions, and their calls in responses and streams.
+
 use super::{HostedCall, HostedTool, anthropic, gemini, openai};
 use crate::{ApiFormat, DefinitionOptions, Definitions, StreamEvent};
 use serde_json::{Value, json};
@@ -42,7 +44,7 @@ fn all() -> Vec<HostedTool> {
 fn own(format: ApiFormat, names: &[&str]) -> Definitions {
     let tools: Vec<ToolDefinition> = names
         .iter()
-        .map(|name| ToolDefinition::new(ToolName::new(*name).unwrap(), "Does it.", json!({"type": "object"})))
+        .map(|name| ToolDefinition::new(ToolName::new(name).unwrap(), "Does it.", json!({"type": "object"})))
         .collect();
     format.encode_definitions(&tools, &WireNames::default(), &DefinitionOptions::default())
 }

@@ -1,3 +1,5 @@
+//! Fields that only one API has, added at random and by hand.
+
 use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,3 +1,5 @@
+//! Calls that the program runs for the provider, whole and streamed, and their results.
+
 use super::CLIENT;
 use crate::{ApiFormat, StreamEvent};
 use serde_json::{Value, json};
@@ -113,7 +115,7 @@ fn calls_arrive_the_same_from_a_stream_with_events_between_their_begin_and_end()
         let mut stream = RESPONSES.accumulator();
         events[..4].iter().for_each(|event| drop(stream.push(event).unwrap()));
         let response = stream.finish().response.unwrap();
-        assert!(response.calls.iter().all(|call| arguments_are_broken(call)), "{name}: {:?}", response.calls);
+        assert!(response.calls.iter().all(arguments_are_broken), "{name}: {:?}", response.calls);
     }
 }
 
