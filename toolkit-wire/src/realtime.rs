@@ -202,7 +202,7 @@ impl RealtimeCalls {
             "response.output_item.added" => self.start(item, &mut found),
             // The service also sends this event for a call that was interrupted.
             "response.output_item.done" if text(item, "status") == "completed" => {
-                self.finish(item, &mut found)?
+                self.finish(item, &mut found)?;
             }
             "response.done" => {
                 let response = event.get("response").unwrap_or(&Value::Null);

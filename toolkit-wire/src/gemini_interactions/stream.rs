@@ -97,7 +97,7 @@ impl StreamCodec for GeminiInteractions {
             Ok(arguments @ Value::Object(_)) => step.set("arguments", arguments),
             _ if step.has_pieces => step.set("arguments", written),
             _ if call::is_call(&step.json) && is_blank(step.json.get("arguments")) => {
-                step.set("arguments", json!({}))
+                step.set("arguments", json!({}));
             }
             _ => {}
         }

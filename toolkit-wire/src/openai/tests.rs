@@ -120,7 +120,7 @@ fn errors_state_the_path() {
         let refuse = |wire: &Value, path: &str, expected| {
             refuse(format, wire, &format!("tool_choice{path}"), expected);
         };
-        refuse(&json!("any"), "", "`auto`, `none` or `required`");
+        refuse(&json!("some"), "", "`auto`, `none` or `required`");
         refuse(&json!(true), "", "a tool choice: a text or an object");
         refuse(&json!({"type": foreign}), ".type", kind);
         refuse(&json!({"type": "function"}), name_field, name);
