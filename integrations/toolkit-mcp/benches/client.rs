@@ -23,7 +23,7 @@ use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol};
 /// A client in the comparison.
 enum Client {
     /// Ours, as the provider of a registry: from JSON text to the output of a tool.
-    Toolkit(ToolRegistry),
+    Toolkit(Box<ToolRegistry>),
     Sdk(RunningService<RoleClient, ()>),
 }
 
@@ -42,7 +42,7 @@ impl Client {
         let client = builder.with_protocol(McpProtocol::Handshake).connect().await.unwrap();
         let mut registry = ToolRegistry::new();
         registry.register_provider(client).unwrap();
-        Self::Toolkit(registry)
+        Self::Toolkit(Box::new(registry))
     }
 
     async fn in_memory(name: &str) -> Self {
@@ -73,22 +73,22 @@ async fn calls() {
     const ROUNDS: usize = 25;
     const CALLS: u64 = 200;
     let clients = [Client::in_memory("toolkit").await, Client::in_memory("rmcp").await];
-    let mut times = [const { [Duration::ZERO; ROUNDS] }; 4];
-    for round in 0..ROUNDS {
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..ROUNDS {
         for (index, client) in clients.iter().enumerate() {
             let started = Instant::now();
             for number in 0..CALLS {
                 assert_eq!(client.call(number).await, (number + 2).to_string());
             }
-            times[index][round] = started.elapsed() / CALLS as u32;
+            times[index].push(started.elapsed() / CALLS as u32);
             let started = Instant::now();
             for start in (0..CALLS).step_by(50) {
                 futures_util::future::join_all((start..start + 50).map(|number| client.call(number))).await;
             }
-            times[index + 2][round] = started.elapsed() / CALLS as u32;
+            times[index + 2].push(started.elapsed() / CALLS as u32);
         }
     }
-    let medians = times.map(|mut times| {
+    let medians = times.map(|mut times: Vec<Duration>| {
         times.sort_unstable();
         times[ROUNDS / 2].as_secs_f64() * 1e6
     });

@@ -306,7 +306,7 @@ mod tests {
             entry("卖", json!({})),
             entry("卖", json!({})),
             entry("now?", json!({})),
-            entry("now_", json!({})),
+            entry("now", json!({})),
             entry(&long, json!({})),
             json!({"name": "no_schema"}),
             json!(5),
@@ -322,11 +322,11 @@ mod tests {
             "add",
             "hidden",
             "long",
-            "now_",
+            "now",
             "now_f80b06",
             "output",
             "tool",
-            "tool_550385",
+            "tool_59fda6",
             "weather_get",
             "weather_get_0ad38f",
         ];
@@ -336,8 +336,8 @@ mod tests {
         assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
         let on_server = |name: &str| catalog.tools[name].name.as_str();
         assert_eq!(
-            (on_server("weather_get"), on_server("tool"), on_server("now_")),
-            ("weather/get", "买", "now_")
+            (on_server("weather_get"), on_server("tool"), on_server("now")),
+            ("weather/get", "买", "now")
         );
         assert_eq!(catalog.tools["output"].definition.output_schema(), None);
         let issues = [
