@@ -1,0 +1,121 @@
+//! The turns of a history: encoding, parsing and repair.
+
+use super::ApiFormat;
+use crate::{HistoryWriter, WireError};
+use serde_json::{Map, Value};
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
+
+impl ApiFormat {
+    /// Encodes a user message. If the API does not accept a media item in user messages, a line of text with
+    /// its name is sent instead.
+    ///
+    /// ```
+    /// use toolkit::{ApiFormat, Content};
+    ///
+    /// let message = ApiFormat::Gemini.encode_user(&[Content::Text("hi".to_owned())]);
+    /// assert_eq!(message, serde_json::json!({"role": "user", "parts": [{"text": "hi"}]}));
+    /// ```
+    #[must_use]
+    pub fn encode_user(self, contents: &[Content]) -> Value {
+        self.codec().encode_user(contents)
+    }
+
+    /// Encodes assistant messages with text and calls, for a history written by the program itself.
+    #[must_use]
+    pub fn encode_assistant(self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+        self.history(names).encode_assistant(text, calls)
+    }
+
+    /// Encodes assistant messages with calls, for a history written by the program itself.
+    ///
+    /// Names get the provider's spelling. Illegal names and arguments are treated as in
+    /// [`assistant_messages`](Self::assistant_messages).
+    #[must_use]
+    pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+        self.history(names).encode_calls(calls)
+    }
+
+    /// Encodes the results of calls, in their order.
+    ///
+    /// A successful result becomes the text of the output, followed by the
+    /// [message](toolkit_core::ToolOutput::message) of the output on a separate line. A failed result becomes
+    /// the message of the error.
+    ///
+    /// Some providers do not accept all media in tool messages. The tool message then only names
+    /// the media, and an additional message contains them. In Chat Completions, this applies to images, audio
+    /// and files.
+    ///
+    /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the
+    /// second call has a replacement id, and the second result gets the same id.
+    ///
+    /// Names keep the spelling of the model's calls. If the program [encoded](Self::encode_calls) the calls
+    /// itself, use a [`history`](Self::history) with the same names.
+    #[must_use]
+    pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
+        self.history(&WireNames::default()).encode_results(results)
+    }
+
+    /// Returns the generation of a model by its name, if requests depend on the generation: 3 for Gemini's
+    /// `gemini-3-flash`. Returns `None` for other APIs, and for names without a generation.
+    #[must_use]
+    pub fn model_generation(self, model: &str) -> Option<u32> {
+        (self.codec().facts().generation)(model)
+    }
+
+    /// Returns a writer for calls and results, with tool names spelled as in `names`.
+    #[must_use]
+    pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
+        HistoryWriter::new(self.codec(), names)
+    }
+
+    /// Parses tool results from one message, one item, or a list. Messages of other kinds are skipped.
+    ///
+    /// # Errors
+    /// [`WireError`] if a result is not valid for the format.
+    pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
+        Ok(results.map(|(position, result)| result.with_position(position)).collect())
+    }
+
+    /// Repairs a history: adds an error result for each call without a result, and removes results without a
+    /// call. Everything else stays unchanged.
+    ///
+    /// Providers refuse a history with an unanswered call. Calls stay unanswered after a cancelled turn or a
+    /// crash, or if messages were removed from the history.
+    #[must_use]
+    pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
+        self.codec().repair_history(history)
+    }
+
+    /// Repairs the messages of a request body, like [`repair_history`](Self::repair_history), with regard to the
+    /// messages kept by the service.
+    ///
+    /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),
+    /// contains only the new messages. Their results answer calls that only the service has, so these results
+    /// stay.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    ///
+    /// let result = json!({"type": "function_call_output", "call_id": "call_1", "output": "42"});
+    /// let body = json!({"model": "gpt-5", "previous_response_id": "resp_1", "input": [result]});
+    /// let mut repaired = body.as_object().cloned().unwrap_or_default();
+    /// ApiFormat::OpenAiResponses.repair_request(&mut repaired);
+    /// assert_eq!(repaired["input"], json!([result]));
+    /// ```
+    pub fn repair_request(self, body: &mut Map<String, Value>) {
+        let facts = self.codec().facts();
+        let is_continued =
+            facts.server_state.iter().any(|name| body.get(*name).is_some_and(|kept| !kept.is_null()));
+        let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return };
+        let messages = std::mem::take(history);
+        *history = match is_continued {
+            true => self.codec().repair_continuation(messages),
+            false => self.codec().repair_history(messages),
+        };
+    }
+}
