@@ -92,7 +92,7 @@ impl DefinitionOptions {
     ///
     /// ```
     /// use toolkit::name::{Separator, WireNames};
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition};
+    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
     ///
     /// let format = ApiFormat::OpenAiResponses;
     /// let name = ToolName::qualified("fs", "read", Separator::Dot)?;
