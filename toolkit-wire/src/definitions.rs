@@ -102,11 +102,12 @@ impl DefinitionOptions {
     /// namespaces and receive the tools alone.
     ///
     /// ```
-    /// use toolkit::name::WireNames;
+    /// use toolkit::name::{Separator, WireNames};
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
     ///
     /// let format = ApiFormat::OpenAiResponses;
-    /// let read = ToolDefinition::new(ToolName::new("fs.read")?, "Reads.", serde_json::json!({"type": "object"}));
+    /// let name = ToolName::qualified("fs", "read", Separator::Dot)?;
+    /// let read = ToolDefinition::new(name, "Reads.", serde_json::json!({"type": "object"}));
     /// let names = WireNames::new(format.name_rule(), ["fs.read"]);
     /// let options = DefinitionOptions::default().with_namespace("fs", "The files of the project.");
     /// let tools = format.encode_definitions([&read], &names, &options).to_value();
