@@ -32,6 +32,7 @@ pub(crate) const FACTS: Facts = Facts {
         ("allowed_callers", "allowed_callers", "only the model itself calls tools"),
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ],
+    media: &[(0, media::MEDIA)],
     call_fields: [&["toolUse", "toolUseId"], &["toolUse", "input"]],
     usage: ["/usage/inputTokens", "/usage/outputTokens", "/usage/cacheReadInputTokens", "/none"],
     ..Facts::PLAIN

@@ -31,6 +31,7 @@ pub(crate) const FACTS: Facts = Facts {
         ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ],
+    media: &[(0, history::MEDIA)],
     usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
     ..Facts::PLAIN
 };

@@ -37,6 +37,7 @@ pub(crate) const FACTS: Facts = Facts {
         ("input_examples", "input_examples", "the API has no field for examples of calls"),
         ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
     ],
+    media: &[(0, media::MEDIA)],
     call_fields: [&["id"], &["arguments"]],
     usage: [
         "/usage/total_input_tokens",

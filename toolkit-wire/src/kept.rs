@@ -18,8 +18,9 @@ use toolkit_schema::SchemaLoss;
 const ABSENT: &str = "";
 
 /// The fields of a definition whose meaning is in [`ToolDefinition`]. Only values without a meaning are kept.
-const SEMANTIC: [&str; 10] = [
+const SEMANTIC: [&str; 11] = [
     "name",
+    "inputSchema",
     "description",
     "parameters",
     "input_schema",
@@ -32,7 +33,8 @@ const SEMANTIC: [&str; 10] = [
 ];
 
 /// The fields with objects in which single fields are kept.
-const CONTAINERS: [&str; 8] = [
+const CONTAINERS: [&str; 9] = [
+    "toolSpec",
     "function",
     "custom",
     "format",
@@ -44,8 +46,15 @@ const CONTAINERS: [&str; 8] = [
 ];
 
 /// The fields with schemas, which the dialects convert.
-const SCHEMAS: [&str; 6] =
-    ["parameters", "input_schema", "parametersJsonSchema", "response", "responseJsonSchema", "output_schema"];
+const SCHEMAS: [&str; 7] = [
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "response",
+    "responseJsonSchema",
+    "output_schema",
+];
 
 /// Keeps the fields of the received definition `tool` that [`ToolDefinition`] cannot express, in `meta` under the
 /// name of the format.

@@ -42,6 +42,8 @@ pub(super) enum Urls {
     Web,
     /// Any URL, such as `data:` and `gs:`.
     Any,
+    /// Only URLs with this beginning.
+    Only(&'static str),
 }
 
 /// The image types that OpenAI and Anthropic accept.
@@ -65,6 +67,7 @@ impl MediaRule {
                 Urls::None => false,
                 Urls::Web => url.starts_with("https://") || url.starts_with("http://"),
                 Urls::Any => true,
+                Urls::Only(beginning) => url.starts_with(beginning),
             },
         };
         // The type behind a URL is often unknown. The service finds the type when it downloads the item.

@@ -91,7 +91,7 @@ mod tests {
         let expected = [
             ("full", "/input_examples"),
             ("full", "/defer"),
-            ("full", "/metadata/anthropic"),
+            ("full", "/metadata/anthropic/cache_control"),
             ("custom", "/kind"),
         ];
         assert_eq!(losses, expected);

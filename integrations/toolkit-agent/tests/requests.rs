@@ -13,7 +13,7 @@ use toolkit_agent::{
 };
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_wire::ApiFormat;
-use toolkit_wire::ApiFormat::{Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+use toolkit_wire::ApiFormat::{Anthropic, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 
 const MODEL: &str = "gemini-3-flash";
 
@@ -71,8 +71,8 @@ fn every_option_is_sent_or_reported() {
             let is_sent = encoded.body != wire::request_body(format, MODEL, &request(plain), false);
             let path = format!("/options/{name}");
             let is_reported = encoded.losses.iter().any(|loss| loss.path.starts_with(&path));
-            // Ollama always shows the thinking.
-            let is_default = format == Ollama && name == "show_thinking";
+            // Ollama and Cohere always show the thinking.
+            let is_default = matches!(format, Ollama | Cohere) && name == "show_thinking";
             assert!(is_sent || is_reported || is_default, "{format}: {options:?}");
             let others: Vec<_> = encoded.losses.iter().filter(|loss| !loss.path.starts_with(&path)).collect();
             let is_beside = name == "show_thinking" || others.is_empty();

@@ -122,6 +122,8 @@ impl Truncation {
             let cut = plan.cut(text, start, length, total);
             start += length;
             match cut {
+                // Without text, it would be only a line break between the others.
+                None if length == 0 => None,
                 None => Some(content),
                 Some(nothing) if nothing.is_empty() => None,
                 Some(cut) => Some(Content::Text(cut)),

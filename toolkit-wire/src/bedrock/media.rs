@@ -1,27 +1,39 @@
 //! Converts the contents of messages and results to content blocks, and back.
 
 use crate::fields::{Fields, set, text};
-use crate::media::{base64, essence};
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The media types of images and documents accepted by the service, with the names of their formats.
-const FORMATS: [(&str, &str); 14] = [
-    ("image/png", "png"),
-    ("image/jpeg", "jpeg"),
-    ("image/jpg", "jpeg"),
-    ("image/gif", "gif"),
-    ("image/webp", "webp"),
-    ("application/pdf", "pdf"),
-    ("text/csv", "csv"),
+/// From the service model. Messages and results accept the same items.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
+
+const ACCEPTED: &[MediaRule] = &[
+    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Only("s3://") },
+    MediaRule { kind: MediaKind::File, types: DOCUMENTS, embedded: true, urls: Urls::Only("s3://") },
+];
+
+const DOCUMENTS: &[&str] = &[
+    "application/pdf",
+    "text/csv",
+    "application/msword",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.ms-excel",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "text/html",
+    "text/plain",
+    "text/markdown",
+];
+
+/// The names of the formats of media types, other than the subtype of the media type.
+const FORMATS: [(&str, &str); 6] = [
     ("application/msword", "doc"),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
     ("application/vnd.ms-excel", "xls"),
     ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
-    ("text/html", "html"),
     ("text/plain", "txt"),
     ("text/markdown", "md"),
 ];
@@ -38,28 +50,25 @@ pub(super) fn is_blank(text: &str) -> bool {
 ///
 /// The block of an unsupported media item is a text that names the item. An image has no field for a name.
 pub(super) fn block(content: &Content) -> Value {
-    let media = match content {
-        Content::Image(media) => encode(media, "image"),
-        Content::File(media) => encode(media, "document"),
-        _ => None,
-    };
+    let media = accepted(ACCEPTED, content).and_then(|(kind, media)| encode(media, kind));
     media.unwrap_or_else(|| json!({"text": unsendable(content)}))
 }
 
-fn encode(media: &Media, kind: &str) -> Option<Value> {
-    let essence = essence(&media.media_type);
-    let (_, format) = FORMATS.iter().find(|(media_type, _)| *media_type == essence)?;
+fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
+    let essence = canonical(&media.media_type);
+    let format = FORMATS.iter().find(|(media_type, _)| *media_type == essence).map(|(_, name)| *name);
+    let format = format.or_else(|| essence.split('/').nth(1))?;
     let source = match &media.data {
-        MediaData::Url(url) if url.starts_with("s3://") => json!({"s3Location": {"uri": url}}),
-        _ => json!({"bytes": base64(media).filter(|data| !data.is_empty())?}),
+        MediaData::Url(url) => json!({"s3Location": {"uri": url}}),
+        MediaData::Base64(data) => json!({"bytes": data}),
     };
     let mut block = Fields::new();
-    set(&mut block, "format", *format);
-    if kind == "document" {
+    set(&mut block, "format", format);
+    if kind != MediaKind::Image {
         set(&mut block, "name", document_name(media));
     }
     set(&mut block, "source", source);
-    Some(json!({kind: block}))
+    Some(json!({if kind == MediaKind::Image { "image" } else { "document" }: block}))
 }
 
 /// Returns the name of a document, which the service requires.
@@ -97,20 +106,22 @@ pub(super) fn content(block: &Value) -> Content {
     let text = block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned()));
     let known = text
         .or_else(|| block.get("json").map(json_content))
-        .or_else(|| Some(Content::Image(Box::new(media(block.get("image")?, "image/")?))))
-        .or_else(|| Some(Content::File(Box::new(media(block.get("document")?, "")?))));
+        .or_else(|| Some(Content::Image(Box::new(media(block.get("image")?, IMAGES)?))))
+        .or_else(|| Some(Content::File(Box::new(media(block.get("document")?, DOCUMENTS)?))));
     known.unwrap_or_else(|| json_content(block))
 }
 
-fn media(block: &Value, kind: &str) -> Option<Media> {
+fn media(block: &Value, kinds: &[&str]) -> Option<Media> {
     let format = text(block, "format");
-    let is_type = |media_type: &str, name: &str| name == format && media_type.starts_with(kind);
-    let (media_type, _) = FORMATS.iter().find(|(media_type, name)| is_type(media_type, name))?;
+    let named =
+        FORMATS.iter().find(|(_, name)| *name == format).map(|(media_type, _)| (*media_type).to_owned());
+    let listed = |kind: &&str| kind.strip_suffix(format).is_some_and(|start| start.ends_with('/'));
+    let media_type = named.or_else(|| kinds.iter().copied().find(listed).map(ToOwned::to_owned))?;
     let source = block.get("source")?;
     let string = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
     let data = match string(source.get("bytes")) {
         Some(data) => MediaData::Base64(data),
         None => MediaData::Url(string(source.pointer("/s3Location/uri"))?),
     };
-    Some(Media { media_type: (*media_type).to_owned(), data, name: string(block.get("name")) })
+    Some(Media { media_type, data, name: string(block.get("name")) })
 }

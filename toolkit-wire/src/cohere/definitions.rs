@@ -4,7 +4,8 @@ use super::Cohere;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::Draft;
-use crate::fields::Fields;
+use crate::fields::{Fields, object};
+use crate::kept::keep;
 use crate::openai::Form;
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
@@ -19,7 +20,9 @@ impl DefinitionCodec for Cohere {
     }
 
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        found.push(Form::Nested.parse_tool(tool, path)?.0);
+        let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
+        keep(self, &mut definition, object(tool, path, "a tool")?);
+        found.push(definition);
         Ok(())
     }
 

@@ -4,12 +4,18 @@ use super::{Cohere, FACTS, call};
 use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
-use crate::media::address;
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::directly_after;
 use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
+
+/// From the provider's guide to images. Images in tool results follow in a message of the user.
+pub(super) const MEDIA: MediaTable = MediaTable {
+    messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web }],
+    results: &[],
+};
 
 impl HistoryCodec for Cohere {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
@@ -68,15 +74,10 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-fn image(content: &Content) -> Option<Value> {
-    match content {
-        Content::Image(media) => {
-            let address = address(media);
-            let is_accepted = ["data:", "https://", "http://"].iter().any(|start| address.starts_with(start));
-            is_accepted.then(|| json!({"type": "image_url", "image_url": {"url": address}}))
-        }
-        _ => None,
-    }
+/// Encodes an image. Returns `None` for other contents and for images that the service does not accept.
+pub(super) fn image(content: &Content) -> Option<Value> {
+    let (_, media) = accepted(MEDIA.messages, content)?;
+    Some(json!({"type": "image_url", "image_url": {"url": address(media)}}))
 }
 
 impl RepairCodec for Cohere {

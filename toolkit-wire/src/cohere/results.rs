@@ -1,18 +1,18 @@
 //! Encodes and parses results as tool messages.
 
 use super::Cohere;
-use super::history::text_part;
+use super::history::{MEDIA, image, text_part};
 use crate::WireError;
 use crate::codec::ResultCodec;
 use crate::fields::{required, text};
-use crate::results::{json_content, listed, output_text, unsendable};
+use crate::results::{json_content, listed, output_text, result_text};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
 impl ResultCodec for Cohere {
-    /// Encodes one `tool` message for each result.
+    /// Encodes one `tool` message for each result. All images follow in one user message.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let messages = results.iter().zip(ids).map(|(result, id)| {
             let content = match &result.outcome {
@@ -21,7 +21,16 @@ impl ResultCodec for Cohere {
             };
             json!({"role": "tool", "tool_call_id": id, "content": content})
         });
-        messages.collect()
+        let mut messages: Vec<Value> = messages.collect();
+        let contents =
+            results.iter().flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
+        let images: Vec<Value> = contents.filter_map(image).collect();
+        if !images.is_empty() {
+            let parts: Vec<Value> =
+                [text_part("The images of the tool results.")].into_iter().chain(images).collect();
+            messages.push(json!({"role": "user", "content": parts}));
+        }
+        messages
     }
 
     /// Parses the `tool` messages of a history, or a single `tool` message. The API marks no errors, so every result
@@ -47,10 +56,10 @@ impl ResultCodec for Cohere {
 /// string.
 fn content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
-        return output_text(output, unsendable).into();
+        return output_text(output, |content| result_text(&MEDIA, content)).into();
     }
     let message = (!output.message().is_empty()).then(|| text_part(output.message()));
-    let part = |content| document(content).unwrap_or_else(|| text_part(&unsendable(content)));
+    let part = |content| document(content).unwrap_or_else(|| text_part(&result_text(&MEDIA, content)));
     output.content().iter().map(part).chain(message).collect()
 }
 

@@ -164,7 +164,8 @@ fn objects_become_documents_and_other_outputs_text() {
     assert_eq!(messages[0], answer("c0", json!([document])));
     assert_eq!(messages[1]["content"], json!([document, {"type": "text", "text": "The sum."}]));
     assert_eq!(messages[2]["content"], "[1,2]");
-    assert!(messages[3]["content"].as_str().unwrap().contains("cannot be shown"));
+    assert!(messages[3]["content"].as_str().unwrap().contains("follows in the user message"));
+    assert_eq!(messages[5]["content"][1]["type"], "image_url");
     assert!(messages[4]["content"].as_str().unwrap().contains("no disk"));
     let back = Cohere.parse_results(&json!(messages)).unwrap();
     assert_eq!((back.len(), back[1].position), (5, 1));

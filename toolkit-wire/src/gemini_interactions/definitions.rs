@@ -1,16 +1,13 @@
 //! The `tools` of a request.
 
-use super::{FACTS, GeminiInteractions};
+use super::GeminiInteractions;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
-use crate::fields::{Fields, field, flag, object, only, set, text};
+use crate::fields::{Fields, field, flag, object, set, text};
+use crate::kept::keep;
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
-
-/// The fields with a counterpart in a definition. All other fields, such as `short_description`, are stored in `meta`
-/// under the name of this format, and written from there.
-const KNOWN: [&str; 5] = ["type", "name", "description", "parameters", "defer_loading"];
 
 impl DefinitionCodec for GeminiInteractions {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
@@ -21,9 +18,6 @@ impl DefinitionCodec for GeminiInteractions {
         set(&mut tool, "parameters", draft.parameters());
         if draft.definition.metadata.defer {
             set(&mut tool, "defer_loading", true);
-        }
-        if let Some(Value::Object(others)) = draft.definition.metadata.meta.get(FACTS.name) {
-            tool.extend(only(others, |name, _| !KNOWN.contains(&name)));
         }
         tool.into()
     }
@@ -39,10 +33,7 @@ impl DefinitionCodec for GeminiInteractions {
         }
         let mut definition = parse_named(fields, path, "parameters")?;
         definition.metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
-        let others = only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
-        if !others.is_empty() {
-            set(&mut definition.metadata.meta, FACTS.name, others);
-        }
+        keep(self, &mut definition, fields);
         found.push(definition);
         Ok(())
     }

@@ -1,36 +1,68 @@
 //! Converts contents to the content blocks of steps, and back.
 
 use crate::fields::{Fields, set, text};
-use crate::media::essence;
+use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The media types in the types of the SDK, by the type of the content block.
-const ACCEPTED: [(&str, &[&str]); 4] = [
-    ("image", &["png", "jpeg", "webp", "heic", "heif", "gif", "bmp", "tiff"]),
-    (
-        "audio",
-        &["wav", "mp3", "aiff", "aac", "ogg", "flac", "mpeg", "m4a", "l16", "opus", "alaw", "mulaw", "webm"],
-    ),
-    ("video", &["mp4", "mpeg", "mpg", "mov", "avi", "x-flv", "webm", "wmv", "3gpp"]),
-    (
-        "document",
-        &[
-            "application/pdf",
-            "text/csv",
-            "application/msword",
-            "application/vnd.ms-excel",
-            "application/vnd.ms-powerpoint",
-            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-            "application/vnd.oasis.opendocument.text",
-            "application/vnd.oasis.opendocument.spreadsheet",
-            "application/vnd.oasis.opendocument.presentation",
-        ],
-    ),
+/// From the types of the SDK. Steps of the user and results accept the same items.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
+
+const ACCEPTED: &[MediaRule] = &[
+    MediaRule { kind: MediaKind::Image, types: PICTURES, embedded: true, urls: Urls::Any },
+    MediaRule { kind: MediaKind::Audio, types: SOUNDS, embedded: true, urls: Urls::Any },
+    MediaRule { kind: MediaKind::File, types: FILES, embedded: true, urls: Urls::Any },
+];
+
+const PICTURES: &[&str] = &[
+    "image/png",
+    "image/jpeg",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+    "image/gif",
+    "image/bmp",
+    "image/tiff",
+];
+
+const SOUNDS: &[&str] = &[
+    "audio/wav",
+    "audio/aiff",
+    "audio/aac",
+    "audio/ogg",
+    "audio/flac",
+    "audio/mpeg",
+    "audio/m4a",
+    "audio/l16",
+    "audio/opus",
+    "audio/alaw",
+    "audio/mulaw",
+    "audio/webm",
+];
+
+/// Videos and documents.
+const FILES: &[&str] = &[
+    "video/mp4",
+    "video/mpeg",
+    "video/mpg",
+    "video/mov",
+    "video/avi",
+    "video/x-flv",
+    "video/webm",
+    "video/wmv",
+    "video/3gpp",
+    "application/pdf",
+    "text/csv",
+    "application/msword",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.oasis.opendocument.spreadsheet",
+    "application/vnd.oasis.opendocument.presentation",
 ];
 
 /// Encodes one [`Content`] as a content block. The block of an unsupported media item is a text that names the item.
@@ -40,23 +72,24 @@ pub(super) fn block(content: &Content) -> Value {
 
 /// Encodes a media item. Returns `None` for other contents and for unsupported media types.
 pub(super) fn media(content: &Content) -> Option<Value> {
-    let (Content::Image(media) | Content::Audio(media) | Content::File(media)) = content else { return None };
-    let essence = match essence(&media.media_type) {
-        essence if essence == "image/jpg" => Cow::Borrowed("image/jpeg"),
-        essence => essence,
-    };
-    let is_accepted = |(kind, names): &&(&str, &[&str])| {
-        let name = essence.strip_prefix(*kind).and_then(|rest| rest.strip_prefix('/'));
-        names.contains(&name.unwrap_or(&essence))
-    };
-    let (kind, _) = ACCEPTED.iter().find(is_accepted)?;
+    let (kind, media) = accepted(ACCEPTED, content)?;
+    let essence = canonical(&media.media_type);
     let mut block = Fields::new();
-    set(&mut block, "type", *kind);
+    let kind = match kind {
+        MediaKind::Image => "image",
+        MediaKind::Audio => "audio",
+        MediaKind::File if essence.starts_with("video/") => "video",
+        MediaKind::File => "document",
+    };
+    set(&mut block, "type", kind);
     match &media.data {
         MediaData::Base64(data) => set(&mut block, "data", data.as_str()),
         MediaData::Url(url) => set(&mut block, "uri", url.as_str()),
     }
-    set(&mut block, "mime_type", &*essence);
+    // The service finds the type behind a URL by itself.
+    if ACCEPTED.iter().any(|rule| rule.types.contains(&&*essence)) {
+        set(&mut block, "mime_type", &*essence);
+    }
     Some(block.into())
 }
 

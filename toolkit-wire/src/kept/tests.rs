@@ -30,6 +30,14 @@ fn tools(format: ApiFormat) -> Vec<Value> {
         }
         ApiFormat::Gemini => vec![json!({"name": "now", "description": "The time.", "parameters":
             {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}})],
+        ApiFormat::Bedrock => {
+            vec![
+                json!({"toolSpec": {"name": "now", "description": "The time.", "inputSchema": {"json": schema}}}),
+            ]
+        }
+        ApiFormat::GeminiInteractions => {
+            vec![json!({"type": "function", "name": "now", "description": "The time.", "parameters": schema})]
+        }
         _ => vec![json!({"type": "function", "function": function})],
     }
 }
@@ -60,7 +68,7 @@ fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     let Some(fields) = value.as_object() else { return };
     found.push(path.to_owned());
     for (name, inner) in fields {
-        if !["parameters", "input_schema"].contains(&name.as_str()) {
+        if !["parameters", "input_schema", "inputSchema"].contains(&name.as_str()) {
             objects(inner, &format!("{path}/{name}"), found);
         }
     }

@@ -102,7 +102,17 @@ mod tests {
         let level = leaf.prop_recursive(3, 24, 4, move |inner| {
             prop::collection::btree_map(name(), inner, 0..4).prop_map(|fields| json!(fields))
         });
-        prop::collection::btree_map(name(), level, 0..5).prop_map(|fields| json!(fields))
+        prop::collection::btree_map(name(), level, 0..5).prop_map(|fields| listed(json!(fields)))
+    }
+
+    /// Returns the value with lists in place of objects, where lists are joined: an object is added to such a list.
+    fn listed(value: Value) -> Value {
+        let Value::Object(fields) = value else { return value };
+        let members = fields.into_iter().map(|(name, value)| match listed(value) {
+            value @ Value::Object(_) if JOINED.contains(&name.as_str()) => (name, json!([value])),
+            value => (name, value),
+        });
+        members.collect()
     }
 
     /// Returns the paths and values of all leaves. The elements of joined lists are leaves without an index.

@@ -31,11 +31,10 @@ pub(super) fn write(draft: &mut Draft<'_>) {
         ApiFormat::Ollama => return ollama_thinking(draft),
         ApiFormat::Cohere => return cohere_thinking(draft),
         ApiFormat::Bedrock => {
-            if draft.request.options.thinking.is_some() || shown {
-                draft.lose(
-                    "thinking",
-                    "the field depends on the model; set it in `additionalModelRequestFields`",
-                );
+            let is_set = [("thinking", draft.request.options.thinking.is_some()), ("show_thinking", shown)];
+            for (option, _) in is_set.into_iter().filter(|(_, is_set)| *is_set) {
+                draft
+                    .lose(option, "the field depends on the model; set it in `additionalModelRequestFields`");
             }
             return;
         }

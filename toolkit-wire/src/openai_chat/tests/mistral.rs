@@ -3,7 +3,7 @@
 use crate::ApiFormat::OpenAiChat;
 use crate::StreamEvent;
 use serde_json::{Value, json};
-use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::call::ToolChoice;
 use toolkit_core::name::WireNames;
 
 fn thinking(text: &str) -> Value {
@@ -19,8 +19,11 @@ fn body(content: Value) -> Value {
 #[test]
 fn the_choice_any_requires_a_call() {
     let request = json!({"tool_choice": "any"});
-    let parsed = OpenAiChat.parse_tool_config(request.as_object().unwrap(), &WireNames::default());
-    assert_eq!(parsed, Ok(ToolConfig::from(ToolChoice::Required)));
+    let parsed = OpenAiChat.parse_tool_config(request.as_object().unwrap(), &WireNames::default()).unwrap();
+    assert_eq!(parsed.choice, ToolChoice::Required);
+    // The same server gets its own word back.
+    let encoded = OpenAiChat.encode_tool_config(&parsed, &WireNames::default());
+    assert_eq!(Value::from(encoded.fields), request);
 }
 
 #[test]
