@@ -68,7 +68,7 @@ fn sent(value: &Value, found: &mut Vec<String>) {
                         found.push(url.clone());
                     }
                     ("media_type" | "mimeType" | "mime_type" | "format", Value::String(kind)) => {
-                        found.push(kind.clone())
+                        found.push(kind.clone());
                     }
                     ("images", Value::Array(images)) => found.extend(images.iter().map(Value::to_string)),
                     _ => sent(value, found),
