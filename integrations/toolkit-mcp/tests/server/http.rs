@@ -22,6 +22,12 @@ fn number(big: u128) -> String {
     big.to_string()
 }
 
+/// Repeats a letter.
+#[tool]
+fn letters(count: usize) -> String {
+    "x".repeat(count)
+}
+
 /// Tells about the request.
 #[tool]
 fn request(#[state] caller: &Caller) -> String {
@@ -50,7 +56,7 @@ pub(super) struct Running {
 
 fn registry() -> (ToolRegistry, Arc<Signals>) {
     let signals = Arc::new(Signals::default());
-    let registry = ToolRegistry::from_tools(tools![number, request, wait]).expect("legal");
+    let registry = ToolRegistry::from_tools(tools![number, letters, request, wait]).expect("legal");
     (registry.with_shared_state(signals.clone()), signals)
 }
 
@@ -128,7 +134,7 @@ pub(super) async fn post(address: SocketAddr, headers: &str, body: &Value) -> Re
 }
 
 /// A call of the version without sessions.
-fn stateless(name: &str, arguments: &str) -> (String, String) {
+pub(super) fn stateless(name: &str, arguments: &str) -> (String, String) {
     let headers =
         format!("MCP-Protocol-Version: {STATELESS}\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n");
     let meta = json!({

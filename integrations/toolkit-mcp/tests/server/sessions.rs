@@ -1,7 +1,7 @@
 //! The number of HTTP sessions, and their end.
 
 use super::client::{PATIENCE, text};
-use super::http::{call, initialize, open_session, post, send, session_call, start};
+use super::http::{call, initialize, open_session, post, send, session_call, start, stateless};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -90,4 +90,29 @@ async fn an_idle_session_makes_room_at_once() {
         open_session(server.address).await;
         sleep(idle + Duration::from_millis(20)).await;
     }
+}
+
+#[tokio::test]
+async fn a_slow_client_delays_no_other_client_and_gets_its_whole_result() {
+    const LENGTH: usize = 8 << 20;
+    let server = start(|server| server).await;
+    let address = server.address;
+    let (headers, body) = stateless("letters", &format!("{{\"count\":{LENGTH}}}"));
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}",
+        body.len(),
+    );
+    let mut slow = TcpStream::connect(address).await.expect("a connection");
+    // The request arrives in pieces, and the response stays unread while others call.
+    for piece in request.as_bytes().chunks(request.len().div_ceil(8)) {
+        slow.write_all(piece).await.expect("a server that reads");
+        assert_eq!(call(address, "", "request", "{}").await.status, 200);
+    }
+    for _ in 0..20 {
+        assert_eq!(call(address, "", "request", "{}").await.status, 200);
+    }
+    let mut response = Vec::new();
+    timeout(PATIENCE, slow.read_to_end(&mut response)).await.expect("a response").expect("its end");
+    assert_eq!(response.iter().filter(|byte| **byte == b'x').count() / LENGTH, 1);
 }
