@@ -16,6 +16,8 @@ pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
         "refused with the formats' names" => refused_with_the_formats,
         "theirs without the cache hint" => theirs_without_the_cache_hint,
         "a tool of free text" => tool_of_free_text,
+        "the fields kept for the same API" => kept_fields,
+        "theirs with the fields kept for the same API" => theirs_with_kept_fields,
         "the id as it came" => id_as_it_came,
         "the id with a digest" => id_with_a_digest,
         "an id of its own" => id_of_its_own,
@@ -105,6 +107,42 @@ fn refused_with_the_formats(case: &Case<'_>) -> bool {
     let formats = ["openai_chat", "openai_responses", "anthropic", "gemini"];
     let lists = |text: &str| text.contains(provider) && formats.iter().all(|format| text.contains(format));
     refused[0] == refused[1] && refused[0].as_str().is_some_and(lists) && case.answer["is_read"] == false
+}
+
+/// An object with the name of a format, and the fields of the row that only this API has.
+fn kept_fields(case: &Case<'_>) -> bool {
+    is_kept(case.ours, &case.input["input"])
+}
+
+/// Their definitions, each with the fields of its declaration that only this API has.
+fn theirs_with_kept_fields(case: &Case<'_>) -> bool {
+    let (Some(ours), Some(theirs)) = (case.ours.as_array(), case.theirs.as_array()) else { return false };
+    let declarations = case.input["input"]["functionDeclarations"].as_array();
+    let is_same = |(index, (ours, theirs)): (usize, (&Value, &Value))| {
+        let mut plain = ours.clone();
+        plain["metadata"] = json!({});
+        let declaration = declarations.and_then(|declarations| declarations.get(index));
+        plain == *theirs && declaration.is_some_and(|declaration| is_kept(&ours["metadata"], declaration))
+    };
+    ours.len() == theirs.len() && ours.iter().zip(theirs).enumerate().all(is_same)
+}
+
+fn is_kept(kept: &Value, declaration: &Value) -> bool {
+    let formats = ["openai_chat", "openai_responses", "anthropic", "gemini"];
+    let mut kept = kept.as_object().into_iter().flatten();
+    let only = kept.next().filter(|(format, _)| formats.contains(&format.as_str()) && kept.next().is_none());
+    only.is_some_and(|(_, fields)| is_part(fields, declaration))
+}
+
+/// Whether all fields are in `declaration`. The entry without a name lists fields that are absent.
+fn is_part(fields: &Value, declaration: &Value) -> bool {
+    let is_there = |(name, value): (&String, &Value)| match (name.as_str(), value, &declaration[name]) {
+        ("", Value::Array(absent), _) => {
+            absent.iter().filter_map(Value::as_str).all(|name| declaration.get(name).is_none())
+        }
+        (_, value, given) => given == value || given.is_object() && is_part(value, given),
+    };
+    fields.as_object().is_some_and(|fields| fields.iter().all(is_there))
 }
 
 fn theirs_without_the_cache_hint(case: &Case<'_>) -> bool {

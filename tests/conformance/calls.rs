@@ -38,9 +38,9 @@ pub(crate) fn toolcalls_toolregistry(file: &Value, report: &mut Report<'_>) -> R
 /// They guess the format; ours is the one that takes the call, which is never more than one.
 fn parse_tool_call(row: &Value) -> Result<Answers, String> {
     let input = entry(row, "input")?;
-    // Chat Completions reads the calls of these formats, too, so that is the format that counts.
-    let also_chat = [ApiFormat::Ollama, ApiFormat::Cohere];
-    let formats = ApiFormat::ALL.into_iter().filter(|format| !also_chat.contains(format));
+    // Chat Completions and Responses read the calls of these formats, too, so those are the formats that count.
+    let alike = [ApiFormat::Ollama, ApiFormat::Cohere, ApiFormat::GeminiInteractions];
+    let formats = ApiFormat::ALL.into_iter().filter(|format| !alike.contains(format));
     let readings = formats.filter_map(|format| format.parse_calls(input).ok());
     let readings: Vec<Vec<ToolCall>> = readings.filter(|calls| !calls.is_empty()).collect();
     let ours = match readings.as_slice() {
