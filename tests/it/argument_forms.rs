@@ -463,3 +463,73 @@ fn a_schema_too_deep_for_the_stack_is_a_build_error() {
     let small = std::thread::Builder::new().stack_size(2 << 20).spawn(calls).expect("a thread");
     small.join().expect("no stack overflows");
 }
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Sizes {
+    wide: Option<u64>,
+    single: Option<f32>,
+    double: Option<f64>,
+    list: Option<Vec<f32>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Buffered {
+    #[serde(flatten)]
+    sizes: Sizes,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+#[allow(dead_code)]
+enum TaggedSizes {
+    Sizes(Sizes),
+    None,
+}
+
+/// Takes numbers that serde buffers as doubles.
+#[tool(namespace = "forms")]
+fn sizes(flat: Option<Buffered>, tagged: Option<TaggedSizes>, plain: Option<Sizes>) -> String {
+    format!("{flat:?} {tagged:?} {plain:?}")
+}
+
+#[test]
+fn a_number_beyond_its_type_is_named_wherever_it_stands() {
+    let whole = ClosureTool::new("sizes", "", |it: Buffered| format!("{it:?}")).expect("a tool");
+    let of = |place: &str, members: &str| match place {
+        "" => format!("{{{members}}}"),
+        "tagged" => format!(r#"{{"tagged": {{"kind": "Sizes", {members}}}}}"#),
+        place => format!(r#"{{"{place}": {{{members}}}}}"#),
+    };
+    for place in ["flat", "tagged", "plain", ""] {
+        let tool: &dyn Tool = if place.is_empty() { &whole } else { &sizes::tool() };
+        for (name, value) in [
+            ("wide", "18446744073709551616"),
+            ("wide", "1e30"),
+            ("wide", "\"18446744073709551616\""),
+            ("single", "1e39"),
+            ("single", "-1e300"),
+            ("single", "\"1e39\""),
+            ("double", "1e400"),
+            ("list[1]", "1e39"),
+        ] {
+            let members = match name {
+                "list[1]" => format!(r#""list": [1, {value}]"#),
+                name => format!(r#""{name}": {value}"#),
+            };
+            let error = call(tool, &of(place, &members)).expect_err("beyond the type");
+            let dot = if place.is_empty() { "" } else { "." };
+            assert!(error.contains(&format!("`{place}{dot}{name}`: ")), "{place} {members}: {error}");
+        }
+        for members in [
+            r#""single": 3.4e38"#,
+            r#""double": 1e300"#,
+            r#""list": [1.5, -3.4e38]"#,
+            r#""wide": 18446744073709551615"#,
+        ] {
+            call(tool, &of(place, members)).expect("within the type");
+        }
+        assert!(!tool.definition().parameters.to_string().contains("x-toolkit"));
+    }
+}

@@ -5,6 +5,7 @@ use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
+use crate::properties::{SINGLE, overflows};
 use crate::types::types;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
@@ -85,6 +86,9 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
         Kind::Number => {
+            if overflows(schema) && value.text.parse().is_ok_and(f32::is_infinite) {
+                return Some(SINGLE);
+            }
             let written = value.number()?;
             // The type may read a number as the nearest double: both must be in the range.
             let rounded = || rounded(schema, value.text).and_then(|number| out_of_range(schema, &number));

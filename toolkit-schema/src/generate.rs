@@ -2,7 +2,7 @@
 
 use crate::bounds::has_constraints;
 use crate::properties::strip_aliases;
-use crate::tidy::{tidy, tidy_output};
+use crate::tidy::{tidy_arguments, tidy_output};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 /// Returns the schema for values deserialized into `T`.
 ///
-/// The schema uses draft 2020-12 and is [tidied](tidy). Only recursive types become definitions; all others
-/// are inlined.
+/// The schema uses draft 2020-12 and is [tidied](crate::tidy). Only recursive types become definitions; all
+/// others are inlined.
 ///
 /// ```
 /// let schema = toolkit_schema::schema_of::<Vec<u8>>();
@@ -52,13 +52,13 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
 }
 
 /// Returns the schema of an arguments type, and whether it [has constraints](has_constraints). The schema
-/// includes the aliases of properties.
+/// includes the aliases of properties and other marks for checks.
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::default();
     let mut schema = T::json_schema(builder.generator()).to_value();
     let mut constrained = has_constraints(&schema);
-    tidy(&mut schema);
+    tidy_arguments(&mut schema);
     if let Value::Object(root) = &mut schema {
         constrained |= builder.add_definitions(root);
     }
@@ -109,7 +109,7 @@ impl SchemaBuilder {
 /// Creates a builder for the schemas of deserialized types.
 impl Default for SchemaBuilder {
     fn default() -> Self {
-        Self::with(settings(), tidy)
+        Self::with(settings(), tidy_arguments)
     }
 }
 

@@ -131,6 +131,22 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Returns the byte offset of the first number that a double rounds to `number`.
+    #[must_use]
+    pub fn offset_of(&self, number: f64) -> Option<usize> {
+        let text = self.number_text(number)?;
+        Some(text.as_ptr().addr() - self.text.as_ptr().addr())
+    }
+
+    fn number_text(&self, number: f64) -> Option<&'a str> {
+        match &self.kind {
+            Kind::Number => self.text.parse::<f64>().is_ok_and(|own| own == number).then_some(self.text),
+            Kind::Array(items) => items.iter().find_map(|item| item.number_text(number)),
+            Kind::Object(members) => members.iter().find_map(|(_, member)| member.number_text(number)),
+            _ => None,
+        }
+    }
+
     /// Writes the value from its `kind`: compact and, if `canonical`, with sorted members and plain numbers.
     fn write(&self, written: &mut String, canonical: bool) {
         match &self.kind {

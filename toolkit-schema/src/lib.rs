@@ -60,7 +60,7 @@ pub mod __private {
     pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::number::Decimal;
     pub use crate::probe::{Difference, difference};
-    pub use crate::properties::{aliases, mark_exact, strip_aliases};
-    pub use crate::tidy::with_notes;
+    pub use crate::properties::{aliases, mark_exact, mark_overflowing, strip_aliases};
+    pub use crate::tidy::{tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

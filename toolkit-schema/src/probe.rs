@@ -6,6 +6,7 @@
 use crate::check::{Scope, check_text};
 use crate::discriminator::branches;
 use crate::format;
+use crate::properties::SINGLE;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
 use crate::violation::ViolationKind;
@@ -25,8 +26,18 @@ const NO_WIDE_INTEGERS: &str = "128 is not supported";
 pub struct Difference {
     /// Whether the type accepts values that the schema refuses because of their type or their members.
     pub accepts_more: bool,
+    /// Whether the type takes numbers that 32 bits cannot hold, as infinity. serde reads a number as 64 bits
+    /// first inside of flattened structs, tagged enums and untagged enums.
+    pub overflows: bool,
     /// The message of a type that can never decode a value of its schema.
     pub unusable: Option<String>,
+}
+
+impl Difference {
+    /// Returns whether no other question can change the answer.
+    fn is_complete(&self) -> bool {
+        self.unusable.is_some() || self.accepts_more && self.overflows
+    }
 }
 
 /// Asks a type about values of its schema, and about values that its schema refuses.
@@ -53,7 +64,7 @@ impl<'a> Probe<'a, '_> {
         let (Some(own), Some(depth)) = (resolve(self.schema.root, schema), depth.checked_sub(1)) else {
             return;
         };
-        if self.left == 0 || self.found != Difference::default() || !own.is_object() {
+        if self.left == 0 || self.found.is_complete() || !own.is_object() {
             return;
         }
         if let Some(branches) = branches(own) {
@@ -62,6 +73,9 @@ impl<'a> Probe<'a, '_> {
         let Some(fitting) = sample(self.schema.root, own) else { return };
         if !self.takes(&around(fitting.clone())) {
             return;
+        }
+        if own.get(SINGLE).is_some() && self.takes(&around(json!(1e300))) {
+            self.found.overflows = true;
         }
         let own_types: Vec<&str> = types(own.get("type")).collect();
         let is_listed = own.get("enum").is_some() || own.get("const").is_some();

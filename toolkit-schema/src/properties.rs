@@ -13,6 +13,31 @@ const ALIASES: &str = "x-toolkit-aliases";
 /// The keyword of a schema that says more than its type, so the type's own check is not enough.
 const EXACT: &str = "x-toolkit-exact";
 
+/// The keyword of a number that a type stores in 32 bits. The value is `true` if the type takes larger numbers,
+/// as infinity.
+pub(crate) const SINGLE: &str = "x-toolkit-single";
+
+/// Marks the numbers of a generated schema that a type stores in 32 bits.
+pub(crate) fn mark_single(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        if keywords.get("format").is_some_and(|format| format == "float") {
+            keywords.insert(SINGLE.to_owned(), false.into());
+        }
+    });
+}
+
+/// Marks numbers in `schema` that its type takes although 32 bits cannot hold them: they are checked.
+pub fn mark_overflowing(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        keywords.get_mut(SINGLE).into_iter().for_each(|overflows| *overflows = true.into());
+    });
+}
+
+/// Returns whether a number of the schema must be checked against the range of 32 bits.
+pub(crate) fn overflows(schema: &Value) -> bool {
+    schema.get(SINGLE) == Some(&Value::Bool(true))
+}
+
 /// Marks a schema that says more than its type: the check reports every violation, even of a decoded value.
 pub fn mark_exact(schema: &mut Value) {
     if let Value::Object(keywords) = schema {
@@ -35,6 +60,7 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     each_subschema(schema, &mut |keywords| {
         found |= keywords.shift_remove(ALIASES).is_some();
         found |= keywords.shift_remove(EXACT).is_some();
+        found |= keywords.shift_remove(SINGLE) == Some(Value::Bool(true));
     });
     found.then_some(original)
 }

@@ -2,6 +2,7 @@
 
 use crate::constraints::ONE_OF;
 use crate::keyword::each_subschema;
+use crate::properties::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
@@ -26,6 +27,12 @@ pub fn tidy(schema: &mut Value) {
         tidy_keywords(keywords);
         unwrap_optional_properties(keywords);
     });
+}
+
+/// Simplifies the schema of arguments, and keeps a mark at each number of 32 bits.
+pub fn tidy_arguments(schema: &mut Value) {
+    mark_single(schema);
+    tidy(schema);
 }
 
 /// Simplifies an output schema. Optional properties keep `null`, because a tool may write `null` for them.

@@ -2,7 +2,7 @@
 
 use super::param::{Fill, ToolParams};
 use crate::guard::guarded;
-use crate::schema::__private::{difference, mark_exact, mark_unusable};
+use crate::schema::__private::{difference, mark_exact, mark_overflowing, mark_unusable};
 use crate::schema::SchemaRef;
 use serde_json::Value;
 
@@ -31,6 +31,11 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     };
     let Some(schema) = schema else { return false };
     let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
+    if found.overflows
+        && let Some(definitions) = root.get_mut("$defs").and_then(Value::as_object_mut)
+    {
+        definitions.values_mut().for_each(mark_overflowing);
+    }
     let schema = match parameter {
         Some(name) => root.get_mut("properties").and_then(|properties| properties.get_mut(name)),
         None => Some(root),
@@ -39,8 +44,11 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     if found.accepts_more {
         mark_exact(schema);
     }
+    if found.overflows {
+        mark_overflowing(schema);
+    }
     if let Some(message) = found.unusable {
         mark_unusable(schema, message);
     }
-    found.accepts_more
+    found.accepts_more || found.overflows
 }

@@ -331,7 +331,12 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     let offset = lines.map(str::len).sum::<usize>() + error.column();
     let parsed = Json::parse(value);
-    let found = parsed.map(|parsed| parsed.place(offset, place));
+    // Where serde has buffered a value, its error has no position, but names the number.
+    let float = said(error)
+        .split_once("floating point `")
+        .and_then(|(_, number)| number.split('`').next()?.parse().ok());
+    let offset = |parsed: &Json<'_>| float.and_then(|float| parsed.offset_of(float)).unwrap_or(offset);
+    let found = parsed.map(|parsed| parsed.place(offset(&parsed), place));
     let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
     let said = said(error);
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);

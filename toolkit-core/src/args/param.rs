@@ -2,8 +2,8 @@
 
 use super::compared::{Decode, decode_only, mark_difference};
 use super::default::ParamDefault;
-use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
-use crate::schema::{Constraints, tidy};
+use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, with_notes};
+use crate::schema::Constraints;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -142,7 +142,7 @@ pub(crate) fn parameters_schema(
             constrain(&mut Constraints::new(schema));
         }
         constrained.push(has_constraints(&schema));
-        tidy(&mut schema);
+        tidy_arguments(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
     }
     let mut root = Map::new();

@@ -3,6 +3,7 @@
 use super::SEVERAL;
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
+use crate::properties::SINGLE;
 use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::{bound, value_in_words};
@@ -64,7 +65,10 @@ impl Found<'_, '_> {
                 let example = example(&schema).filter(|_| keyword == "type");
                 let expected = example
                     .map_or_else(|| expected.clone(), |example| format!("{expected}, as in {example}"));
-                format!("expected {expected}, got {}", value_in_words(text))
+                match keyword {
+                    SINGLE => format!("number out of range, got {}", value_in_words(text)),
+                    _ => format!("expected {expected}, got {}", value_in_words(text)),
+                }
             }
         };
         Violation::new(self.path, self.kind, message)
