@@ -89,6 +89,18 @@ pub(crate) struct WireCall<'a> {
 }
 
 impl<'a> WireCall<'a> {
+    /// Creates the complete call of a function.
+    pub(crate) fn new(
+        json: &'a Value,
+        id: Option<&'a Value>,
+        name: &'a str,
+        input: Option<&'a Value>,
+        extras: fn(&Value, bool) -> ProviderExtras,
+    ) -> Self {
+        let id = self::id(id);
+        Self { json, id, name, input, members: &[], is_custom: false, is_cut: false, index: None, extras }
+    }
+
     pub(crate) fn arguments(&self) -> Arguments<'a> {
         match (self.is_custom, self.members) {
             (true, _) => Arguments::Text(input_arguments(self.input, self.is_cut)),

@@ -5,7 +5,6 @@
 
 mod call;
 mod choice;
-mod definitions;
 mod history;
 mod response;
 mod results;
@@ -14,6 +13,7 @@ mod stream;
 mod tests;
 
 use crate::facts::{Facts, IdRule, Strictness};
+use crate::openai::PlainFunctions;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
@@ -24,13 +24,7 @@ pub(crate) const FACTS: Facts = Facts {
         "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
     ),
     dialects: [SchemaDialect::OpenAi; 3],
-    unsaid: &[
-        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
-        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
-        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
-    ],
+    unsaid: Facts::FUNCTIONS_ONLY,
     media: &[(0, history::MEDIA)],
     usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
     ..Facts::PLAIN
@@ -38,3 +32,5 @@ pub(crate) const FACTS: Facts = Facts {
 
 #[derive(Debug)]
 pub(crate) struct Cohere;
+
+impl PlainFunctions for Cohere {}

@@ -103,6 +103,15 @@ impl Facts {
         response_id: "",
     };
 
+    /// The settings that an API cannot express if it has only functions with a name, a description and parameters.
+    pub(crate) const FUNCTIONS_ONLY: &'static [(&'static str, &'static str, &'static str)] = &[
+        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
+        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
+        ("input_examples", "input_examples", "the API has no field for examples of calls"),
+        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
+        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
+    ];
+
     /// Returns the media items that models of a generation accept. Without a generation, the latest one counts.
     pub(crate) fn media_table(&self, generation: Option<u32>) -> Option<&'static MediaTable> {
         let generation = generation.unwrap_or(u32::MAX);

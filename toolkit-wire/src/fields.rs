@@ -102,3 +102,9 @@ pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> F
     let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
+
+/// Returns a copy of the fields that are neither `known` nor `null`. A value other than an object has none.
+pub(crate) fn unknown(value: &Value, known: &[&str]) -> Fields {
+    let is_unknown = |name: &str, value: &Value| !known.contains(&name) && !value.is_null();
+    value.as_object().map(|fields| only(fields, is_unknown)).unwrap_or_default()
+}

@@ -4,7 +4,6 @@
 //! and a result names its tool. A stream has one JSON object per line, and calls arrive complete.
 
 mod call;
-mod definitions;
 mod history;
 mod response;
 mod results;
@@ -16,6 +15,7 @@ use crate::WireError;
 use crate::codec::ChoiceCodec;
 use crate::facts::{Facts, IdRule};
 use crate::fields::Fields;
+use crate::openai::PlainFunctions;
 use crate::tool_config::EncodedToolConfig;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
@@ -27,13 +27,7 @@ pub(crate) const FACTS: Facts = Facts {
     ids: Some(IdRule::new(64, false)),
     // The server's types for a schema have no field for `$ref`, so the model would not see the target.
     dialects: [SchemaDialect::Inlined; 3],
-    unsaid: &[
-        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
-        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
-        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
-    ],
+    unsaid: Facts::FUNCTIONS_ONLY,
     media: &[(0, history::MEDIA)],
     usage: ["/prompt_eval_count", "/eval_count", "/prompt_eval_cached_count", "/none"],
     ..Facts::PLAIN
@@ -41,6 +35,8 @@ pub(crate) const FACTS: Facts = Facts {
 
 #[derive(Debug)]
 pub(crate) struct Ollama;
+
+impl PlainFunctions for Ollama {}
 
 /// The API has no field for tool choice: the model decides.
 impl ChoiceCodec for Ollama {

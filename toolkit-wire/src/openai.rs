@@ -1,10 +1,11 @@
 //! The parts that both OpenAI APIs have in common: definitions, `tool_choice` and `parallel_tool_calls`. The
-//! two APIs nest the fields differently.
+//! two APIs nest the fields differently. Other APIs write their functions in the nested form.
 
 use crate::WireError;
-use crate::codec::ChoiceCodec;
+use crate::codec::{Api, ChoiceCodec, DefinitionCodec};
 use crate::declaration::{Draft, grammar, parse_format, parse_named};
-use crate::fields::{Fields, element, field, flag, list, object, optional, required, set, text};
+use crate::fields::{Fields, element, field, flag, list, object, optional, required, set, text, unknown};
+use crate::kept::keep;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -47,15 +48,12 @@ impl<C: OpenAi> ChoiceCodec for C {
     }
 }
 
-/// Returns whether the service runs the tool itself. This is the case for every type except `function` and
-/// `custom`.
-pub(super) fn is_hosted(tool: &Value) -> bool {
-    tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
-}
+/// An API whose tools are all functions in the nested form, with only the common fields. The provider runs no
+/// tools itself.
+pub(super) trait PlainFunctions {}
 
-impl Form {
-    /// Encodes a definition as a function in the nested form, for APIs with only the common fields.
-    pub(super) fn function(draft: &mut Draft<'_>) -> Value {
+impl<C: Api + PlainFunctions> DefinitionCodec for C {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let parameters = draft.parameters();
         let description = draft.definition.description.as_str();
         json!({
@@ -64,6 +62,53 @@ impl Form {
         })
     }
 
+    fn is_tool(&self, fields: &Fields) -> bool {
+        fields.contains_key("function")
+    }
+
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
+        let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
+        keep(self, &mut definition, object(tool, path, "a tool")?);
+        found.push(definition);
+        Ok(())
+    }
+
+    fn hosted_part(&self, _tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
+        Ok(None)
+    }
+}
+
+/// Writes the name and the arguments of a call in the nested form into its `fields`. Unknown fields of the object
+/// `function` are kept.
+pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
+    let mut function = match fields.get_mut("function").map(Value::take) {
+        Some(Value::Object(function)) => function,
+        _ => Fields::new(),
+    };
+    set(&mut function, "name", name);
+    set(&mut function, "arguments", arguments);
+    set(&mut fields, "function", function);
+    fields.into()
+}
+
+/// Returns the unknown fields of a call in the nested form, to be sent back to the provider: its own and, in the
+/// field `function`, the fields of its object `function`.
+pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
+    let mut extras = unknown(json, known);
+    let function = extras.shift_remove("function").map(|function| unknown(&function, known));
+    if let Some(function) = function.filter(|function| !function.is_empty()) {
+        set(&mut extras, "function", function);
+    }
+    extras
+}
+
+/// Returns whether the service runs the tool itself. This is the case for every type except `function` and
+/// `custom`.
+pub(super) fn is_hosted(tool: &Value) -> bool {
+    tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
+}
+
+impl Form {
     /// Encodes a definition. Returns the type of the tool and its fields.
     pub(super) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
         let definition = draft.definition;

@@ -1,12 +1,12 @@
 //! Reads and writes the parts of tool results shared by several APIs.
 
 use crate::WireError;
-use crate::fields::element;
+use crate::fields::{element, field, list};
 use crate::media::{MediaTable, accepted};
 use serde_json::Value;
 use std::borrow::Cow;
-use toolkit_core::ToolResult;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
+use toolkit_core::{ToolError, ToolResult};
 
 /// Returns the contents of an output as text, followed by the output's message on a separate line.
 pub(crate) fn output_text<'a>(
@@ -22,6 +22,35 @@ pub(crate) fn output_text<'a>(
         (true, message) => Cow::Borrowed(message),
         (false, message) => Cow::Owned(format!("{contents}\n{message}")),
     }
+}
+
+/// Returns whether a text is blank. Some providers refuse blank texts.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// Returns the text to send for an error, in APIs that refuse blank texts.
+pub(crate) fn error_message(error: &ToolError) -> &str {
+    if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
+}
+
+/// Returns the content blocks of a message with their paths, or `item` itself if it is a block.
+pub(crate) fn listed_blocks(
+    item: &Value,
+    path: String,
+    is_block: impl Fn(&Value) -> bool,
+) -> Result<Vec<(String, &Value)>, WireError> {
+    if is_block(item) {
+        return Ok(vec![(path, item)]);
+    }
+    match item.get("role").and_then(Value::as_str) {
+        Some("user" | "assistant" | "system") => {}
+        // A message with another role may contain results in the format of another API, which would be lost.
+        _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
+    }
+    let path = field(&path, "content");
+    let blocks = list(item, "content").iter().enumerate();
+    Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
 }
 
 /// Returns a text for a content that the API does not accept. If the content has a URL, the text is the URL.

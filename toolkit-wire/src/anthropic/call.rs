@@ -1,8 +1,8 @@
 //! Reads and writes calls among content blocks.
 
 use super::FACTS;
-use crate::call::{self, WireCall};
-use crate::fields::{only, text};
+use crate::call::WireCall;
+use crate::fields::{text, unknown};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
@@ -25,20 +25,10 @@ pub(super) fn is_call(block: &Value) -> bool {
 /// Reads a block `{type: "tool_use", id, name, input}`. If generation stopped early at this block, `is_cut`
 /// is `true`. Some servers send a string as `input`; it is kept unchanged.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
-    WireCall {
-        json,
-        id: call::id(json.get("id")),
-        name: text(json, "name"),
-        input: json.get("input"),
-        members: &[],
-        is_custom: false,
-        is_cut,
-        index: None,
-        extras,
-    }
+    let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("input"), extras);
+    WireCall { is_cut, ..call }
 }
 
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    let others = |fields| only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
-    ProviderExtras::new(FACTS.name, json.as_object().map(others).unwrap_or_default())
+    ProviderExtras::new(FACTS.name, unknown(json, &KNOWN))
 }

@@ -1,10 +1,11 @@
 //! Writes messages for the next request.
 
-use super::media::{self, is_blank};
+use super::media;
 use super::{Anthropic, FACTS};
 use crate::call::{Arguments, Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{set, text};
+use crate::results::is_blank;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 

@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, base64, canonical, essence};
-use crate::results::{json_content, unsendable};
+use crate::results::{is_blank, json_content, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
@@ -29,11 +29,6 @@ const TEXTS: &[&str] = &[
 
 /// The maximum length of a document title in characters, from the API reference.
 const LONGEST_TITLE: usize = 500;
-
-/// Returns whether a text is blank for the service, which refuses blank texts.
-pub(super) fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
-}
 
 pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})

@@ -1,11 +1,12 @@
 //! Repairs histories, so that every call has a result.
 
 use super::Anthropic;
-use super::media::{is_blank, text_block};
+use super::media::text_block;
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, repair};
+use crate::results::is_blank;
 use serde_json::{Value, json};
 
 impl RepairCodec for Anthropic {

@@ -1,13 +1,13 @@
 //! Encodes and parses results as content blocks.
 
-use super::media::{self, blocks, is_blank, text_block};
+use super::media::{self, blocks, text_block};
 use super::response::is_block;
 use super::{Anthropic, FACTS, call};
 use crate::WireError;
 use crate::codec::ResultCodec;
-use crate::fields::{Fields, element, field, flag, list, object, required, set, text};
+use crate::fields::{Fields, field, flag, object, required, set, text};
 use crate::repair::user_message;
-use crate::results::listed;
+use crate::results::{error_message, is_blank, listed, listed_blocks};
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::name::WireNames;
@@ -30,7 +30,7 @@ impl ResultCodec for Anthropic {
         let mut results = Vec::new();
         let mut names = HashMap::new();
         for (path, item) in items {
-            for (path, block) in listed_blocks(item, path)? {
+            for (path, block) in listed_blocks(item, path, is_block)? {
                 match text(block, "type") {
                     "tool_use" => {
                         let call = call::read(block, false);
@@ -56,7 +56,7 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     match &result.outcome {
         Ok(output) => set(&mut block, "content", content(output)),
         Err(error) => {
-            set(&mut block, "content", error_text(error));
+            set(&mut block, "content", error_message(error));
             set(&mut block, "is_error", true);
         }
     }
@@ -65,11 +65,6 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
         set(&mut block, "toolset_name", toolset.clone());
     }
     block.into()
-}
-
-/// Returns the text to send for an error. The service refuses an empty text.
-fn error_text(error: &ToolError) -> &str {
-    if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
 /// Encodes a single text as a string, and any other output as a list of blocks.
@@ -88,21 +83,6 @@ fn content(output: &ToolOutput) -> Value {
 
 fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
-}
-
-/// Returns the content blocks of a message with their paths, or `item` itself if it is a block.
-fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
-    if is_block(item) {
-        return Ok(vec![(path, item)]);
-    }
-    match item.get("role").and_then(Value::as_str) {
-        Some("user" | "assistant" | "system") => {}
-        // A message with another role may contain results in the format of another API, which would be lost.
-        _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
-    }
-    let path = field(&path, "content");
-    let blocks = list(item, "content").iter().enumerate();
-    Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
 }
 
 fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolError>, WireError> {

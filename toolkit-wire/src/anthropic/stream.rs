@@ -51,7 +51,7 @@ impl StreamCodec for Anthropic {
                 stop(stream);
             }
             Some("message_stop") => {
-                let is_cut = is_cut(stream);
+                let is_cut = finish_reason(stream).is_some_and(|reason| reason.is_cut());
                 stream.parts().release(is_cut);
                 stream.parts().close_all(is_cut);
             }
@@ -71,12 +71,8 @@ impl StreamCodec for Anthropic {
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
-        let is_cut = is_cut(stream);
-        let is_lost = !self.is_complete(stream);
-        let parts = stream.parts();
-        parts.release(is_cut);
-        parts.close_all(is_cut || is_lost);
-        let content = parts.take_json(is_cut);
+        let reason = finish_reason(stream);
+        let content = stream.end(reason);
         let mut message = Fields::from_iter([
             ("type".to_owned(), json!("message")),
             ("role".to_owned(), json!("assistant")),
@@ -231,17 +227,11 @@ fn end(parts: &mut Parts, number: usize) {
 
 /// Returns the calls held back so far if the stop reason is known.
 fn stop(stream: &mut Assembly) {
-    if finish_reason(stream).is_some() {
-        let is_cut = is_cut(stream);
-        stream.parts().release(is_cut);
-    }
+    let reason = finish_reason(stream);
+    stream.stop(reason);
 }
 
 /// Returns the finish reason, if it has arrived.
 fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
     Some(FinishReason::parse(stream.body.get("stop_reason")?.as_str()?))
-}
-
-fn is_cut(stream: &Assembly) -> bool {
-    finish_reason(stream).is_some_and(|reason| reason.is_cut())
 }

@@ -1,8 +1,8 @@
 //! Reads the calls among content blocks.
 
 use super::FACTS;
-use crate::call::{self, WireCall};
-use crate::fields::{only, text};
+use crate::call::WireCall;
+use crate::fields::{text, unknown};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
@@ -16,23 +16,12 @@ pub(super) fn is_call(block: &Value) -> bool {
 /// `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = json.get("toolUse").unwrap_or(&Value::Null);
-    WireCall {
-        json,
-        id: call::id(call.get("toolUseId")),
-        name: text(call, "name"),
-        input: call.get("input"),
-        is_custom: false,
-        is_cut,
-        index: None,
-        members: &[],
-        extras,
-    }
+    let call = WireCall::new(json, call.get("toolUseId"), text(call, "name"), call.get("input"), extras);
+    WireCall { is_cut, ..call }
 }
 
 /// Returns the unknown fields of a call, to be sent back to the service.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    let unknown =
-        |name: &str, value: &Value| !["toolUseId", "name", "input"].contains(&name) && !value.is_null();
-    let fields = json.get("toolUse").and_then(Value::as_object).map(|fields| only(fields, unknown));
-    ProviderExtras::new(FACTS.name, fields.unwrap_or_default())
+    let call = json.get("toolUse").unwrap_or(&Value::Null);
+    ProviderExtras::new(FACTS.name, unknown(call, &["toolUseId", "name", "input"]))
 }

@@ -1,6 +1,6 @@
 //! Writes messages for the next request, and repairs histories.
 
-use super::media::{self, is_blank, number_documents};
+use super::media::{self, number_documents};
 use super::response::is_block;
 use super::{Bedrock, FACTS, call};
 use crate::call::{Message, Origin, OutgoingCall};
@@ -8,6 +8,7 @@ use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{list, set, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, repair, results};
+use crate::results::is_blank;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 

@@ -41,11 +41,6 @@ const FORMATS: [(&str, &str); 6] = [
 /// The maximum length of the name of a document.
 const LONGEST_NAME: usize = 200;
 
-/// Returns whether a text is blank. The service refuses blank texts.
-pub(super) fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
-}
-
 /// Encodes one [`Content`] as a content block.
 ///
 /// The block of an unsupported media item is a text that names the item. An image has no field for a name.

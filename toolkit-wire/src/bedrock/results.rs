@@ -1,13 +1,13 @@
 //! Encodes and parses results as content blocks.
 
-use super::media::{self, is_blank, number_documents};
+use super::media::{self, number_documents};
 use super::response::is_block;
 use super::{Bedrock, call};
 use crate::WireError;
 use crate::codec::ResultCodec;
-use crate::fields::{Fields, element, field, list, required, set, text};
+use crate::fields::{Fields, field, list, required, set, text};
 use crate::repair::user_message;
-use crate::results::listed;
+use crate::results::{error_message, is_blank, listed, listed_blocks};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use toolkit_core::name::WireNames;
@@ -28,7 +28,7 @@ impl ResultCodec for Bedrock {
         let mut results = Vec::new();
         let mut names = HashMap::new();
         for (path, item) in listed(payload, "a message with results, a result, or a list of them")? {
-            for (path, block) in blocks_of(item, path)? {
+            for (path, block) in listed_blocks(item, path, is_block)? {
                 if call::is_call(block) {
                     let call = call::read(block, false);
                     names.extend(call.id.map(|id| (id.into_owned(), call.name)));
@@ -50,12 +50,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
     match &result.outcome {
         Ok(output) => set(&mut fields, "content", contents(output)),
         Err(error) => {
-            let text = if is_blank(error.message()) {
-                "The call failed for an unknown reason."
-            } else {
-                error.message()
-            };
-            set(&mut fields, "content", vec![json!({"text": text})]);
+            set(&mut fields, "content", vec![json!({"text": error_message(error)})]);
             set(&mut fields, "status", "error");
         }
     }
@@ -80,20 +75,6 @@ fn block(content: &Content) -> Value {
         },
         _ => media::block(content),
     }
-}
-
-/// Returns the content blocks of a message with their paths, or `item` itself if it is a block.
-fn blocks_of(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
-    if is_block(item) {
-        return Ok(vec![(path, item)]);
-    }
-    match item.get("role").and_then(Value::as_str) {
-        Some("user" | "assistant" | "system") => {}
-        _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
-    }
-    let path = field(&path, "content");
-    let blocks = list(item, "content").iter().enumerate();
-    Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
 }
 
 fn parse_outcome(result: &Value) -> Result<ToolOutput, ToolError> {

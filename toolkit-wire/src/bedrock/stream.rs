@@ -55,10 +55,8 @@ impl StreamCodec for Bedrock {
                 if let Value::Object(data) = data {
                     overlay(&mut stream.body, data, |_, _| true);
                 }
-                if finish_reason(stream).is_some() {
-                    let is_cut = is_cut(stream);
-                    stream.parts().release(is_cut);
-                }
+                let reason = finish_reason(stream);
+                stream.stop(reason);
             }
             kind if kind.ends_with("Exception") => {
                 return Err(failed(kind, "an event of the response", Some(&error_text(data))));
@@ -75,12 +73,8 @@ impl StreamCodec for Bedrock {
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
-        let is_cut = is_cut(stream);
-        let is_lost = !self.is_complete(stream);
-        let parts = stream.parts();
-        parts.release(is_cut);
-        parts.close_all(is_cut || is_lost);
-        let content = parts.take_json(is_cut);
+        let reason = finish_reason(stream);
+        let content = stream.end(reason);
         let mut body = std::mem::take(&mut stream.body);
         set(&mut body, "output", json!({"message": {"role": "assistant", "content": content}}));
         body.into()
@@ -225,8 +219,4 @@ fn push(fields: &mut Fields, name: &str, value: &Value) {
 /// Returns the finish reason, if it has arrived.
 fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
     Some(FinishReason::parse(stream.body.get("stopReason")?.as_str()?))
-}
-
-fn is_cut(stream: &Assembly) -> bool {
-    finish_reason(stream).is_some_and(|reason| reason.is_cut())
 }

@@ -1,8 +1,9 @@
 //! Reads the calls of a message.
 
 use super::FACTS;
-use crate::call::{self, WireCall};
-use crate::fields::{Fields, only, set, text};
+use crate::call::WireCall;
+use crate::fields::text;
+use crate::openai::unknown_of_function;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
@@ -15,29 +16,11 @@ pub(super) fn is_call(value: &Value) -> bool {
 /// call, `is_cut` is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
-    WireCall {
-        json,
-        id: call::id(json.get("id")),
-        name: text(function, "name"),
-        input: function.get("arguments"),
-        is_custom: false,
-        is_cut,
-        index: None,
-        members: &[],
-        extras,
-    }
+    let (name, arguments) = (text(function, "name"), function.get("arguments"));
+    WireCall { is_cut, ..WireCall::new(json, json.get("id"), name, arguments, extras) }
 }
 
 /// Returns the unknown fields of a call and of its function, to be sent back to the service.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    const KNOWN: [&str; 5] = ["id", "type", "function", "name", "arguments"];
-    let unknown = |fields: Option<&Value>| match fields {
-        Some(Value::Object(fields)) => only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null()),
-        _ => Fields::new(),
-    };
-    let (mut extras, function) = (unknown(Some(json)), unknown(json.get("function")));
-    if !function.is_empty() {
-        set(&mut extras, "function", function);
-    }
-    ProviderExtras::new(FACTS.name, extras)
+    ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "name", "arguments"]))
 }

@@ -5,6 +5,7 @@ use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address};
+use crate::openai::function_call;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::directly_after;
 use crate::results::unsendable;
@@ -20,16 +21,10 @@ pub(super) const MEDIA: MediaTable = MediaTable {
 impl HistoryCodec for Cohere {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut fields = call.fields(FACTS.name);
-        let mut function = match fields.get_mut("function").map(Value::take) {
-            Some(Value::Object(function)) => function,
-            _ => Fields::new(),
-        };
-        set(&mut function, "name", call.name);
-        set(&mut function, "arguments", crate::history::arguments(&call.arguments.into_text()));
         set(&mut fields, "id", call.id);
         set(&mut fields, "type", "function");
-        set(&mut fields, "function", function);
-        fields.into()
+        let arguments = call.arguments.into_text();
+        function_call(fields, call.name, crate::history::arguments(&arguments))
     }
 
     fn write_part(&self, _part: &Value) -> Option<Value> {

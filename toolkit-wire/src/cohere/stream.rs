@@ -55,8 +55,8 @@ impl StreamCodec for Cohere {
                 if let Value::Object(delta) = delta {
                     overlay(&mut stream.body, delta, |_, value| !value.is_null());
                 }
-                let is_cut = is_cut(stream);
-                stream.parts().release(is_cut);
+                let reason = finish_reason(stream);
+                stream.stop(reason);
                 if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
                     return Err(failed("message", "more of the answer", Some(&error_text(error))));
                 }
@@ -69,19 +69,15 @@ impl StreamCodec for Cohere {
     }
 
     fn is_complete(&self, stream: &Assembly) -> bool {
-        stream.body.contains_key("finish_reason")
+        finish_reason(stream).is_some()
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
-        let is_cut = is_cut(stream);
-        let is_lost = !self.is_complete(stream);
-        let message = stream.message(0);
-        message.parts.release(is_cut);
-        message.parts.close_all(is_cut || is_lost);
+        let reason = finish_reason(stream);
         let (calls, content): (Vec<Value>, Vec<Value>) =
-            message.parts.take_json(is_cut).into_iter().partition(call::is_call);
+            stream.end(reason).into_iter().partition(call::is_call);
         let mut fields = Fields::from_iter([("role".to_owned(), json!("assistant"))]);
-        fields.extend(std::mem::take(&mut message.fields));
+        fields.extend(std::mem::take(&mut stream.message(0).fields));
         for (name, list) in [("tool_calls", calls), ("content", content)] {
             if !list.is_empty() {
                 set(&mut fields, name, list);
@@ -181,7 +177,7 @@ fn end(parts: &mut Parts, key: &str) {
     }
 }
 
-fn is_cut(stream: &Assembly) -> bool {
-    let reason = stream.body.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
-    FinishReason::parse(reason).is_cut()
+/// Returns the finish reason, if it has arrived.
+fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
+    Some(FinishReason::parse(stream.body.get("finish_reason")?.as_str().unwrap_or_default()))
 }

@@ -2,7 +2,7 @@
 
 use super::FACTS;
 use super::spelling::{camel, get};
-use crate::call::{self, WireCall};
+use crate::call::WireCall;
 use crate::fields::Fields;
 use crate::ids;
 use serde_json::Value;
@@ -24,16 +24,11 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     // Partial arguments are assembled by the stream decoder only.
     let is_piece = field("partialArgs").is_some() || field("willContinue").is_some_and(|value| value == true);
     let args = field("args");
+    let name = field("name").and_then(Value::as_str).unwrap_or_default();
+    let extras = |part: &Value, _| ProviderExtras::new(FACTS.name, beside(part));
     Some(WireCall {
-        json: part,
-        id: call::id(field("id")),
-        name: field("name").and_then(Value::as_str).unwrap_or_default(),
-        input: args,
-        members: &[],
-        is_custom: false,
         is_cut: is_cut || args.is_none() && is_piece,
-        index: None,
-        extras: |part, _| ProviderExtras::new(FACTS.name, beside(part)),
+        ..WireCall::new(part, field("id"), name, args, extras)
     })
 }
 

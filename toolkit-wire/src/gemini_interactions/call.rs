@@ -1,8 +1,8 @@
 //! Reads the calls among steps.
 
 use super::FACTS;
-use crate::call::{self, WireCall};
-use crate::fields::{only, text};
+use crate::call::WireCall;
+use crate::fields::{text, unknown};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
@@ -25,22 +25,11 @@ pub(super) fn is_step(value: &Value) -> bool {
 /// Reads a step `{type: "function_call", id, name, arguments}`. If generation stopped early at this step, `is_cut` is
 /// `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
-    WireCall {
-        json,
-        id: call::id(json.get("id")),
-        name: text(json, "name"),
-        input: json.get("arguments"),
-        is_custom: false,
-        is_cut,
-        index: None,
-        members: &[],
-        extras,
-    }
+    let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("arguments"), extras);
+    WireCall { is_cut, ..call }
 }
 
 /// Returns the unknown fields of a call, to be sent back to the service.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    let unknown =
-        |name: &str, value: &Value| !["type", "id", "name", "arguments"].contains(&name) && !value.is_null();
-    ProviderExtras::new(FACTS.name, json.as_object().map(|fields| only(fields, unknown)).unwrap_or_default())
+    ProviderExtras::new(FACTS.name, unknown(json, &["type", "id", "name", "arguments"]))
 }

@@ -70,12 +70,8 @@ impl StreamCodec for GeminiInteractions {
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
-        let is_cut = is_cut(stream);
-        let is_lost = !self.is_complete(stream);
-        let parts = stream.parts();
-        parts.release(is_cut);
-        parts.close_all(is_cut || is_lost);
-        let steps = parts.take_json(is_cut);
+        let reason = finish_reason(stream);
+        let steps = stream.end(reason);
         let mut body = std::mem::take(&mut stream.body);
         set(&mut body, "steps", steps);
         body.into()
@@ -204,18 +200,12 @@ fn push(value: &mut Value, name: &str, more: &[Value]) {
 
 /// Returns the calls held back so far if the final status is known.
 fn stop(stream: &mut Assembly) {
-    if finish_reason(stream).is_some() {
-        let is_cut = is_cut(stream);
-        stream.parts().release(is_cut);
-    }
+    let reason = finish_reason(stream);
+    stream.stop(reason);
 }
 
 /// Returns the finish reason, if the interaction has ended.
 fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
     let status = stream.body.get("status")?.as_str()?;
     (!matches!(status, "in_progress" | "queued")).then(|| finish(status))
-}
-
-fn is_cut(stream: &Assembly) -> bool {
-    finish_reason(stream).is_some_and(|reason| reason.is_cut())
 }

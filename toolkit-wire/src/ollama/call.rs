@@ -1,9 +1,10 @@
 //! Reads the calls of a message.
 
 use super::FACTS;
-use crate::call::{self, WireCall};
-use crate::fields::{Fields, only, set, text};
+use crate::call::WireCall;
+use crate::fields::text;
 use crate::ids;
+use crate::openai::unknown_of_function;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
@@ -16,31 +17,16 @@ pub(super) fn is_call(value: &Value) -> bool {
 pub(super) fn read(json: &Value) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let index = function.get("index").and_then(Value::as_u64);
+    let (name, arguments) = (text(function, "name"), function.get("arguments"));
     WireCall {
-        json,
-        id: call::id(json.get("id")),
-        name: text(function, "name"),
-        input: function.get("arguments"),
-        members: &[],
-        is_custom: false,
-        is_cut: false,
         index: index.and_then(|index| usize::try_from(index).ok()),
-        extras,
+        ..WireCall::new(json, json.get("id"), name, arguments, extras)
     }
 }
 
 /// Returns the unknown fields of a call and of its function, to be sent back to the server.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    const KNOWN: [&str; 6] = ["id", "type", "function", "index", "name", "arguments"];
-    let unknown = |fields: &Value| match fields {
-        Value::Object(fields) => only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null()),
-        _ => Fields::new(),
-    };
-    let (mut extras, function) = (unknown(json), unknown(json.get("function").unwrap_or(&Value::Null)));
-    if !function.is_empty() {
-        set(&mut extras, "function", function);
-    }
-    ProviderExtras::new(FACTS.name, extras)
+    ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
 }
 
 /// Returns the id if a provider assigned it, and `None` if this library generated it.

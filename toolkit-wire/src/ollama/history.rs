@@ -5,6 +5,7 @@ use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
 use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, base64};
+use crate::openai::function_call;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::directly_after;
 use crate::results::unsendable;
@@ -25,18 +26,11 @@ pub(super) const MEDIA: MediaTable = MediaTable {
 impl HistoryCodec for Ollama {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut fields = call.fields(FACTS.name);
-        let mut function = match fields.get_mut("function").map(Value::take) {
-            Some(Value::Object(function)) => function,
-            _ => Fields::new(),
-        };
-        set(&mut function, "name", call.name);
-        set(&mut function, "arguments", call.arguments.into_object());
-        set(&mut fields, "function", function);
         match call::sendable_id(&call.id) {
             Some(id) => set(&mut fields, "id", id),
             None => drop(fields.shift_remove("id")),
         }
-        fields.into()
+        function_call(fields, call.name, call.arguments.into_object())
     }
 
     fn write_part(&self, _part: &Value) -> Option<Value> {

@@ -1,7 +1,7 @@
 //! Reads and writes the calls of a message.
 
 use super::FACTS;
-use crate::call::{self, Arguments, WireCall};
+use crate::call::{Arguments, WireCall};
 use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -36,16 +36,12 @@ pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let custom = custom(json);
     let part = custom.unwrap_or_else(|| json.get("function").filter(|part| part.is_object()).unwrap_or(json));
+    let input = part.get(if custom.is_some() { "input" } else { "arguments" });
     WireCall {
-        json,
-        id: call::id(json.get("id")),
-        name: text(part, "name"),
-        input: part.get(if custom.is_some() { "input" } else { "arguments" }),
-        members: &[],
         is_custom: custom.is_some(),
         is_cut: is_cut || custom.is_some() && text(json, "status") == "incomplete",
         index: index(json),
-        extras,
+        ..WireCall::new(json, json.get("id"), text(part, "name"), input, extras)
     }
 }
 

@@ -44,16 +44,12 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     };
     let status = text(json, "status");
     let is_cut = status == "incomplete" || is_cut && !(is_custom && status == "completed");
+    let input = fields.get(if is_custom { "input" } else { "arguments" });
     Some(WireCall {
-        json,
         id: id(fields),
-        name: text(json, "name"),
-        input: fields.get(if is_custom { "input" } else { "arguments" }),
-        members: &[],
         is_custom,
         is_cut,
-        index: None,
-        extras,
+        ..WireCall::new(json, None, text(json, "name"), input, extras)
     })
 }
 
@@ -67,22 +63,15 @@ fn read_client<'a>(
     let (field, members) = client.arguments();
     let status = text(json, "status");
     let is_cut = status == "incomplete" || is_cut && status != "completed";
-    WireCall {
-        json,
-        id: id(fields),
-        name: client.tool,
-        // The arguments of an incomplete call are left out, so that the call is refused.
-        input: field.filter(|_| !is_cut).and_then(|field| fields.get(field)),
-        members,
-        is_custom: false,
-        is_cut,
-        index: None,
-        extras: |json, _| {
-            let fields = json.as_object();
-            let extras = fields.and_then(|fields| Some(client::of_call(fields)?.extras(fields)));
-            ProviderExtras::new(FACTS.name, extras.unwrap_or_default())
-        },
-    }
+    // The arguments of an incomplete call are left out, so that the call is refused.
+    let input = field.filter(|_| !is_cut).and_then(|field| fields.get(field));
+    let extras = |json: &Value, _| {
+        let fields = json.as_object();
+        let extras = fields.and_then(|fields| Some(client::of_call(fields)?.extras(fields)));
+        ProviderExtras::new(FACTS.name, extras.unwrap_or_default())
+    };
+    let call = WireCall::new(json, None, client.tool, input, extras);
+    WireCall { id: id(fields), members, is_cut, ..call }
 }
 
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {

@@ -7,7 +7,8 @@ use super::StreamEvent;
 use super::parts::Parts;
 use crate::codec::Codec;
 use crate::fields::Fields;
-use serde_json::json;
+use crate::response::FinishReason;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
@@ -50,6 +51,24 @@ impl Assembly {
     pub(crate) fn parts(&mut self) -> &mut Parts {
         &mut self.message(0).parts
     }
+
+    /// Returns the waiting calls of the only message, once its finish reason is known.
+    pub(crate) fn stop(&mut self, reason: Option<FinishReason>) {
+        if let Some(reason) = reason {
+            self.parts().release(reason.is_cut());
+        }
+    }
+
+    /// Ends the parts of the only message and returns their JSON. Without a finish reason, the response was lost,
+    /// and its open parts are cut off.
+    pub(crate) fn end(&mut self, reason: Option<FinishReason>) -> Vec<Value> {
+        let is_cut = reason.as_ref().is_some_and(FinishReason::is_cut);
+        let parts = self.parts();
+        parts.release(is_cut);
+        parts.close_all(is_cut || reason.is_none());
+        parts.take_json(is_cut)
+    }
+
     pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {
         self.messages.values_mut().flat_map(|message| std::mem::take(&mut message.parts.events)).collect()
     }
