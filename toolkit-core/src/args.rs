@@ -19,15 +19,13 @@ mod param;
 mod struct_args;
 
 pub(crate) use decode::decode;
-pub use default::{
-    DefaultBySerialize, DefaultByVariant, ParamDefault, PlainVariants, default_value, set_default,
-};
+pub use default::{DefaultBySerialize, DefaultByVariant, PlainVariants, default_value, set_default};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::{given_twice, unknown};
 pub(crate) use members::{Member, not_json, with_members, with_object};
 pub(crate) use options::DecodeOptions;
-pub use param::{Fill, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
+pub use param::{Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
 pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use struct_args::{ObjectInfo, struct_args};
 pub(crate) use struct_args::{close, decode_struct};

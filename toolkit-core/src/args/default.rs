@@ -10,10 +10,6 @@ use serde_json::{Map, Value};
 use std::mem::discriminant;
 use std::ops::Deref;
 
-/// A function returning the default value of a parameter as JSON. The function returns `None` if JSON cannot
-/// represent the value, such as a map with lists as keys.
-pub type ParamDefault = fn() -> Option<Value>;
-
 /// A default value, wrapped to select the conversion to JSON by type. For a type without `Serialize`, method
 /// resolution continues with the inner [`PlainVariant`].
 #[derive(Debug)]

@@ -1,13 +1,16 @@
 //! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
 
 use super::compared::{Decode, decode_only, mark_difference};
-use super::default::ParamDefault;
 use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, with_notes};
 use crate::schema::Constraints;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
+
+/// A function returning the default value of a parameter as JSON. The function returns `None` if JSON cannot
+/// represent the value, such as a map with lists as keys.
+pub type ParamDefault = fn() -> Option<Value>;
 
 /// The type of a tool's parameter, or of all arguments of a tool: any type with `Deserialize` and `JsonSchema`.
 #[diagnostic::on_unimplemented(
