@@ -4,6 +4,7 @@ mod fault;
 mod reply;
 mod request;
 
+use super::auth::Auth;
 use super::fault::timed_out;
 use super::http::Http;
 use super::settings::{PLAIN, Settings, after, client_settings};
@@ -42,6 +43,7 @@ use tokio::time::{Sleep, sleep_until};
 ///   the model again.
 /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state and the tier
 ///   [`Priority`](crate::model::ServiceTier::Priority) are not sent.
+/// - The losses of a request are not reported.
 /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](super::HttpLimits) has no effect.
 ///
 /// ```no_run
@@ -74,7 +76,7 @@ impl GenAi {
 
     fn client(&self) -> Result<Client, ModelError> {
         let http = Http::new(&self.settings)?;
-        let Settings { base_url, key, .. } = self.settings.clone();
+        let Settings { base_url, auth, .. } = self.settings.clone();
         let builder = Client::builder().with_reqwest(http.client);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
             if !base_url.is_empty() {
@@ -82,7 +84,7 @@ impl GenAi {
                 // `genai` requires a key, even for a server without authentication.
                 target.auth = AuthData::from_single("none");
             }
-            if let Some(key) = &key {
+            if let Auth::Key(key) = &auth {
                 target.auth = AuthData::from_single(key.as_str());
             }
             Ok(target)
