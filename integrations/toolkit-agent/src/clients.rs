@@ -17,9 +17,8 @@
 //! | open weights | Ollama | `Ollama` |
 //! | some forty providers | the crate `genai` | `GenAi` |
 //!
-//! The clients do not retry failed
-//! requests: agents do, and [`Retrying`](crate::model::Retrying) does for models used without an agent. The
-//! clients do not follow redirects, so that an API key reaches only the intended server.
+//! The clients do not retry failed requests: agents do, and [`Retrying`](crate::model::Retrying) does for models used
+//! without an agent. The clients do not follow redirects, so that an API key reaches only the intended server.
 
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(

@@ -126,7 +126,8 @@ impl<T: Expiring> Source<T> {
             Ok((secret, false))
         });
         let name = T::NAME;
-        let fail = |kind, text: String| Err(ModelError::new(kind, format!("no {name} for {service}: {text}")));
+        let fail =
+            |kind, text: String| Err(ModelError::new(kind, format!("no {name} for {service}: {text}")));
         match made.await {
             Ok(Ok((secret, _))) if secret.is_empty() => {
                 fail(ModelErrorKind::Unauthorized, "the source has returned an empty string".to_owned())

@@ -56,10 +56,9 @@ impl AzureOpenAi {
     #[must_use]
     pub fn from_env() -> Self {
         let settings = Settings::from_env(&SERVICE);
-        let missing = settings
-            .base_url
-            .is_empty()
-            .then_some("there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`");
+        let missing = settings.base_url.is_empty().then_some(
+            "there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`",
+        );
         Self { settings: Settings { missing, ..settings }, api_version: variable(&["OPENAI_API_VERSION"]) }
     }
 

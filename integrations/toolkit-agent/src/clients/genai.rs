@@ -22,16 +22,15 @@ use tokio::time::{Sleep, sleep_until};
 
 /// A client for all providers of the crate `genai`.
 ///
-/// `genai` supports some forty providers. Many have no client of their own in this module, such as Bedrock,
-/// Vertex AI, Cohere, Ollama, Mistral, DeepSeek and xAI. The API key of each provider comes from the
-/// provider's own environment variable.
+/// `genai` supports some forty providers. Many have no client of their own in this module, such as DeepSeek, xAI
+/// and Groq. The API key of each provider comes from the provider's own environment variable.
 ///
 /// The name of a model selects the provider, if necessary with a namespace before the name:
 /// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
 /// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
 /// provider: with a base URL of your own, set the key with `with_key`.
 ///
-/// The clients `OpenAi`, `Anthropic` and `Gemini` can do more than this client. Requests through `genai` have
+/// The clients for a single provider can do more than this client. Requests through `genai` have
 /// these limits:
 /// - Tool results are sent as text. Images and files in the results follow in a user message.
 /// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the request

@@ -21,7 +21,8 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 const READ_OF_FAILURES: usize = 64 << 10;
 
 /// The media types of streams: server-sent events, lines of JSON, and the event stream of Amazon Web Services.
-const STREAMS: [&str; 3] = ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
+const STREAMS: [&str; 3] =
+    ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
 /// An HTTP client for one server, with the headers of every request.
 #[derive(Debug, Clone)]
@@ -60,7 +61,9 @@ impl Http {
             Auth::Key(key) => Some((*header_name, format!("{before}{key}"))),
             Auth::None if settings.service.needs_auth(&settings.base_url) => {
                 let text = match settings.service.key_variables {
-                    [variable, ..] => format!("there is no key for {name}; set `{variable}` or use `{auth_setter}`"),
+                    [variable, ..] => {
+                        format!("there is no key for {name}; set `{variable}` or use `{auth_setter}`")
+                    }
                     [] => format!("there is no access token for {name}; use `{auth_setter}`"),
                 };
                 return Err(ModelError::new(ModelErrorKind::Unauthorized, text));

@@ -168,7 +168,9 @@ pub(super) fn variable(names: &[&str]) -> Option<String> {
 #[cfg(feature = "_json")]
 pub(super) fn segment(text: &str, kept: &str) -> String {
     let escaped = |byte: u8| match char::from(byte) {
-        c if c.is_ascii_alphanumeric() || "-._~".contains(c) || c.is_ascii() && kept.contains(c) => c.to_string(),
+        c if c.is_ascii_alphanumeric() || "-._~".contains(c) || c.is_ascii() && kept.contains(c) => {
+            c.to_string()
+        }
         _ => format!("%{byte:02X}"),
     };
     text.bytes().map(escaped).collect()
@@ -250,7 +252,8 @@ macro_rules! token_setter {
                 T: Into<$crate::clients::AccessToken>,
                 E: Into<Box<dyn std::error::Error + Send + Sync>>,
             {
-                self.settings.auth = $crate::clients::auth::Auth::Token($crate::clients::auth::Source::new(source));
+                self.settings.auth =
+                    $crate::clients::auth::Auth::Token($crate::clients::auth::Source::new(source));
                 self
             }
         }

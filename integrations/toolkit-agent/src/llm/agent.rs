@@ -193,6 +193,7 @@ impl LlmAgent {
             ControlFlow::Break(response) => response,
             ControlFlow::Continue(request) => self.ask(request, calls).await?,
         };
+        run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);
         run.until_stopped(callbacks.after(response)).await
     }

@@ -28,10 +28,7 @@ impl LlmAgent {
         for attempt in 1_u32.. {
             run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
             let error = match self.attempt(request.clone(), calls).await {
-                Ok(response) => {
-                    run.emit_losses(name, &response.losses);
-                    return Ok(response);
-                }
+                Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
                 Err(AgentError::Model(error)) if !calls.started.is_empty() => {
