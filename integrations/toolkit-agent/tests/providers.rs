@@ -60,17 +60,31 @@ async fn each_client_sends_to_its_address_and_reads_both_kinds_of_answers() {
     }
 }
 
+/// Streams are cut at many positions, also within an event and within a message of the binary event stream.
 #[tokio::test]
-async fn a_cut_stream_is_an_error_that_can_be_retried() {
+async fn a_cut_stream_is_the_whole_answer_or_an_error_that_can_be_retried() {
+    const CUTS: usize = 24;
     for case in cases() {
-        let cut = case.streamed[..case.streamed.len() / 4].to_vec();
-        let server = Server::start(vec![reply(cut, case.media_type)]).await;
-        let ended = match (case.model)(&server.url).stream(request()).await {
-            Ok(stream) => stream.collect().await,
-            Err(error) => Err(error),
-        };
-        let Err(error) = ended else { panic!("{}: a cut answer is complete", case.name) };
-        assert!(error.is_retryable(), "{}: {error}", case.name);
+        let positions = (0..CUTS).map(|number| case.streamed.len() * number / CUTS);
+        let replies = positions.map(|end| reply(case.streamed[..end].to_vec(), case.media_type)).collect();
+        let server = Server::start(replies).await;
+        let model = (case.model)(&server.url);
+        let mut errors = 0;
+        for number in 0..CUTS {
+            let ended = match model.stream(request()).await {
+                Ok(stream) => stream.collect().await,
+                Err(error) => Err(error),
+            };
+            match ended {
+                Ok(answer) => assert_eq!(answer.message.text, "done", "{}, cut {number}", case.name),
+                Err(error) => {
+                    assert!(error.is_retryable(), "{}, cut {number}: {error}", case.name);
+                    errors += 1;
+                }
+            }
+        }
+        // The last events only announce the end.
+        assert!(errors >= CUTS / 4, "{}: {errors} errors", case.name);
     }
 }
 
