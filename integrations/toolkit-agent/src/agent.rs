@@ -3,14 +3,16 @@
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::helpers::lock;
 use crate::limits::{Budget, Limits};
-use crate::model::{AnswerFormat, FinishReason};
+use crate::model::{AnswerFormat, FinishReason, RequestLoss};
 use crate::options::RunOptions;
 use crate::session::Sessions;
+use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::UnboundedSender;
@@ -225,6 +227,8 @@ pub(crate) struct RunInner {
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
     pub(crate) answer_format: Option<AnswerFormat>,
+    /// The names of agents with the losses that the run has already emitted.
+    emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
 impl Run {
@@ -240,6 +244,7 @@ impl Run {
             budget: Arc::new(Budget::new(limits)),
             events,
             answer_format: None,
+            emitted_losses: Arc::default(),
         }))
     }
 
@@ -298,6 +303,19 @@ impl Run {
         if let Some(events) = &self.0.events {
             // Events after the listener was dropped are ignored.
             let _ = events.send(event());
+        }
+    }
+
+    /// Emits the losses of a request that the run has not emitted before.
+    pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
+        if losses.is_empty() || !self.has_listener() {
+            return;
+        }
+        let mut emitted = lock(&self.0.emitted_losses);
+        let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
+        let losses: Vec<RequestLoss> = losses.cloned().collect();
+        if !losses.is_empty() {
+            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses });
         }
     }
 

@@ -1,47 +1,95 @@
 //! Clients for the APIs of model providers, each behind a [feature](crate#features).
 //!
-//! An API key comes from an environment variable or from `with_key`. The clients do not retry failed
-//! requests: agents do, and [`Retrying`](crate::model::Retrying) does for models used without an agent. The
-//! clients do not follow redirects, so that an API key reaches only the intended server.
+//! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a function
+//! of the program, set by `with_token_source`. Keys, tokens and signatures are neither in the output of `Debug` nor
+//! in error messages.
+//!
+//! | models of | at | client |
+//! | --- | --- | --- |
+//! | OpenAI | OpenAI, servers with the same API | `OpenAi` |
+//! | OpenAI and others | Azure | `AzureOpenAi` |
+//! | Anthropic | Anthropic, Microsoft Foundry | `Anthropic` |
+//! | Google | the Gemini API | `Gemini` |
+//! | Google, Anthropic and others | Vertex AI of Google Cloud | `Vertex` |
+//! | Anthropic, Amazon, Meta and others | Amazon Bedrock | `Bedrock` |
+//! | Cohere | Cohere | `Cohere` |
+//! | Mistral | Mistral | `Mistral` |
+//! | open weights | Ollama | `Ollama` |
+//! | some forty providers | the crate `genai` | `GenAi` |
+//!
+//! The clients do not retry failed requests: agents do, and [`Retrying`](crate::model::Retrying) does for models used
+//! without an agent. The clients do not follow redirects, so that an API key reaches only the intended server.
 
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
     not(all(
         feature = "anthropic",
+        feature = "azure",
+        feature = "bedrock",
+        feature = "cohere",
         feature = "gemini",
         feature = "genai",
+        feature = "mistral",
         feature = "ollama",
-        feature = "openai"
+        feature = "openai",
+        feature = "vertex"
     )),
-    allow(dead_code)
+    allow(dead_code, unused_macros, unused_imports)
 )]
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+mod auth;
+#[cfg(feature = "azure")]
+mod azure;
+#[cfg(feature = "bedrock")]
+mod bedrock;
+#[cfg(feature = "cohere")]
+mod cohere;
 mod fault;
 #[cfg(feature = "gemini")]
 mod gemini;
 #[cfg(feature = "genai")]
 mod genai;
 mod http;
+#[cfg(feature = "mistral")]
+mod mistral;
 #[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
 mod settings;
+#[cfg(feature = "bedrock")]
+mod sigv4;
 #[cfg(feature = "_json")]
 mod transport;
+#[cfg(feature = "vertex")]
+mod vertex;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
+#[cfg(feature = "_json")]
+pub use auth::AccessToken;
+#[cfg(feature = "azure")]
+pub use azure::AzureOpenAi;
+#[cfg(feature = "bedrock")]
+pub use bedrock::Bedrock;
+#[cfg(feature = "cohere")]
+pub use cohere::Cohere;
 #[cfg(feature = "gemini")]
 pub use gemini::Gemini;
 #[cfg(feature = "genai")]
 pub use genai::{GenAi, GenAiModel};
+#[cfg(feature = "mistral")]
+pub use mistral::Mistral;
 #[cfg(feature = "ollama")]
 pub use ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;
 pub use settings::HttpLimits;
+#[cfg(feature = "bedrock")]
+pub use sigv4::AwsCredentials;
 #[cfg(feature = "_json")]
 pub use transport::HttpTransport;
+#[cfg(feature = "vertex")]
+pub use vertex::Vertex;

@@ -1,7 +1,7 @@
 //! The events and the output of a run.
 
 use crate::message::{AssistantMessage, Message};
-use crate::model::{FinishReason, Usage};
+use crate::model::{FinishReason, RequestLoss, Usage};
 use serde::Serialize;
 use std::time::Duration;
 use toolkit_core::event::ToolEvent;
@@ -28,6 +28,15 @@ pub enum RunEvent {
         agent: String,
         /// The name of the model.
         model: String,
+    },
+    /// The model has not received parts of a request, because the API of the provider cannot express the parts. A
+    /// run emits each loss of an agent once.
+    #[non_exhaustive]
+    RequestLosses {
+        /// The name of the calling agent.
+        agent: String,
+        /// The losses that the run has not emitted before.
+        losses: Vec<RequestLoss>,
     },
     /// The next piece of the answer's text.
     #[non_exhaustive]

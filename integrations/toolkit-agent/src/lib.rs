@@ -49,8 +49,13 @@
 //! | --- | --- |
 //! | `openai` | `clients::OpenAi`: the Chat Completions and Responses APIs of OpenAI and compatible servers |
 //! | `anthropic` | `clients::Anthropic`: the Messages API |
-//! | `gemini` | `clients::Gemini`: the `generateContent` API |
+//! | `azure` | `clients::AzureOpenAi`: the Chat Completions and Responses APIs at Azure |
+//! | `bedrock` | `clients::Bedrock`: the Converse API of Amazon Bedrock |
+//! | `cohere` | `clients::Cohere`: the Chat API, version 2 |
+//! | `gemini` | `clients::Gemini`: the APIs `generateContent` and Interactions |
+//! | `mistral` | `clients::Mistral`: the chat completions of Mistral |
 //! | `ollama` | `clients::Ollama`: Ollama's own API |
+//! | `vertex` | `clients::Vertex`: models of Google, Anthropic and others at Vertex AI |
 //! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
 //! | `files` | `session::FileStore`: conversations in JSON files |
 //! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |

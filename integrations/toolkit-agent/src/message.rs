@@ -113,6 +113,10 @@ pub struct AssistantMessage {
     /// unchanged, including its signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
+    /// Whether the provider paused a long turn with its own tools. The provider continues the message when it
+    /// receives the message again as the last one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 impl AssistantMessage {

@@ -9,7 +9,7 @@ mod stream;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use options::{ModelOptions, OutputFormat};
-pub use response::{FinishReason, ModelResponse, Price, Usage};
+pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
 pub use retry::{ModelRetry, Retrying};
 pub use settings::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
 pub use stream::{ModelDelta, ModelStream};

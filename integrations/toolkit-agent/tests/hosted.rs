@@ -1,26 +1,42 @@
 //! Tools that the provider defines, in the requests and events of an agent.
 
+use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
-use toolkit_agent::{Agent, ModelError, ModelErrorKind, ModelOptions, RunEvent};
+use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::{
+    Agent, AgentError, Conversation, Limit, Limits, Message, ModelError, ModelErrorKind, ModelOptions,
+    RunEvent, RunOptions,
+};
+use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{ClosureTool, Tool, ToolRegistry};
 use toolkit_wire::ApiFormat;
-use toolkit_wire::hosted::anthropic;
+use toolkit_wire::hosted::{anthropic, openai};
 
 #[derive(Deserialize, JsonSchema)]
 struct Run {
     command: String,
 }
 
-/// A transport with the body of each response. It records the bodies of the requests.
+/// A transport with the body of each response, or a list with the events of the response. It records the bodies of the
+/// requests.
 #[derive(Clone)]
 struct Bodies {
     responses: Arc<Mutex<VecDeque<Value>>>,
     requests: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Bodies {
+    fn new(responses: impl IntoIterator<Item = Value>) -> Self {
+        Self { responses: Arc::new(Mutex::new(responses.into_iter().collect())), requests: Arc::default() }
+    }
+
+    fn requests(&self) -> Vec<Value> {
+        self.requests.lock().unwrap().clone()
+    }
 }
 
 impl Transport for Bodies {
@@ -30,8 +46,11 @@ impl Transport for Bodies {
         next.ok_or_else(|| ModelError::new(ModelErrorKind::Other, "no more responses"))
     }
 
-    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        Err(ModelError::new(ModelErrorKind::Other, "no streams"))
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        let Value::Array(events) = self.send(body).await? else {
+            return Err(ModelError::new(ModelErrorKind::Other, "the response is not streamed"));
+        };
+        Ok(Box::pin(stream::iter(events.into_iter().map(|event| Ok(Fragment::Event(event))))))
     }
 }
 
@@ -48,7 +67,7 @@ async fn hosted_calls_are_events_and_a_paused_turn_goes_on() {
         ),
         message(json!([{"type": "text", "text": "Done."}]), "end_turn"),
     ];
-    let transport = Bodies { responses: Arc::new(Mutex::new(responses.into())), requests: Arc::default() };
+    let transport = Bodies::new(responses);
     let bash = ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
     let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
         .tools(ToolRegistry::from_tools(vec![Arc::new(bash) as Arc<dyn Tool>]).unwrap())
@@ -76,4 +95,198 @@ async fn hosted_calls_are_events_and_a_paused_turn_goes_on() {
     assert_eq!(second["messages"].as_array().unwrap().len(), 2);
     let result = &third["messages"].as_array().unwrap().last().unwrap()["content"][0];
     assert_eq!((&result["type"], &result["content"]), (&json!("tool_result"), &json!("ran ls")));
+}
+
+/// The calls of the provider's search in the paused turns.
+fn search(number: usize) -> Value {
+    json!({"type": "server_tool_use", "id": format!("s_{number}"), "name": "web_search", "input": {"query": "x"}})
+}
+
+/// Returns a message of Anthropic, or its events.
+fn message(content: &Value, reason: &str, streamed: bool) -> Value {
+    if !streamed {
+        return json!({"type": "message", "role": "assistant", "content": [content], "stop_reason": reason});
+    }
+    json!([
+        {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": content},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": reason}},
+        {"type": "message_stop"},
+    ])
+}
+
+fn searching_agent(transport: &Bodies, streamed: bool) -> Agent {
+    Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
+        .options(ModelOptions::new().with_hosted(anthropic::web_search()))
+        .streaming(streamed)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_that_is_paused_several_times_goes_on_streamed_or_not() {
+    for streamed in [false, true] {
+        for pauses in 1..4 {
+            let paused = (0..pauses).map(|number| message(&search(number), "pause_turn", streamed));
+            let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
+            let transport = Bodies::new(paused.chain([done]));
+            let output = searching_agent(&transport, streamed).run("go").await.unwrap();
+            assert_eq!((output.text.as_str(), output.model_calls as usize), ("Done.", pauses + 1));
+            for (number, request) in transport.requests().iter().enumerate() {
+                let roles: Vec<&Value> =
+                    request["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
+                assert_eq!(roles, [vec!["user"], vec!["assistant"; number]].concat(), "{streamed}");
+                for (sent, number) in request["messages"].as_array().unwrap()[1..].iter().zip(0..) {
+                    assert_eq!(sent["content"], json!([search(number)]));
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_always_paused_ends_at_the_limit_and_can_be_resumed() {
+    for streamed in [false, true] {
+        let paused = (0..3).map(|number| message(&search(number), "pause_turn", streamed));
+        let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
+        let transport = Bodies::new(paused.chain([done]));
+        let agent = searching_agent(&transport, streamed);
+        let mut conversation = Conversation::new("c");
+        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(3));
+        let error = agent.run_with(&mut conversation, "go", options).await.unwrap_err();
+        assert_eq!(error, AgentError::Limit(Limit::ModelCalls(3)));
+        assert_eq!(transport.requests().len(), 3);
+        assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if last.paused));
+        // The paused turn goes on after it was saved, with nothing after its last message.
+        let saved = serde_json::to_string(&conversation).unwrap();
+        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+        let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
+        assert_eq!(output.text, "Done.");
+        let last = transport.requests().pop().unwrap();
+        assert_eq!(last["messages"].as_array().unwrap().len(), 4);
+        assert_eq!(last["messages"][3]["content"], json!([search(2)]));
+        // A finished answer is not continued: the user asks to go on.
+        assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if !last.paused));
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct McpApproval {
+    server_label: String,
+    name: String,
+    arguments: String,
+}
+
+/// Returns the answers to a request for approval, with the items sent to the provider after it.
+async fn approve(tools: ToolRegistry, permissions: Option<Permissions>, streamed: bool) -> (String, Value) {
+    let request = json!({"id": "mcpr_1", "type": "mcp_approval_request", "server_label": "docs", "name": "delete_page",
+        "arguments": "{\"page\":7}"});
+    let text = json!({"id": "m", "type": "message", "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "text": "Done.", "annotations": []}]});
+    let response = |item: &Value| {
+        let body = json!({"id": "r", "object": "response", "status": "completed", "output": [item]});
+        match streamed {
+            false => body,
+            true => json!([
+                {"type": "response.output_item.added", "output_index": 0, "item": item},
+                {"type": "response.output_item.done", "output_index": 0, "item": item},
+                {"type": "response.completed", "response": body},
+            ]),
+        }
+    };
+    let transport = Bodies::new([response(&request), response(&text)]);
+    let server = openai::mcp("docs", "https://docs.example/mcp").with("require_approval", "always");
+    let mut agent = Agent::builder(WireModel::new(ApiFormat::OpenAiResponses, "m", transport.clone()))
+        .tools(tools)
+        .options(ModelOptions::new().with_hosted(server.clone()))
+        .streaming(streamed);
+    if let Some(permissions) = permissions {
+        agent = agent.middleware(permissions);
+    }
+    let output = agent.run("Delete page 7.").await.unwrap();
+    let requests = transport.requests();
+    // The tool that answers is not offered to the model.
+    assert_eq!(requests[0]["tools"], json!([server.definition]));
+    let input = requests[1]["input"].as_array().unwrap();
+    assert_eq!((input.len(), &input[1]), (3, &request), "{input:?}");
+    (output.text, input[2].clone())
+}
+
+fn approver() -> ToolRegistry {
+    let tool = ClosureTool::new(
+        "mcp_approval",
+        "Approves a call.",
+        |McpApproval { server_label, name, arguments }| {
+            server_label == "docs" && name == "delete_page" && arguments == r#"{"page":7}"#
+        },
+    );
+    ToolRegistry::from_tools([tool.unwrap()]).unwrap()
+}
+
+#[tokio::test]
+async fn requests_for_the_approval_of_mcp_calls_are_answered_by_a_tool() {
+    let answer = |approve: bool, reason: &str| {
+        let mut item =
+            json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": approve});
+        if !reason.is_empty() {
+            item["reason"] = json!(reason);
+        }
+        item
+    };
+    for streamed in [false, true] {
+        assert_eq!(approve(approver(), None, streamed).await, ("Done.".to_owned(), answer(true, "")));
+        // Permissions ask a human, as for any other tool.
+        for (approval, expected) in [
+            (Approval::Granted, answer(true, "")),
+            (Approval::Refused("Page 7 stays.".to_owned()), answer(false, "Page 7 stays.")),
+        ] {
+            let rule = PermissionRule::ask("MCP").for_tool("mcp_approval").unwrap();
+            let permissions = Permissions::new().rule(rule).with_handler(move |request| {
+                assert_eq!(request.arguments["name"], "delete_page");
+                std::future::ready(approval.clone())
+            });
+            let (_, item) = approve(approver(), Some(permissions), streamed).await;
+            assert_eq!((&item["type"], &item["approve"]), (&expected["type"], &expected["approve"]));
+            let reason = item["reason"].as_str().unwrap_or_default();
+            assert!(reason.contains(expected["reason"].as_str().unwrap_or_default()), "{item}");
+        }
+        // Without the tool, nothing is approved.
+        let (text, item) = approve(ToolRegistry::new(), None, streamed).await;
+        assert_eq!((text.as_str(), &item["approve"]), ("Done.", &json!(false)));
+        assert!(item["reason"].as_str().unwrap().contains("mcp_approval"), "{item}");
+    }
+}
+
+#[tokio::test]
+async fn losses_of_requests_are_events_once_for_each_agent_of_a_run() {
+    let call = json!({"type": "tool_use", "id": "t_1", "name": "bash", "input": {"command": "ls"}});
+    let text = json!({"type": "text", "text": "Done."});
+    for streamed in [false, true] {
+        let responses = [message(&call, "tool_use", streamed), message(&text, "end_turn", streamed)];
+        let transport = Bodies::new(responses.iter().cloned().chain(responses.iter().cloned()));
+        let bash =
+            ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
+        let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
+            .name("worker")
+            .tools(ToolRegistry::from_tools([bash]).unwrap())
+            .options(ModelOptions::new().with_seed(7).with_hosted(openai::web_search()))
+            .streaming(streamed)
+            .build()
+            .unwrap();
+        // Each run reports the losses once, although it has two requests.
+        for _ in 0..2 {
+            let mut stream = agent.run_stream("go");
+            let mut reported = Vec::new();
+            while let Some(event) = stream.next().await {
+                if let RunEvent::RequestLosses { agent, losses, .. } = event.unwrap() {
+                    assert_eq!(agent, "worker");
+                    reported.push(losses.iter().map(|loss| loss.path.clone()).collect::<Vec<_>>());
+                }
+            }
+            let [losses] = reported.as_slice() else { panic!("reported {} times", reported.len()) };
+            assert!(losses.contains(&"/options/seed".to_owned()), "{losses:?}");
+            assert!(losses.iter().any(|path| path.starts_with("/tools/web_search")), "{losses:?}");
+        }
+    }
 }

@@ -12,11 +12,24 @@ mod hosted;
 mod kosong;
 mod limits;
 mod property;
+#[cfg(all(
+    feature = "anthropic",
+    feature = "azure",
+    feature = "bedrock",
+    feature = "cohere",
+    feature = "gemini",
+    feature = "genai",
+    feature = "mistral",
+    feature = "openai",
+    feature = "vertex"
+))]
+mod providers;
 mod record;
 mod requests;
 mod secrets;
 mod sessions;
 mod soulbot;
+mod standard;
 mod storage;
 mod structured;
 mod support;

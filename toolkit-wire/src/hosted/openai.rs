@@ -35,7 +35,17 @@ pub fn image_generation() -> HostedTool {
 
 /// Returns a remote MCP server, which the provider calls without approval.
 ///
-/// Set `require_approval` to `always` to receive requests for approval instead.
+/// Set `require_approval` to `always` to approve each call. The provider's request for approval is then a call of the
+/// program's tool `mcp_approval`, with the arguments `server_label`, `name` and `arguments` (a JSON string). The call
+/// is approved if the tool returns `true` or `{"approve": true}`. It is refused if the tool returns anything else,
+/// fails, or does not exist.
+///
+/// ```
+/// use toolkit::wire::hosted::openai;
+///
+/// let docs = openai::mcp("docs", "https://docs.example/mcp").with("require_approval", "always");
+/// assert_eq!(docs.answered_by(), Some("mcp_approval"));
+/// ```
 #[must_use]
 pub fn mcp(label: &str, url: &str) -> HostedTool {
     tool(json!({"type": "mcp", "server_label": label, "server_url": url, "require_approval": "never"}))

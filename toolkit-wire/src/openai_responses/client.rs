@@ -3,12 +3,15 @@
 //! Each becomes a call of an ordinary tool with a fixed name, and the result of this tool becomes an item of the
 //! type that the provider expects. The table [`CLIENT`] has all of them.
 
+mod results;
+
 use super::FACTS;
 use super::call::{self, kind};
 use crate::call::{Origin, OutgoingCall};
 use crate::fields::{Fields, only, set, text};
-use crate::media::{address, media};
+use crate::media::media;
 use crate::results::{json_content, output_text, unsendable};
+use results::{write_approval, write_computer, write_found, write_shell};
 use serde_json::{Value, json};
 use toolkit_core::call::ProviderExtras;
 use toolkit_core::error::ErrorKind;
@@ -17,6 +20,9 @@ use toolkit_core::{ToolError, ToolResult};
 
 /// The tool that answers `tool_search_call`: the search of a registry.
 pub(super) const SEARCH: &str = "discover_tools";
+
+/// The item with which the provider asks whether it may call a tool of an MCP server.
+const APPROVAL: &str = "mcp_approval_request";
 
 /// The request of a provider to run a tool that the provider defines.
 #[derive(Debug)]
@@ -29,6 +35,8 @@ pub(super) struct Client {
     pub(super) definition: &'static str,
     /// The name of the tool that answers the call.
     pub(super) tool: &'static str,
+    /// The fields with the id of the call: in the call itself, and in the result.
+    ids: [&'static str; 2],
     arguments: Members,
     /// Writes the fields of a result, and returns the text that these fields cannot express.
     write: fn(&mut Fields, &ToolResult) -> Option<String>,
@@ -48,12 +56,13 @@ enum Members {
 }
 
 /// The calls that the program runs.
-pub(super) static CLIENT: [Client; 5] = [
+pub(super) static CLIENT: [Client; 6] = [
     Client {
         call: "shell_call",
         output: "shell_call_output",
         definition: "shell",
         tool: "shell",
+        ids: ["call_id", "call_id"],
         arguments: Members::Of("action"),
         write: write_shell,
         read: |item| Ok(json_output(item.get("output"))),
@@ -64,6 +73,7 @@ pub(super) static CLIENT: [Client; 5] = [
         output: "local_shell_call_output",
         definition: "local_shell",
         tool: "local_shell",
+        ids: ["call_id", "id"],
         arguments: Members::Of("action"),
         write: |item, result| {
             set(item, "output", message(result));
@@ -77,6 +87,7 @@ pub(super) static CLIENT: [Client; 5] = [
         output: "apply_patch_call_output",
         definition: "apply_patch",
         tool: "apply_patch",
+        ids: ["call_id", "call_id"],
         arguments: Members::Of("operation"),
         write: |item, result| {
             set(item, "status", if result.is_error() { "failed" } else { "completed" });
@@ -94,6 +105,7 @@ pub(super) static CLIENT: [Client; 5] = [
         output: "computer_call_output",
         definition: "computer",
         tool: "computer",
+        ids: ["call_id", "call_id"],
         arguments: Members::Fields(&["action", "actions", "pending_safety_checks"]),
         write: write_computer,
         read: |item| {
@@ -111,10 +123,27 @@ pub(super) static CLIENT: [Client; 5] = [
         output: "tool_search_output",
         definition: "tool_search",
         tool: SEARCH,
+        ids: ["call_id", "call_id"],
         arguments: Members::Of("arguments"),
         write: write_found,
         read: |item| Ok(json_output(item.get("tools"))),
         needs_id: false,
+    },
+    Client {
+        call: APPROVAL,
+        output: "mcp_approval_response",
+        definition: "mcp",
+        tool: "mcp_approval",
+        ids: ["id", "approval_request_id"],
+        arguments: Members::Fields(&["server_label", "name", "arguments"]),
+        write: write_approval,
+        read: |item| {
+            let answer = only(item.as_object().unwrap_or(&Fields::new()), |name, _| {
+                matches!(name, "approve" | "reason")
+            });
+            Ok(json_content(&answer.into()).into())
+        },
+        needs_id: true,
     },
 ];
 
@@ -157,6 +186,7 @@ pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
     let is_hosted = match client.definition {
         "shell" => environment.starts_with("container"),
         "tool_search" => text(definition, "execution") != "client",
+        "mcp" => text(definition, "require_approval") == "never",
         _ => false,
     };
     (!is_hosted).then_some(client.tool)
@@ -193,7 +223,7 @@ impl Client {
     pub(super) fn write_call(&self, call: OutgoingCall<'_>) -> Fields {
         let mut item = call.fields(FACTS.name);
         set(&mut item, "type", self.call);
-        set(&mut item, "call_id", call.id);
+        set(&mut item, self.ids[0], call.id);
         if matches!(call.origin, Origin::Made(_)) {
             item.shift_remove("max_output_length");
             let arguments = call.arguments.into_object();
@@ -214,6 +244,9 @@ impl Client {
         {
             set(&mut item, "status", "completed");
         }
+        if self.call == APPROVAL {
+            item.shift_remove("status");
+        }
         item
     }
 
@@ -221,7 +254,7 @@ impl Client {
     pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
         let mut item = Fields::new();
         set(&mut item, "type", self.output);
-        set(&mut item, if self.call == "local_shell_call" { "id" } else { "call_id" }, id);
+        set(&mut item, self.ids[1], id);
         let rest = (self.write)(&mut item, result);
         if let Some(extras) = result.extras.of(FACTS.name) {
             let names: &[&str] = match self.call {
@@ -249,11 +282,17 @@ impl Client {
     }
 }
 
-/// Returns the id of the call that a result answers.
+/// Returns the id of a call, or of the call that a result answers.
 pub(super) fn answered(item: &Value) -> &str {
-    match text(item, "call_id") {
-        "" if text(item, "type") == "local_shell_call_output" => text(item, "id"),
-        id => id,
+    let kind = text(item, "type");
+    let field = CLIENT.iter().find_map(|client| match client.ids {
+        [id, _] if client.call == kind => Some(id),
+        [_, id] if client.output == kind => Some(id),
+        _ => None,
+    });
+    match (text(item, "call_id"), field) {
+        ("", Some(field)) => text(item, field),
+        (id, _) => id,
     }
 }
 
@@ -264,106 +303,8 @@ fn message(result: &ToolResult) -> String {
     }
 }
 
-/// Returns the only JSON value of an output.
-fn only_json(output: &ToolOutput) -> Option<Value> {
-    match output.content() {
-        [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
-        _ => None,
-    }
-}
-
 fn json_output(value: Option<&Value>) -> ToolOutput {
     json_content(value.unwrap_or(&Value::Array(Vec::new()))).into()
-}
-
-/// Writes the output of each command. A tool may return the provider's form as JSON: a list of `{stdout, stderr,
-/// outcome}`, such an object, or an object with the list in `output`. An exit code may stand in `exit_code`. Any
-/// other output is the standard output of a command with exit code 0.
-fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let exit = |code: Value| json!({"type": "exit", "exit_code": code});
-    let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
-    let of_json = |value: &Value| {
-        let code = value.get("exit_code").filter(|code| code.is_i64()).cloned();
-        let outcome = value.get("outcome").filter(|outcome| outcome.is_object()).cloned();
-        let is_run =
-            ["stdout", "stderr", "outcome", "exit_code"].iter().any(|name| value.get(name).is_some());
-        let outcome = outcome.unwrap_or_else(|| exit(code.unwrap_or_else(|| 0.into())));
-        is_run.then(|| run(text(value, "stdout"), text(value, "stderr"), outcome))
-    };
-    let runs = match &result.outcome {
-        Ok(output) => {
-            let listed = only_json(output).and_then(|json| match json.get("output").unwrap_or(&json) {
-                Value::Array(list) => list.iter().map(of_json).collect(),
-                one => of_json(one).map(|run| vec![run]),
-            });
-            listed.unwrap_or_else(|| vec![run(&message(result), "", exit(0.into()))])
-        }
-        Err(error) => {
-            let timed_out = error.kind() == ErrorKind::TimedOut;
-            let outcome = if timed_out { json!({"type": "timeout"}) } else { exit(1.into()) };
-            vec![run("", error.message(), outcome)]
-        }
-    };
-    set(item, "output", runs);
-    None
-}
-
-/// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
-/// acknowledged if the tool succeeds, because the tool has received them as arguments.
-fn write_computer(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-    let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
-    let shot = contents.iter().rev().find_map(|content| match content {
-        Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
-        Content::Json(json) => serde_json::from_str(json.as_str()).ok().filter(is_screenshot),
-        _ => None,
-    });
-    let has_shot = shot.is_some();
-    set(item, "output", shot.unwrap_or_else(|| json!({"type": "computer_screenshot"})));
-    if let Some(checks) =
-        result.extras.get(FACTS.name, "pending_safety_checks").filter(|_| !result.is_error())
-    {
-        set(item, "acknowledged_safety_checks", checks.clone());
-    }
-    match &result.outcome {
-        Err(error) => Some(error.message().to_owned()),
-        Ok(_) if !has_shot => Some(message(result)),
-        Ok(output) => {
-            let texts =
-                contents.iter().filter(|content| matches!(content, Content::Text(_))).map(Content::to_text);
-            let message = Some(output.message().into())
-                .filter(|message: &std::borrow::Cow<'_, str>| !message.is_empty());
-            Some(texts.chain(message).collect::<Vec<_>>().join("\n"))
-        }
-    }
-}
-
-/// Writes the found tools. The output of `discover_tools` lists them with names, descriptions and parameters; a
-/// tool in the provider's own JSON has a `type` and stays unchanged.
-fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let found = result.output().and_then(only_json);
-    let as_tool = |found: &Value| match found.get("type") {
-        Some(_) => found.clone(),
-        None => json!({
-            "type": "function",
-            "name": text(found, "name"),
-            "description": text(found, "description"),
-            "parameters": found.get("parameters").cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}})),
-            "strict": false,
-            "defer_loading": true,
-        }),
-    };
-    let is_tool = |found: &&Value| {
-        found.get("type").is_some()
-            || found.get("deferred").is_none_or(|deferred| *deferred == Value::Bool(true))
-    };
-    let tools = found.as_ref().and_then(Value::as_array);
-    let listed = tools.map(|tools| tools.iter().filter(is_tool).map(as_tool).collect::<Vec<Value>>());
-    let is_listed = listed.is_some();
-    set(item, "execution", "client");
-    set(item, "status", "completed");
-    set(item, "tools", listed.unwrap_or_default());
-    (!is_listed).then(|| message(result))
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@ use serde_json::Value;
 
 /// The calls: the type of the item, the name of the tool, the field with the arguments, and the field with the
 /// output. A missing name is in the item.
-const CALLS: [[&str; 4]; 10] = [
+const CALLS: [[&str; 4]; 9] = [
     ["web_search_call", "web_search", "action", ""],
     ["file_search_call", "file_search", "queries", "results"],
     ["code_interpreter_call", "code_interpreter", "code", "outputs"],
     ["image_generation_call", "image_generation", "revised_prompt", "result"],
     ["mcp_call", "", "arguments", "output"],
-    ["mcp_approval_request", "", "arguments", ""],
     ["mcp_list_tools", "mcp_list_tools", "", "tools"],
     ["tool_search_call", "tool_search", "arguments", ""],
     ["shell_call", "shell", "action", ""],

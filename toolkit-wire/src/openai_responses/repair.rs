@@ -64,8 +64,8 @@ fn repair(mut history: Vec<Value>, is_part: bool) -> Vec<Value> {
 
 /// Returns the ids of all calls in the history.
 fn call_ids(history: &[Value]) -> HashSet<String> {
-    let calls = history.iter().filter(|item| text(item, "type").ends_with("_call"));
-    calls.map(|call| text(call, "call_id").to_owned()).collect()
+    let is_call = |item: &&Value| text(item, "type").ends_with("_call") || read_call(item).is_some();
+    history.iter().filter(is_call).map(|call| client::answered(call).to_owned()).collect()
 }
 
 /// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one

@@ -1,6 +1,6 @@
 //! Anthropic's Messages API.
 
-use super::settings::{PLAIN, Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings, token_setter};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -39,6 +39,7 @@ client_settings!(
     SERVICE,
     /// Creates a client for Anthropic's own server, without an API key.
 );
+token_setter!(Anthropic);
 
 impl Anthropic {
     /// Creates a client with the API key in the environment variable `ANTHROPIC_API_KEY`. If

@@ -33,7 +33,8 @@ fn message(status: StatusCode, body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     // For a failed stream, Gemini returns a JSON array with the error.
     let json = json.get(0).unwrap_or(&json);
-    let texts = ["/error/message", "/error", "/message", "/detail"].map(|at| json.pointer(at)?.as_str());
+    let texts =
+        ["/error/message", "/error", "/message", "/Message", "/detail"].map(|at| json.pointer(at)?.as_str());
     match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
         Some(text) => text.trim().to_owned(),
         None if body.trim_ascii().is_empty() => {

@@ -1,6 +1,6 @@
 //! Google's Gemini API.
 
-use super::settings::{PLAIN, Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings, token_setter};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -34,6 +34,7 @@ client_settings!(
     SERVICE,
     /// Creates a client for Google's own server, without an API key.
 );
+token_setter!(Gemini);
 
 impl Gemini {
     /// Creates a client with the API key in the environment variable `GEMINI_API_KEY` or, if not set,
@@ -43,7 +44,18 @@ impl Gemini {
         Self { settings: Settings::from_env(&SERVICE) }
     }
 
-    /// Creates the model with the given name.
+    /// Creates the model with the given name, called through the Interactions API.
+    #[must_use]
+    pub fn interactions(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.settings.url("/interactions");
+        WireModel::new(
+            ApiFormat::GeminiInteractions,
+            name,
+            HttpTransport::new(&self.settings, url.clone(), url),
+        )
+    }
+
+    /// Creates the model with the given name, called through the API `generateContent`.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();

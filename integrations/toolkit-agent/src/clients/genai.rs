@@ -4,6 +4,7 @@ mod fault;
 mod reply;
 mod request;
 
+use super::auth::Auth;
 use super::fault::timed_out;
 use super::http::Http;
 use super::settings::{PLAIN, Settings, after, client_settings};
@@ -21,16 +22,15 @@ use tokio::time::{Sleep, sleep_until};
 
 /// A client for all providers of the crate `genai`.
 ///
-/// `genai` supports some forty providers. Many have no client of their own in this module, such as Bedrock,
-/// Vertex AI, Cohere, Ollama, Mistral, DeepSeek and xAI. The API key of each provider comes from the
-/// provider's own environment variable.
+/// `genai` supports some forty providers. Many have no client of their own in this module, such as DeepSeek, xAI
+/// and Groq. The API key of each provider comes from the provider's own environment variable.
 ///
 /// The name of a model selects the provider, if necessary with a namespace before the name:
 /// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
 /// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
 /// provider: with a base URL of your own, set the key with `with_key`.
 ///
-/// The clients `OpenAi`, `Anthropic` and `Gemini` can do more than this client. Requests through `genai` have
+/// The clients for a single provider can do more than this client. Requests through `genai` have
 /// these limits:
 /// - Tool results are sent as text. Images and files in the results follow in a user message.
 /// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the request
@@ -42,6 +42,7 @@ use tokio::time::{Sleep, sleep_until};
 ///   the model again.
 /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state and the tier
 ///   [`Priority`](crate::model::ServiceTier::Priority) are not sent.
+/// - The losses of a request are not reported.
 /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](super::HttpLimits) has no effect.
 ///
 /// ```no_run
@@ -74,7 +75,7 @@ impl GenAi {
 
     fn client(&self) -> Result<Client, ModelError> {
         let http = Http::new(&self.settings)?;
-        let Settings { base_url, key, .. } = self.settings.clone();
+        let Settings { base_url, auth, .. } = self.settings.clone();
         let builder = Client::builder().with_reqwest(http.client);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
             if !base_url.is_empty() {
@@ -82,7 +83,7 @@ impl GenAi {
                 // `genai` requires a key, even for a server without authentication.
                 target.auth = AuthData::from_single("none");
             }
-            if let Some(key) = &key {
+            if let Auth::Key(key) = &auth {
                 target.auth = AuthData::from_single(key.as_str());
             }
             Ok(target)

@@ -1,10 +1,12 @@
 //! HTTP requests of all clients, and response bodies with limits of time and size.
 
+use super::auth::Auth;
 use super::fault;
 use super::settings::{HttpLimits, Service, Settings, after};
 use crate::model::{ModelError, ModelErrorKind};
 use bytes::Bytes;
 use http_body::Body;
+use reqwest::Request;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
@@ -18,10 +20,9 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
 
-/// The media types of streams: server-sent events, and lines of JSON.
-const STREAMS: [&str; 2] = [EVENTS, "application/x-ndjson"];
-
-pub(super) const EVENTS: &str = "text/event-stream";
+/// The media types of streams: server-sent events, lines of JSON, and the event stream of Amazon Web Services.
+const STREAMS: [&str; 3] =
+    ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
 /// An HTTP client for one server, with the headers of every request.
 #[derive(Debug, Clone)]
@@ -29,6 +30,11 @@ pub(super) struct Http {
     pub(super) client: reqwest::Client,
     pub(super) headers: HeaderMap,
     pub(super) limits: HttpLimits,
+    auth: Auth,
+    /// The name of the service, for error messages.
+    name: &'static str,
+    /// The media type of streamed answers.
+    pub(super) stream_type: &'static str,
 }
 
 /// The expected form of an answer.
@@ -36,7 +42,7 @@ pub(super) struct Http {
 pub(super) enum Expected {
     /// A complete JSON document.
     Json,
-    /// A stream of server-sent events or of lines of JSON.
+    /// A stream of events.
     Events,
 }
 
@@ -44,18 +50,25 @@ impl Http {
     /// Creates a client. Each request has the header with the API key, followed by the headers in `settings`.
     ///
     /// # Errors
-    /// [`ModelError`] if a header is illegal, or if the address is the provider's own and there is no API key.
+    /// [`ModelError`] if a setting is missing, if a header is illegal, or if the address is the provider's own and
+    /// there is no authentication.
     pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
-        let Service { name, base_url, key_header: (header_name, before), .. } = settings.service;
-        let key = match &settings.key {
-            Some(key) => Some((*header_name, format!("{before}{key}"))),
-            None => match settings.service.key_variables {
-                [variable, ..] if settings.base_url == *base_url => {
-                    let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
-                    return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
-                }
-                _ => None,
-            },
+        if let Some(missing) = settings.missing {
+            return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
+        }
+        let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
+        let key = match &settings.auth {
+            Auth::Key(key) => Some((*header_name, format!("{before}{key}"))),
+            Auth::None if settings.service.needs_auth(&settings.base_url) => {
+                let text = match settings.service.key_variables {
+                    [variable, ..] => {
+                        format!("there is no key for {name}; set `{variable}` or use `{auth_setter}`")
+                    }
+                    [] => format!("there is no access token for {name}; use `{auth_setter}`"),
+                };
+                return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
+            }
+            _ => None,
         };
         let mut headers = HeaderMap::new();
         let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
@@ -63,16 +76,39 @@ impl Http {
             let (name, value) = header(name, value)?;
             headers.insert(name, value);
         }
-        Ok(Self { client: client(settings)?, headers, limits: settings.limits.clone() })
+        Ok(Self {
+            client: client(settings)?,
+            headers,
+            limits: settings.limits.clone(),
+            auth: settings.auth.clone(),
+            name,
+            stream_type: settings.service.stream_type,
+        })
     }
 
     /// Sends a request and returns the body of a successful response.
+    ///
+    /// If the server refuses an access token that an earlier request has used, the request is sent again with a
+    /// new token.
     pub(super) async fn send(
         &self,
-        mut request: reqwest::Request,
+        mut request: Request,
         expected: Expected,
     ) -> Result<BoundedBody, ModelError> {
         request.headers_mut().extend(self.headers.clone());
+        let limit = self.limits.idle.min(self.limits.total);
+        let again = request.try_clone();
+        let is_reused = self.auth.authorize(&mut request, self.name, limit).await?;
+        let result = self.exchange(request, expected).await;
+        let (Err(refused), Some(mut request), true) = (&result, again, is_reused) else { return result };
+        if !self.auth.forget(refused.status).await {
+            return result;
+        }
+        self.auth.authorize(&mut request, self.name, limit).await?;
+        self.exchange(request, expected).await
+    }
+
+    async fn exchange(&self, request: Request, expected: Expected) -> Result<BoundedBody, ModelError> {
         let HttpLimits { total, idle, .. } = self.limits;
         let deadline = after(total);
         let patience = match expected {
@@ -112,7 +148,7 @@ fn media_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Parses a header. Errors and logs do not show the value, because it may be an API key.
-fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelError> {
+pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelError> {
     let illegal = |text: String| ModelError::new(ModelErrorKind::InvalidRequest, text);
     let parsed = HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| illegal(format!("`{name}` is no name of a header")))?;

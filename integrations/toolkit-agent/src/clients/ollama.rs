@@ -1,6 +1,6 @@
 //! Ollama's own API.
 
-use super::settings::{PLAIN, Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings, token_setter};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -38,6 +38,7 @@ client_settings!(
     SERVICE,
     /// Creates a client for the server on this machine, at port 11434.
 );
+token_setter!(Ollama);
 
 impl Ollama {
     /// Creates a client for the server in the environment variable `OLLAMA_HOST`. If the variable is not set,

@@ -1,6 +1,6 @@
 //! OpenAI's Chat Completions and Responses APIs.
 
-use super::settings::{PLAIN, Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings, token_setter};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -41,6 +41,7 @@ client_settings!(
     SERVICE,
     /// Creates a client for OpenAI's own server, without an API key.
 );
+token_setter!(OpenAi);
 
 impl OpenAi {
     /// Creates a client from the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID`

@@ -1,5 +1,6 @@
 //! Facts about the providers' APIs, and the settings of the clients.
 
+use super::auth::Auth;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -60,7 +61,10 @@ pub(super) fn after(time: Duration) -> Instant {
 /// The facts about a provider's API: its address, its headers and its environment variables.
 pub(super) struct Service {
     pub(super) name: &'static str,
+    /// The base URL. Empty if the address depends on a resource, a location or a region.
     pub(super) base_url: &'static str,
+    /// The end of the provider's host names. A request to such a host needs authentication.
+    pub(super) domain: &'static str,
     /// The name of the header with the API key, and the prefix before the key, such as `Bearer `.
     pub(super) key_header: (&'static str, &'static str),
     /// The names and values of the headers in every request.
@@ -71,31 +75,50 @@ pub(super) struct Service {
     pub(super) url_variable: Option<&'static str>,
     /// The environment variables for further headers, each with the name of the header.
     pub(super) header_variables: &'static [(&'static str, &'static str)],
+    /// The method that sets the authentication, for the error without authentication.
+    pub(super) auth_setter: &'static str,
+    /// The media type of streamed answers.
+    pub(super) stream_type: &'static str,
 }
 
 /// A service with empty fields. The constants of the providers replace only the fields that they need.
 pub(super) const PLAIN: Service = Service {
     name: "",
     base_url: "",
+    domain: "",
     key_header: ("", ""),
     headers: &[],
     key_variables: &[],
     url_variable: None,
     header_variables: &[],
+    auth_setter: "with_key",
+    stream_type: "text/event-stream",
 };
+
+impl Service {
+    /// Returns whether a server at `base_url` needs authentication: the server is the provider's own.
+    pub(super) fn needs_auth(&self, base_url: &str) -> bool {
+        let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+        let host = host.split(['/', ':']).next().unwrap_or_default();
+        let is_own = !self.domain.is_empty() && host.ends_with(self.domain);
+        is_own || !self.key_variables.is_empty() && base_url == self.base_url
+    }
+}
 
 /// The settings of a client.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) service: &'static Service,
     pub(super) base_url: String,
-    pub(super) key: Option<String>,
+    pub(super) auth: Auth,
     pub(super) headers: Vec<(String, String)>,
     pub(super) limits: HttpLimits,
+    /// A missing setting, such as the region. Each request then fails with this message.
+    pub(super) missing: Option<&'static str>,
 }
 
-// `Debug` shows neither the key nor the headers.
-debug!(Settings, self, "base_url": self.base_url, "has_key": self.key.is_some(), "limits": self.limits);
+// `Debug` shows neither the authentication nor the headers.
+debug!(Settings, self, "base_url": self.base_url, "auth": self.auth, "limits": self.limits);
 
 impl Settings {
     pub(super) fn of(service: &'static Service) -> Self {
@@ -103,25 +126,24 @@ impl Settings {
         Self {
             service,
             base_url: service.base_url.to_owned(),
-            key: None,
+            auth: Auth::None,
             headers: headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             limits: HttpLimits::default(),
+            missing: None,
         }
     }
 
     /// Creates settings with the values of the service's environment variables.
     #[cfg(feature = "_json")]
     pub(super) fn from_env(service: &'static Service) -> Self {
-        let read = |name: &str| {
-            let value = std::env::var(name).ok()?.trim().to_owned();
-            (!value.is_empty()).then_some(value)
-        };
         let mut settings = Self::of(service);
-        settings.key = service.key_variables.iter().find_map(|name| read(name));
-        for (variable, header) in service.header_variables {
-            settings.headers.extend(read(variable).map(|value| ((*header).to_owned(), value)));
+        if let Some(key) = variable(service.key_variables) {
+            settings.auth = Auth::Key(key);
         }
-        if let Some(url) = service.url_variable.and_then(read) {
+        for (name, header) in service.header_variables {
+            settings.headers.extend(variable(&[name]).map(|value| ((*header).to_owned(), value)));
+        }
+        if let Some(url) = service.url_variable.and_then(|name| variable(&[name])) {
             settings.base_url = url;
         }
         settings
@@ -132,6 +154,26 @@ impl Settings {
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
+}
+
+/// Returns the value of the first environment variable in `names` that is set and not empty.
+#[cfg(feature = "_json")]
+pub(super) fn variable(names: &[&str]) -> Option<String> {
+    let read = |name: &&str| Some(std::env::var(name).ok()?.trim().to_owned());
+    names.iter().filter_map(read).find(|value| !value.is_empty())
+}
+
+/// Returns `text` as a segment of a URL's path: escapes all characters except letters, digits, `-._~` and the
+/// characters in `kept`.
+#[cfg(feature = "_json")]
+pub(super) fn segment(text: &str, kept: &str) -> String {
+    let escaped = |byte: u8| match char::from(byte) {
+        c if c.is_ascii_alphanumeric() || "-._~".contains(c) || c.is_ascii() && kept.contains(c) => {
+            c.to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escaped).collect()
 }
 
 /// Implements the constructors and setters of a client with a field `settings`.
@@ -149,7 +191,17 @@ macro_rules! client_settings {
             pub fn new() -> Self {
                 Self::default()
             }
+        }
 
+        $crate::clients::settings::client_setters!($client);
+    };
+}
+pub(super) use client_settings;
+
+/// Implements the setters of a client with a field `settings`.
+macro_rules! client_setters {
+    ($client:ident) => {
+        impl $client {
             /// Adds a header to every request.
             #[must_use]
             pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -161,11 +213,51 @@ macro_rules! client_settings {
         setters! { $client.settings:
             /// Sets the base URL of the API.
             with_base_url(base_url: impl Into<String>) = base_url.into();
-            /// Sets the API key.
-            with_key(key: impl Into<String>) = Some(key.into());
             /// Sets the limits for the duration and size of an answer.
             with_limits(limits: crate::clients::HttpLimits) = limits;
         }
+
+        impl $client {
+            /// Sets the API key. It replaces any other authentication.
+            #[must_use]
+            pub fn with_key(mut self, key: impl Into<String>) -> Self {
+                self.settings.auth = $crate::clients::auth::Auth::Key(key.into());
+                self
+            }
+        }
     };
 }
-pub(super) use client_settings;
+pub(super) use client_setters;
+
+/// Implements `with_token_source` for a client with a field `settings`.
+#[cfg(feature = "_json")]
+macro_rules! token_setter {
+    ($client:ident) => {
+        impl $client {
+            /// Sets a function that returns access tokens. Each request sends a token as `Authorization: Bearer`,
+            /// in place of an API key.
+            ///
+            /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is used
+            /// for a single request. An `AccessToken` with an expiry is reused until one minute before the expiry,
+            /// and replaced if the server refuses the token with status 401.
+            ///
+            /// If the function fails, the request fails with [`Unauthorized`](crate::ModelErrorKind::Unauthorized)
+            /// and the message of the error. To have the request retried, return a
+            /// [`ModelError`](crate::ModelError), which is passed on unchanged.
+            #[must_use]
+            pub fn with_token_source<F, Fut, T, E>(mut self, source: F) -> Self
+            where
+                F: Fn() -> Fut + Send + Sync + 'static,
+                Fut: Future<Output = Result<T, E>> + Send + 'static,
+                T: Into<$crate::clients::AccessToken>,
+                E: Into<Box<dyn std::error::Error + Send + Sync>>,
+            {
+                self.settings.auth =
+                    $crate::clients::auth::Auth::Token($crate::clients::auth::Source::new(source));
+                self
+            }
+        }
+    };
+}
+#[cfg(feature = "_json")]
+pub(super) use token_setter;

@@ -1,7 +1,7 @@
 //! A transport for the JSON of an API over HTTP.
 
 use super::fault;
-use super::http::{BoundedBody, EVENTS, Expected, Http};
+use super::http::{BoundedBody, Expected, Http};
 use super::settings::Settings;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::{EventStream, Fragment, Transport};
@@ -41,7 +41,7 @@ impl HttpTransport {
         let mut request = builder.build().map_err(|error| fault::of_client(&error))?;
         let accepted = match expected {
             Expected::Json => "application/json",
-            Expected::Events => EVENTS,
+            Expected::Events => http.stream_type,
         };
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
@@ -68,7 +68,8 @@ impl Transport for HttpTransport {
             return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
         }
         let http = self.http.as_ref().map_err(Clone::clone)?;
-        let builder = http.client.get(format!("{}/{id}", self.url));
+        let (path, query) = self.url.split_at(self.url.find('?').unwrap_or(self.url.len()));
+        let builder = http.client.get(format!("{path}/{id}{query}"));
         let body = self.request(builder, Expected::Json).await?.all().await?;
         serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
     }

@@ -96,7 +96,6 @@ impl LlmAgent {
     async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
         let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
         let mut escalate = false;
-        let mut goes_on = false;
         loop {
             run.check_cancelled()?;
             run.0.budget.take_model_call()?;
@@ -110,7 +109,7 @@ impl LlmAgent {
                 started: Vec::new(),
                 dispatched: Vec::new(),
             };
-            let response = match self.answer(&dispatcher, &mut calls, goes_on).await {
+            let response = match self.answer(&dispatcher, &mut calls).await {
                 Ok(response) => response,
                 Err(error) => {
                     calls.stop().await;
@@ -122,7 +121,6 @@ impl LlmAgent {
                 ToolResult::merged_actions(&results);
             escalate |= now;
             let is_answer = skip_summarization || results.is_empty() && !is_paused(&response);
-            goes_on = is_paused(&response);
             if transfer_to_agent.is_some() || !is_answer {
                 run.save(conversation).await?;
             }
@@ -163,18 +161,12 @@ impl LlmAgent {
         }))
     }
 
-    /// Creates the request of a turn. If `goes_on`, the provider continues its last message.
-    fn request(
-        &self,
-        conversation: &Conversation,
-        run: &Run,
-        dispatcher: &Dispatcher,
-        goes_on: bool,
-    ) -> ModelRequest {
+    /// Creates the request of a turn.
+    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
         let settings = &self.settings;
         let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
         let mut messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
-        if let (Some(Message::Assistant(_)), false) = (messages.last(), goes_on) {
+        if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
             messages.push(Message::user(CONTINUE));
         }
         let mut request = ModelRequest::new(messages)
@@ -193,15 +185,15 @@ impl LlmAgent {
         &self,
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
-        goes_on: bool,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
-        let request = self.request(calls.conversation, run, dispatcher, goes_on);
+        let request = self.request(calls.conversation, run, dispatcher);
         calls.conversation.begin_turn(name);
         let response = match run.until_stopped(callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,
             ControlFlow::Continue(request) => self.ask(request, calls).await?,
         };
+        run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);
         run.until_stopped(callbacks.after(response)).await
     }
@@ -216,6 +208,7 @@ impl LlmAgent {
         let mut message = response.message.clone();
         self.name().clone_into(&mut message.agent);
         message.usage = response.usage;
+        message.paused = is_paused(response);
         let missing = without(&calls.started, &message.calls);
         if !missing.is_empty() {
             // The message must contain all started calls. The native form lacks the calls that were added

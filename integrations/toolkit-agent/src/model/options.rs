@@ -73,6 +73,26 @@ pub struct ModelOptions {
     /// do not follow references.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inline_references: bool,
+    /// Whether requests have only the fields that all servers with the same API understand. Set this for a server
+    /// that speaks Chat Completions and refuses unknown fields.
+    ///
+    /// Tools then have a name, a description and parameters; nothing is strict. In Chat Completions, the options are
+    /// limited to the temperature, `top_p`, the maximum number of output tokens, stop sequences, the seed and the
+    /// output format. The output limit is sent as `max_tokens`. Everything left out is a
+    /// [loss](crate::ModelResponse::losses), and [`with_extra`](Self::with_extra) adds fields that the server knows.
+    ///
+    /// ```
+    /// use toolkit_agent::{Message, ModelOptions, ModelRequest, wire};
+    /// use toolkit::ApiFormat;
+    ///
+    /// let options = ModelOptions::new().with_max_output_tokens(500).with_user_id("u1").with_standard_fields(true);
+    /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
+    /// let encoded = wire::encode_request(ApiFormat::OpenAiChat, "m", &request, false);
+    /// assert_eq!(encoded.body["max_tokens"], 500);
+    /// assert_eq!(encoded.losses[0].path, "/options/user_id");
+    /// ```
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub standard_fields: bool,
     /// Provider-specific fields of the request body, merged into the other fields.
     ///
     /// Objects are merged at every depth, and lists of tools are joined. A value takes precedence over the value
@@ -169,6 +189,8 @@ setters! { ModelOptions:
     with_background(background: bool) = background;
     /// Sets whether references in the schemas of tools are replaced by copies of their targets.
     with_inline_references(inline_references: bool) = inline_references;
+    /// Sets whether requests have only the fields that all servers with the same API understand.
+    with_standard_fields(standard_fields: bool) = standard_fields;
 }
 
 /// A format for answers: JSON with a schema.

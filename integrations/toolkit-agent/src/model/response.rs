@@ -2,9 +2,11 @@
 
 use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use toolkit_core::ToolCall;
-
+use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::HostedCall;
+
 pub use toolkit_wire::{FinishReason, Usage};
 
 /// The response of a model.
@@ -21,6 +23,9 @@ pub struct ModelResponse {
     /// The calls of tools that the provider has run itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedCall>,
+    /// The parts of the request that the model has not received, because the API cannot express them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<RequestLoss>,
 }
 
 impl ModelResponse {
@@ -43,6 +48,34 @@ setters! { ModelResponse:
     with_usage(usage: Usage) = usage;
     /// Sets the reason why the model stopped.
     with_finish(finish: FinishReason) = finish;
+    /// Sets the parts of the request that the model has not received.
+    with_losses(losses: Vec<RequestLoss>) = losses;
+}
+
+/// A part of a request that the model has not received, because the API cannot express it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RequestLoss {
+    /// The path of the part, such as `/options/seed`. [`EncodedRequest`](crate::wire::EncodedRequest) lists the
+    /// paths.
+    pub path: String,
+    /// The name of the option, the keyword of the schema, or the media type.
+    pub keyword: String,
+    /// The reason for the loss, and the replacement.
+    pub reason: String,
+}
+
+impl From<SchemaLoss> for RequestLoss {
+    fn from(loss: SchemaLoss) -> Self {
+        let SchemaLoss { path, keyword, reason, .. } = loss;
+        Self { path, keyword, reason }
+    }
+}
+
+impl fmt::Display for RequestLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` at {}: {}", self.keyword, self.path, self.reason)
+    }
 }
 
 /// The price of one million tokens, in any currency.

@@ -1,7 +1,7 @@
 //! The body of a request.
 
 use super::extra;
-use super::settings::{self, Draft};
+use super::settings::{self, Draft, Server};
 use super::state;
 use crate::message::Message;
 use crate::model::ModelRequest;
@@ -19,9 +19,8 @@ pub struct EncodedRequest {
     pub body: Map<String, Value>,
     /// The options, tool settings and media items lost because the API cannot express them. The path of an option
     /// is `/options/…`, the path of a setting of the tool choice is `/tool_use/…`, and the path of a media item
-    /// begins with the index of its message, as in `/messages/3`.
-    ///
-    /// The losses of tool definitions are in the [report](toolkit_wire::Definitions::report) of the definitions.
+    /// begins with the index of its message, as in `/messages/3`. The path of a loss in the definition of a tool is
+    /// `/tools/`, the name of the tool, and the path in the definition.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -68,9 +67,23 @@ pub fn encode_request(
     request: &ModelRequest,
     stream: bool,
 ) -> EncodedRequest {
-    let mut draft = Draft::new(format, model, request);
+    encode_for(Server::Own, format, model, request, stream)
+}
+
+/// Returns the JSON body of a request to a server with rules of its own.
+pub(super) fn encode_for(
+    server: Server,
+    format: ApiFormat,
+    model: &str,
+    request: &ModelRequest,
+    stream: bool,
+) -> EncodedRequest {
+    let mut draft = Draft::new(format, server, model, request);
     if !matches!(format, ApiFormat::Gemini | ApiFormat::Bedrock) {
-        draft.set("/model", model);
+        match server {
+            Server::Vertex => draft.set("/anthropic_version", "vertex-2023-10-16"),
+            _ => draft.set("/model", model),
+        }
         // Ollama streams unless `stream` is `false`.
         if stream || format == ApiFormat::Ollama {
             draft.set("/stream", stream);
@@ -91,8 +104,17 @@ pub fn encode_request(
         }
     }
     if format == ApiFormat::OpenAiChat && stream {
-        // Without this option, a stream does not report the token usage.
-        draft.set("/stream_options/include_usage", true);
+        match draft.server {
+            // Without this option, a stream does not report the token usage.
+            Server::Own | Server::Vertex => draft.set("/stream_options/include_usage", true),
+            Server::Standard => draft.losses.push(SchemaLoss::new(
+                "/stream_options/include_usage",
+                "stream_options",
+                "only the standard fields of the API are sent: the stream may have no token counts",
+            )),
+            // Mistral always reports the usage.
+            Server::Mistral => {}
+        }
     }
     state::write(&mut draft);
     tools(&mut draft, &names);
@@ -107,8 +129,11 @@ pub fn encode_request(
 /// Writes the program's tools, the provider's own tools, and the tool config.
 fn tools(draft: &mut Draft<'_>, names: &WireNames) {
     let (format, request, hosted) = (draft.format, draft.request, &draft.request.options.hosted);
-    let how = DefinitionOptions::default().with_inline_references(request.options.inline_references);
-    let mut definitions = request.tools.definitions(format.with_options(how));
+    let how = DefinitionOptions::default()
+        .with_inline_references(request.options.inline_references)
+        .with_standard_fields(draft.server.has_standard_tools());
+    let configured = format.with_options(how);
+    let mut definitions = request.tools.definitions(configured.clone());
     if !hosted.is_empty() {
         definitions = definitions.with_hosted(hosted);
     }
@@ -116,12 +141,16 @@ fn tools(draft: &mut Draft<'_>, names: &WireNames) {
         true => ToolConfig::default(),
         false => request.tool_use.clone().with_kinds_of(request.tools.iter_definitions()),
     };
-    let config = format.encode_tool_config(&wanted, names);
+    let config = configured.encode_tool_config(&wanted, names);
     format.set_tools(&mut draft.body, &definitions, &config);
     draft.body.extend(HostedTool::request_fields(hosted, format));
     draft.losses.extend(config.losses.into_iter().map(|mut loss| {
         loss.path.insert_str(0, "/tool_use");
         loss
+    }));
+    draft.losses.extend(definitions.report().losses.iter().map(|loss| {
+        let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
+        SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
     }));
 }
 

@@ -9,9 +9,34 @@ use toolkit_wire::ApiFormat;
 /// The default output limit for Anthropic. The API requires a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
 
+/// The reason for the loss of a field that not all servers with the API understand.
+const STANDARD: &str = "only the standard fields of the API are sent";
+
+/// The rules of a server that speaks the API of another provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Server {
+    /// The fields of the API's own provider.
+    #[default]
+    Own,
+    /// Only the fields that all servers with Chat Completions understand.
+    Standard,
+    /// Chat Completions of Mistral.
+    Mistral,
+    /// Messages at Vertex AI: the model is in the URL, and the version of the API in the body.
+    Vertex,
+}
+
+impl Server {
+    /// Returns whether the tools of a request have only standard fields.
+    pub(super) const fn has_standard_tools(self) -> bool {
+        matches!(self, Self::Standard | Self::Mistral)
+    }
+}
+
 /// A request body that is being written, with the losses so far.
 pub(super) struct Draft<'a> {
     pub(super) format: ApiFormat,
+    pub(super) server: Server,
     pub(super) model: &'a str,
     pub(super) request: &'a ModelRequest,
     pub(super) body: Map<String, Value>,
@@ -19,8 +44,17 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(format: ApiFormat, model: &'a str, request: &'a ModelRequest) -> Self {
-        Self { format, model, request, body: Map::new(), losses: Vec::new() }
+    pub(super) fn new(format: ApiFormat, server: Server, model: &'a str, request: &'a ModelRequest) -> Self {
+        let server = match server {
+            Server::Own if request.options.standard_fields => Server::Standard,
+            server => server,
+        };
+        Self { format, server, model, request, body: Map::new(), losses: Vec::new() }
+    }
+
+    /// Returns whether the options have only the standard fields of Chat Completions.
+    pub(super) fn is_standard_chat(&self) -> bool {
+        self.format == ApiFormat::OpenAiChat && self.server == Server::Standard
     }
 
     /// Sets the value at `path`, names separated by `/`. Missing objects are created.
@@ -41,6 +75,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Reports that an option is lost, because the field is not a standard field.
+    pub(super) fn lose_as_extra(&mut self, option: &str) {
+        self.lose(option, STANDARD);
+    }
+
     /// Reports that an option is lost or changed.
     pub(super) fn lose(&mut self, option: &str, reason: impl Into<String>) {
         self.losses.push(SchemaLoss::new(format!("/options/{option}"), option, reason));
@@ -50,8 +89,14 @@ impl<'a> Draft<'a> {
 /// Returns the paths of the options that each API writes as they are: temperature, nucleus sampling, maximum
 /// output tokens, stop sequences, seed, labels, and the id of the end user. If the API has no such field, the
 /// path is empty.
-const fn paths(format: ApiFormat) -> [(&'static str, &'static str); 7] {
+const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static str); 7] {
     let [temperature, top_p, max_output_tokens, stop, seed, metadata, user_id] = match format {
+        ApiFormat::OpenAiChat if matches!(server, Server::Standard) => {
+            ["temperature", "top_p", "max_tokens", "stop", "seed", "", ""]
+        }
+        ApiFormat::OpenAiChat if matches!(server, Server::Mistral) => {
+            ["temperature", "top_p", "max_tokens", "stop", "random_seed", "metadata", ""]
+        }
         ApiFormat::OpenAiResponses => {
             ["temperature", "top_p", "max_output_tokens", "", "", "metadata", "safety_identifier"]
         }
@@ -122,9 +167,10 @@ pub(super) fn write(draft: &mut Draft<'_>) {
         (!options.metadata.is_empty()).then(|| json!(options.metadata)),
         options.user_id.as_deref().map(Value::from),
     ];
-    for ((option, path), value) in paths(draft.format).into_iter().zip(values) {
+    for ((option, path), value) in paths(draft.format, draft.server).into_iter().zip(values) {
         match value {
             Some(value) if !path.is_empty() => draft.set(path, value),
+            Some(_) if draft.is_standard_chat() => draft.lose_as_extra(option),
             Some(_) => draft.lose(option, "the API has no field for it"),
             None => {}
         }
@@ -194,14 +240,15 @@ fn cache(draft: &mut Draft<'_>) {
     let mut has_key = false;
     let mut has_lifetime = false;
     match draft.format {
+        _ if draft.is_standard_chat() => return draft.lose_as_extra("prompt_cache"),
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => {
             if let Some(key) = &cache.key {
                 draft.set("/prompt_cache_key", key.as_str());
             }
-            if cache.long_lifetime {
+            (has_key, has_lifetime) = (true, draft.server != Server::Mistral);
+            if cache.long_lifetime && has_lifetime {
                 draft.set("/prompt_cache_retention", "24h");
             }
-            (has_key, has_lifetime) = (true, true);
         }
         ApiFormat::Anthropic => {
             draft.set("/cache_control/type", "ephemeral");
@@ -223,6 +270,7 @@ fn cache(draft: &mut Draft<'_>) {
 fn tier(draft: &mut Draft<'_>) {
     let Some(tier) = &draft.request.options.service_tier else { return };
     let path = match draft.format {
+        _ if draft.is_standard_chat() => return draft.lose_as_extra("service_tier"),
         ApiFormat::Ollama | ApiFormat::Cohere | ApiFormat::GeminiInteractions => {
             return draft.lose("service_tier", "the API has no service tiers");
         }

@@ -13,6 +13,11 @@ const ANTHROPIC_THINKING_TOKENS: u32 = 1_024;
 pub(super) fn write(draft: &mut Draft<'_>) {
     let shown = draft.request.options.show_thinking;
     match draft.format {
+        _ if draft.is_standard_chat() => {
+            let is_set = [("thinking", draft.request.options.thinking.is_some()), ("show_thinking", shown)];
+            is_set.iter().filter(|(_, is_set)| *is_set).for_each(|(option, _)| draft.lose_as_extra(option));
+            return;
+        }
         ApiFormat::Anthropic => return anthropic_thinking(draft),
         ApiFormat::Gemini => {
             gemini_thinking(draft);

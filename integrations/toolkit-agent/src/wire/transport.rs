@@ -1,10 +1,12 @@
 //! Models over a transport for the JSON of an API.
 
-use super::{EncodedRequest, encode_request};
+use super::EncodedRequest;
+use super::request::encode_for;
+use super::settings::Server;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelStream, ServerState,
+    ModelStream, RequestLoss, ServerState,
 };
 use futures_core::Stream;
 use serde_json::Value;
@@ -62,6 +64,7 @@ pub enum Fragment {
 #[derive(Debug, Clone)]
 pub struct WireModel<T> {
     format: ApiFormat,
+    server: Server,
     name: String,
     transport: T,
 }
@@ -70,17 +73,21 @@ impl<T: Transport> WireModel<T> {
     /// Creates a model from the API format, the name of the model and the transport.
     #[must_use]
     pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
-        Self { format, name: name.into(), transport }
+        Self { format, server: Server::Own, name: name.into(), transport }
+    }
+
+    /// Sets the rules of the server.
+    #[cfg(any(feature = "mistral", feature = "vertex"))]
+    #[must_use]
+    pub(crate) fn with_server(mut self, server: Server) -> Self {
+        self.server = server;
+        self
     }
 
     /// Encodes a request, with a report of everything that the API cannot express.
     #[must_use]
     pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
-        encode_request(self.format, &self.name, request, stream)
-    }
-
-    fn body(&self, request: &ModelRequest, stream: bool) -> Value {
-        self.encode(request, stream).body.into()
+        encode_for(self.server, self.format, &self.name, request, stream)
     }
 
     /// Waits for a response that the provider produces in the background.
@@ -112,18 +119,22 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        let mut body = self.transport.send(self.body(&request, false)).await?;
+        let EncodedRequest { body, losses } = self.encode(&request, false);
+        let mut body = self.transport.send(body.into()).await?;
         if request.options.background {
             body = self.finished(body).await?;
         }
         let response = self.format.parse_response(&body)?;
-        model_response(self.format, response, request.options.server_state.as_ref())
+        let response = model_response(self.format, response, request.options.server_state.as_ref())?;
+        Ok(response.with_losses(losses.into_iter().map(RequestLoss::from).collect()))
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let events = self.transport.stream(self.body(&request, true)).await?;
+        let EncodedRequest { body, losses } = self.encode(&request, true);
+        let events = self.transport.stream(body.into()).await?;
         Ok(ModelStream::new(Deltas {
             format: self.format,
+            losses: losses.into_iter().map(RequestLoss::from).collect(),
             state: request.options.server_state,
             events,
             response: Some(self.format.accumulator()),
@@ -159,12 +170,14 @@ fn model_response(
         native: Some(native),
         ..AssistantMessage::default()
     };
-    ModelResponse { message, finish, usage, hosted }.unless_empty()
+    ModelResponse { message, finish, usage, hosted, losses: Vec::new() }.unless_empty()
 }
 
 /// The deltas of an answer, decoded from the pieces of a stream.
 struct Deltas {
     format: ApiFormat,
+    /// The losses of the request.
+    losses: Vec<RequestLoss>,
     /// The server state of the request.
     state: Option<ServerState>,
     events: EventStream,
@@ -207,6 +220,7 @@ impl Deltas {
         // A response that broke off may not be stored.
         let state = self.state.as_ref().filter(|_| failure.is_none());
         let response = response.and_then(|response| model_response(self.format, response, state));
+        let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
         let last = match (failure, response) {
             (None, response) => {
                 self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));

@@ -20,6 +20,8 @@ pub(crate) enum Step {
 /// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
+    /// The first line, as received.
+    pub(crate) line: String,
     /// The first line and the headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
@@ -27,7 +29,9 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn wants_stream(&self) -> bool {
-        self.head.contains(":streamgeneratecontent") || self.body.contains("\"stream\":true")
+        self.head.contains(":streamgeneratecontent")
+            || self.head.contains("/converse-stream ")
+            || self.body.contains("\"stream\":true")
     }
 }
 
@@ -105,10 +109,11 @@ async fn read(connection: &mut TcpStream) -> Option<Asked> {
         bytes.extend_from_slice(&piece[..count]);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let line = head.lines().next().unwrap_or_default().to_owned();
         let head = head.to_lowercase();
         let length = head.split("content-length: ").nth(1)?.lines().next()?.trim().parse().ok()?;
         if body.len() >= length {
-            return Some(Asked { head, body: body.to_owned() });
+            return Some(Asked { line, head, body: body.to_owned() });
         }
     }
 }

@@ -47,6 +47,12 @@ fn calls() -> Vec<(Value, &'static str, Value)> {
             "discover_tools",
             query,
         ),
+        (
+            json!({"id": "mcpr_1", "type": "mcp_approval_request", "server_label": "docs", "name": "delete_page",
+                "arguments": "{\"page\": 7}"}),
+            "mcp_approval",
+            json!({"server_label": "docs", "name": "delete_page", "arguments": "{\"page\": 7}"}),
+        ),
     ]
 }
 
@@ -69,7 +75,7 @@ fn each_call_that_the_program_runs_is_a_call_of_a_tool() {
     assert!(response.hosted.is_empty());
     for (call, (item, name, expected)) in response.calls.iter().zip(calls()) {
         assert_eq!(call.name, name);
-        assert_eq!(call.id.as_str(), item["call_id"]);
+        assert_eq!(call.id.as_str(), *item.get("call_id").unwrap_or(&item["id"]));
         assert_eq!(arguments(call), expected);
     }
     // The history has the items as they were received.
@@ -132,7 +138,8 @@ fn answer(item: &Value, outcome: Result<ToolOutput, ToolError>) -> Vec<Value> {
 
 #[test]
 fn results_have_the_form_of_their_call() {
-    let [shell, local, patch, computer, search] = calls().try_into().unwrap_or_else(|_| panic!("five calls"));
+    let [shell, local, patch, computer, search, approval] =
+        calls().try_into().unwrap_or_else(|_| panic!("six calls"));
     let said = |text: &str| Ok(ToolOutput::text(text));
     let json_of = |value: Value| ToolOutput::json(&value).map_err(ToolError::invalid_output);
     let failed = || Err(ToolError::new(ErrorKind::Failed, "no disk"));
@@ -183,6 +190,32 @@ fn results_have_the_form_of_their_call() {
     };
     assert_eq!(answer(&search.0, found), [output(tools)]);
     assert_eq!(answer(&search.0, failed()), [output(json!([])), aside("no disk")]);
+
+    let answered = |approve: bool, reason: &str| {
+        let mut item =
+            json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": approve});
+        if !reason.is_empty() {
+            item["reason"] = json!(reason);
+        }
+        [item]
+    };
+    // Only an explicit approval approves.
+    for (outcome, approve, reason) in [
+        (said("true"), true, ""),
+        (json_of(json!(true)), true, ""),
+        (json_of(json!({"approve": true})), true, ""),
+        (json_of(json!({"approve": true, "reason": "Ada agreed."})), true, "Ada agreed."),
+        (json_of(json!(false)), false, ""),
+        (json_of(json!({"approve": false, "reason": "not page 7"})), false, "not page 7"),
+        (json_of(json!({"approve": "true"})), false, ""),
+        (said("yes"), false, "yes"),
+        (said("1"), false, "1"),
+        (said(""), false, ""),
+        (failed(), false, "no disk"),
+        (Err(ToolError::new(ErrorKind::Failed, "true")), false, "true"),
+    ] {
+        assert_eq!(answer(&approval.0, outcome), answered(approve, reason), "{approve} {reason}");
+    }
 }
 
 #[test]
@@ -224,7 +257,7 @@ fn calls_made_by_the_program_are_items_of_the_same_type() {
     for (item, name, _) in calls() {
         let call = RESPONSES.parse_calls(&item).unwrap();
         let mut expected = item.clone();
-        if !matches!(name, "computer" | "local_shell") {
+        if !matches!(name, "computer" | "local_shell" | "mcp_approval") {
             // The service wants the reasoning before an item whose id it knows.
             expected.as_object_mut().unwrap().shift_remove("id");
         }

@@ -51,7 +51,7 @@ fn read(
     let native = native(content, reasoning.clone(), adapter);
     let reasoning = reasoning.unwrap_or_default();
     let message = AssistantMessage { text, reasoning, calls, native, ..AssistantMessage::default() };
-    ModelResponse { message, finish, usage: usage_of(usage), hosted: Vec::new() }.unless_empty()
+    ModelResponse { message, finish, usage: usage_of(usage), ..ModelResponse::default() }.unless_empty()
 }
 
 /// Returns the arguments of a tool call as a string.

@@ -1,0 +1,55 @@
+//! Mistral's chat completions.
+
+use super::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use super::transport::HttpTransport;
+use crate::wire::{Server, WireModel};
+use toolkit_wire::ApiFormat;
+
+static SERVICE: Service = Service {
+    name: "Mistral",
+    base_url: "https://api.mistral.ai/v1",
+    key_header: ("authorization", "Bearer "),
+    key_variables: &["MISTRAL_API_KEY"],
+    ..PLAIN
+};
+
+/// A client for the chat completions of Mistral.
+///
+/// The API is that of OpenAI's Chat Completions, but refuses unknown fields. Requests contain only the
+/// [standard fields](crate::ModelOptions::standard_fields) of tools, and the options under their names at Mistral.
+///
+/// ```no_run
+/// use toolkit_agent::{Agent, clients::Mistral};
+///
+/// # async fn ask() -> Result<(), toolkit_agent::AgentError> {
+/// let output = Agent::builder(Mistral::from_env().model("mistral-large-latest")).run("Hello!").await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Mistral {
+    settings: Settings,
+}
+
+client_settings!(
+    Mistral,
+    SERVICE,
+    /// Creates a client for Mistral's own server, without an API key.
+);
+token_setter!(Mistral);
+
+impl Mistral {
+    /// Creates a client with the API key in the environment variable `MISTRAL_API_KEY`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self { settings: Settings::from_env(&SERVICE) }
+    }
+
+    /// Creates the model with the given name.
+    #[must_use]
+    pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.settings.url("/chat/completions");
+        let transport = HttpTransport::new(&self.settings, url.clone(), url);
+        WireModel::new(ApiFormat::OpenAiChat, name, transport).with_server(Server::Mistral)
+    }
+}

@@ -1,0 +1,118 @@
+//! The models of Google, Anthropic and others at Vertex AI.
+
+use super::settings::{PLAIN, Service, Settings, client_setters, segment, token_setter, variable};
+use super::transport::HttpTransport;
+use crate::wire::{Server, WireModel};
+use toolkit_wire::ApiFormat;
+
+static SERVICE: Service = Service {
+    name: "Vertex AI",
+    domain: ".googleapis.com",
+    key_header: ("x-goog-api-key", ""),
+    auth_setter: "with_token_source",
+    ..PLAIN
+};
+
+/// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.
+///
+/// Requests need an access token of Google Cloud for the scope `https://www.googleapis.com/auth/cloud-platform`. The
+/// token comes from a function of the program, for example from the crate `gcp_auth` or from the metadata server of
+/// the machine.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use toolkit_agent::{Agent, ModelError, clients::{AccessToken, Vertex}};
+///
+/// async fn token() -> Result<AccessToken, ModelError> {
+///     # let (value, seconds) = (String::new(), 0);
+///     // Ask the metadata server or a library.
+///     Ok(AccessToken::new(value).with_lifetime(Duration::from_secs(seconds)))
+/// }
+///
+/// # async fn ask() -> Result<(), toolkit_agent::AgentError> {
+/// let vertex = Vertex::new("my-project", "europe-west4").with_token_source(token);
+/// let output = Agent::builder(vertex.gemini("gemini-3-flash")).run("Hello!").await?;
+/// let output = Agent::builder(vertex.anthropic("claude-sonnet-4-5@20250929")).run("Hello!").await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Vertex {
+    settings: Settings,
+    project: String,
+    location: String,
+}
+
+client_setters!(Vertex);
+token_setter!(Vertex);
+
+impl Vertex {
+    /// Creates a client for a project and a location, such as `europe-west4` or `global`, without authentication.
+    #[must_use]
+    pub fn new(project: impl Into<String>, location: impl Into<String>) -> Self {
+        let (project, location) = (project.into(), location.into());
+        let host = match location.as_str() {
+            "global" => "aiplatform.googleapis.com".to_owned(),
+            // Locations of several regions.
+            "us" | "eu" => format!("aiplatform.{location}.rep.googleapis.com"),
+            region => format!("{region}-aiplatform.googleapis.com"),
+        };
+        Self { settings: Settings::of(&SERVICE), project, location }.with_base_url(format!("https://{host}"))
+    }
+
+    /// Creates a client for the project in the environment variable `GOOGLE_CLOUD_PROJECT` and the location in
+    /// `GOOGLE_CLOUD_LOCATION`. Default location: `global`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let project = variable(&["GOOGLE_CLOUD_PROJECT"]);
+        let location = variable(&["GOOGLE_CLOUD_LOCATION"]);
+        let missing = "there is no project for Vertex AI; set `GOOGLE_CLOUD_PROJECT` or use `Vertex::new`";
+        let missing = project.is_none().then_some(missing);
+        let mut vertex = Self::new(project.unwrap_or_default(), location.as_deref().unwrap_or("global"));
+        vertex.settings.missing = missing;
+        vertex
+    }
+
+    /// Creates a model of Google, called through the Gemini API.
+    ///
+    /// A name with a `/` is the path of the model: from `projects/` on, or below the project and the location, such as
+    /// `endpoints/123` of a tuned model.
+    #[must_use]
+    pub fn gemini(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let name = name.into();
+        let path = match name.contains('/') {
+            true => name.split('/').map(|part| segment(part, "@:")).collect::<Vec<_>>().join("/"),
+            false => format!("publishers/google/models/{}", segment(&name, "@:")),
+        };
+        let url = |method: &str| self.url("v1beta1", &format!("{path}:{method}"));
+        let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
+        WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
+    }
+
+    /// Creates a model of Anthropic, called through the Messages API.
+    #[must_use]
+    pub fn anthropic(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let name = name.into();
+        let path = format!("publishers/anthropic/models/{}", segment(&name, "@"));
+        let url = |method: &str| self.url("v1", &format!("{path}:{method}"));
+        let transport = HttpTransport::new(&self.settings, url("rawPredict"), url("streamRawPredict"));
+        WireModel::new(ApiFormat::Anthropic, name, transport).with_server(Server::Vertex)
+    }
+
+    /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, called through
+    /// the Chat Completions API.
+    #[must_use]
+    pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.url("v1", "endpoints/openapi/chat/completions");
+        WireModel::new(ApiFormat::OpenAiChat, name, HttpTransport::new(&self.settings, url.clone(), url))
+    }
+
+    /// Returns the URL of a resource: `path` begins with `projects/`, or is below the project and the location.
+    fn url(&self, version: &str, path: &str) -> String {
+        if path.starts_with("projects/") {
+            return self.settings.url(&format!("/{version}/{path}"));
+        }
+        let (project, location) = (segment(&self.project, ":"), segment(&self.location, ""));
+        self.settings.url(&format!("/{version}/projects/{project}/locations/{location}/{path}"))
+    }
+}

@@ -1,0 +1,228 @@
+//! Access tokens and credentials that a program renews.
+
+use crate::faults::server::{Reply, Server, respond};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+use toolkit_agent::clients::{AccessToken, AwsCredentials, Bedrock, HttpLimits, OpenAi};
+use toolkit_agent::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn answer() -> Reply {
+    let body = r#"{"choices": [{"index": 0, "message": {"role": "assistant", "content": "done"}, "finish_reason": "stop"}]}"#;
+    Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body))
+}
+
+fn refused(status: &'static str) -> Reply {
+    Arc::new(move |_| respond(status, "", r#"{"error": {"message": "the token has expired"}}"#))
+}
+
+fn request() -> ModelRequest {
+    ModelRequest::new([Message::user("hi")])
+}
+
+/// Returns a client with tokens `t1`, `t2` and so on, and the number of tokens so far.
+fn client(server: &Server, lifetime: Option<Duration>) -> (OpenAi, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let client = OpenAi::new().with_base_url(&server.url).with_token_source(move || {
+        let number = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        async move {
+            let token = AccessToken::new(format!("t{number}"));
+            Ok::<_, ModelError>(lifetime.map_or(token.clone(), |lifetime| token.with_lifetime(lifetime)))
+        }
+    });
+    (client, count)
+}
+
+/// Returns the tokens of the requests.
+fn tokens(server: &Server) -> Vec<String> {
+    let asked = server.asked();
+    let of = |head: &str| {
+        head.split("authorization: bearer ").nth(1).and_then(|rest| rest.lines().next()).map(str::to_owned)
+    };
+    asked.iter().map(|asked| of(&asked.head).unwrap_or_default()).collect()
+}
+
+#[tokio::test]
+async fn a_token_is_reused_until_it_expires() {
+    for (lifetime, expected) in [
+        (Some(HOUR), ["t1", "t1", "t1"]),
+        (Some(Duration::MAX), ["t1", "t1", "t1"]),
+        // The margin before the expiry is one minute.
+        (Some(Duration::from_secs(30)), ["t1", "t2", "t3"]),
+        (Some(Duration::ZERO), ["t1", "t2", "t3"]),
+        (None, ["t1", "t2", "t3"]),
+    ] {
+        let server = Server::start(vec![answer()]).await;
+        let (client, _) = client(&server, lifetime);
+        // Models of a client share the token.
+        for name in ["a", "b", "c"] {
+            client.chat(name).respond(request()).await.unwrap();
+        }
+        assert_eq!(tokens(&server), expected, "{lifetime:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_token_is_replaced_once() {
+    // A new token that is refused is not replaced.
+    let server = Server::start(vec![refused("401 Unauthorized"), answer()]).await;
+    let (client, _) = client(&server, Some(HOUR));
+    let model = client.chat("m");
+    let error = model.respond(request()).await.unwrap_err();
+    assert_eq!((error.kind, error.status), (ModelErrorKind::Unauthorized, Some(401)));
+    assert_eq!(tokens(&server), ["t1"]);
+}
+
+#[tokio::test]
+async fn a_reused_token_that_the_server_refuses_is_replaced_and_the_request_sent_again() {
+    let server = Server::start(vec![answer(), refused("401 Unauthorized"), answer()]).await;
+    let (client, _) = client(&server, Some(HOUR));
+    let model = client.chat("m");
+    for _ in 0..2 {
+        assert_eq!(model.respond(request()).await.unwrap().message.text, "done");
+    }
+    assert_eq!(tokens(&server), ["t1", "t1", "t2"]);
+    let asked = server.asked();
+    assert_eq!(asked[1].body, asked[2].body);
+    // Any other refusal is reported.
+    let server = Server::start(vec![answer(), refused("403 Forbidden")]).await;
+    let (client, count) = self::client(&server, Some(HOUR));
+    let model = client.chat("m");
+    model.respond(request()).await.unwrap();
+    assert_eq!(model.respond(request()).await.unwrap_err().status, Some(403));
+    assert_eq!((tokens(&server).len(), count.load(Ordering::SeqCst)), (2, 1));
+}
+
+#[tokio::test]
+async fn credentials_are_renewed_after_their_refusal() {
+    let body = r#"{"output": {"message": {"role": "assistant", "content": [{"text": "done"}]}}, "stopReason": "end_turn"}"#;
+    let answer: Reply = Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body));
+    let expired: Reply = Arc::new(|_| respond("403 Forbidden", "", r#"{"Message": "The token is expired"}"#));
+    let server = Server::start(vec![answer.clone(), expired, answer]).await;
+    let count = Arc::new(AtomicUsize::new(0));
+    let bedrock =
+        Bedrock::new("eu-central-1").with_base_url(&server.url).with_credentials_source(move || {
+            let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+            let credentials =
+                AwsCredentials::new(format!("akid{number}"), "s").with_expiry(SystemTime::now() + HOUR);
+            async move { Ok::<_, ModelError>(credentials) }
+        });
+    let model = bedrock.model("m");
+    for _ in 0..2 {
+        assert_eq!(model.respond(request()).await.unwrap().message.text, "done");
+    }
+    let ids: Vec<bool> = ["akid1/", "akid1/", "akid2/"]
+        .iter()
+        .zip(server.asked())
+        .map(|(id, asked)| asked.head.contains(&format!("authorization: aws4-hmac-sha256 credential={id}")))
+        .collect();
+    assert_eq!(ids, [true; 3]);
+}
+
+#[tokio::test]
+async fn failures_of_a_source_are_clear_and_reach_no_server() {
+    let server = Server::start(vec![answer()]).await;
+    let openai = || OpenAi::new().with_base_url(&server.url);
+    let limits = HttpLimits::default().with_idle(Duration::from_millis(50));
+    let ask = async |client: OpenAi| client.chat("m").respond(request()).await.unwrap_err();
+    let failed = openai().with_token_source(|| async { Err::<String, _>("the metadata server is away") });
+    let error = ask(failed).await;
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert_eq!(error.message, "no access token for OpenAI: the metadata server is away");
+    let empty = ask(openai().with_token_source(|| async { Ok::<_, ModelError>(" \n") })).await;
+    assert_eq!(empty.message, "no access token for OpenAI: the source has returned an empty string");
+    let hanging = openai().with_limits(limits).with_token_source(|| async {
+        std::future::pending::<()>().await;
+        Ok::<_, ModelError>("never")
+    });
+    let error = ask(hanging).await;
+    assert_eq!(error.kind, ModelErrorKind::TimedOut);
+    assert!(error.message.contains("has not answered within 0.05 s"), "{error}");
+    // A `ModelError` passes unchanged, so that the program decides about a retry.
+    let own = ModelError::new(ModelErrorKind::Unavailable, "try later");
+    let same = own.clone();
+    let passed = ask(openai().with_token_source(move || {
+        let own = own.clone();
+        async move { Err::<String, _>(own) }
+    }))
+    .await;
+    assert_eq!(passed, same);
+    let illegal = ask(openai().with_token_source(|| async { Ok::<_, ModelError>("se\ncret") })).await;
+    assert!(!illegal.message.contains("cret"), "{illegal}");
+    let keyless = ask(OpenAi::new().with_base_url(&server.url).with_key("se\ncret")).await;
+    assert!(!keyless.message.contains("cret"), "{keyless}");
+    assert_eq!(server.asked().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_requests_wait_for_one_token() {
+    let server = Server::start(vec![answer()]).await;
+    let (client, count) = client(&server, Some(HOUR));
+    let model = client.chat("m");
+    let mut asked = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let model = model.clone();
+        asked.spawn(async move { model.respond(request()).await.unwrap() });
+    }
+    assert_eq!(asked.join_all().await.len(), 8);
+    assert_eq!((tokens(&server), count.load(Ordering::SeqCst)), (vec!["t1".to_owned(); 8], 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// For every series of refusals, the requests carry the tokens of a simple model: a token is used until it is
+    /// refused, a reused one is replaced at once, and a new one that is refused fails the request.
+    #[test]
+    fn tokens_follow_every_series_of_refusals(refusals in prop::collection::vec(any::<bool>(), 1..10)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let replies: Vec<Reply> =
+                refusals.iter().map(|is_refused| if *is_refused { refused("401 Unauthorized") } else { answer() }).collect();
+            let mut left: VecDeque<bool> = refusals.into();
+            let server = Server::start(replies).await;
+            let (client, _) = client(&server, Some(HOUR));
+            let model = client.chat("m");
+            let sent = Mutex::new(Vec::new());
+            let (mut latest, mut is_kept) = (0, false);
+            let mut send = |is_reused: &mut bool| {
+                *is_reused = is_kept;
+                if !is_kept {
+                    latest += 1;
+                    is_kept = true;
+                }
+                sent.lock().unwrap().push(format!("t{latest}"));
+                let is_refused = left.pop_front().unwrap_or_default();
+                if is_refused && *is_reused {
+                    is_kept = false;
+                }
+                (is_refused, left.is_empty())
+            };
+            loop {
+                let mut is_reused = false;
+                let (is_refused, mut is_last) = send(&mut is_reused);
+                let mut expected = !is_refused;
+                if is_refused && is_reused {
+                    if is_last {
+                        break;
+                    }
+                    let (again, last) = send(&mut is_reused);
+                    expected = !again;
+                    is_last = last;
+                }
+                assert_eq!(model.respond(request()).await.is_ok(), expected);
+                if is_last {
+                    break;
+                }
+            }
+            let sent = sent.into_inner().unwrap();
+            let tokens = tokens(&server);
+            assert_eq!(&sent[..tokens.len()], tokens);
+        });
+    }
+}
