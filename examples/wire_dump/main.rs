@@ -48,9 +48,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         [] => println!("{}", own::conversation().to_json(&options)),
         [file, folder] => dump(Path::new(file), Path::new(folder), &options)?,
         _ => {
-            return Err("usage: wire_dump [--strict] [--json-schema] [--standard] [FILE.jsonl FOLDER], or wire_dump \
+            return Err(
+                "usage: wire_dump [--strict] [--json-schema] [--standard] [FILE.jsonl FOLDER], or wire_dump \
                 --replay FILE.jsonl [CUTS]"
-                .into());
+                    .into(),
+            );
         }
     }
     Ok(())

@@ -115,9 +115,7 @@ fn called(events: &[StreamEvent]) -> Vec<ToolCall> {
 }
 
 fn calls(calls: &[ToolCall]) -> Value {
-    let call = |call: &ToolCall| {
-        json!({"id": call.id.as_str(), "name": call.name, "arguments": call.arguments.as_str()})
-    };
+    let call = |call: &ToolCall| json!({"id": call.id.as_str(), "name": call.name, "arguments": call.arguments.as_str()});
     calls.iter().map(call).collect()
 }
 

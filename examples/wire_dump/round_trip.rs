@@ -94,13 +94,16 @@ fn kind(format: ApiFormat, message: &Value) -> &'static str {
         fields.any(|field| value.is_none_or(|value| field == value))
     };
     let item = message["type"].as_str().unwrap_or_default();
+    // The service itself searched for tools.
+    let is_hosted = message["execution"] == "server";
     match message["role"].as_str() {
         Some("assistant" | "model") => "model",
         Some("tool" | "function") => "results",
         Some("user") if has("content", "type", Some("tool_result")) => "results",
         Some("user") if has("content", "toolResult", None) => "results",
         Some("user") if has("parts", "functionResponse", None) => "results",
-        None if item.ends_with("_output") || item == "function_result" => "results",
+        None if item == "mcp_approval_response" => "user",
+        None if item.ends_with("_output") && !is_hosted || item == "function_result" => "results",
         None if format == ApiFormat::OpenAiResponses && !item.is_empty() => "model",
         None if format == ApiFormat::GeminiInteractions && item != "user_input" => "model",
         _ => "user",

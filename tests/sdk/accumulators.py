@@ -11,6 +11,7 @@ import botocore.awsrequest
 import botocore.session
 import cohere
 import httpx2
+import ollama
 import openai
 from anthropic.lib.streaming._beta_messages import accumulate_event
 from google import genai
@@ -51,6 +52,8 @@ def openai_chat(is_stream):
     else:
         completion = completions.create(model="m", messages=MESSAGES)
     for choice in completion.choices:
+        if older := choice.message.function_call:
+            yield None, older.name, older.arguments
         for call in choice.message.tool_calls or []:
             if getattr(call, "custom", None):
                 yield call.id, call.custom.name, json.dumps({"input": call.custom.input})
@@ -179,6 +182,18 @@ def cohere_(is_stream):
         yield call.id, call.function.name, call.function.arguments
 
 
+def ollama_(is_stream):
+    import httpx
+
+    client = ollama.Client(host="http://127.0.0.1:1")
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, content=ANSWER.data))
+    client._client = httpx.Client(transport=transport, base_url="http://127.0.0.1:1")
+    answers = client.chat(model="m", messages=MESSAGES, stream=is_stream)
+    for answer in answers if is_stream else [answers]:
+        for call in answer.message.tool_calls or []:
+            yield None, call.function.name, text(dict(call.function.arguments))
+
+
 READERS = {
     "openai_chat": openai_chat,
     "openai_responses": openai_responses,
@@ -186,6 +201,7 @@ READERS = {
     "gemini": gemini,
     "bedrock": bedrock,
     "cohere": cohere_,
+    "ollama": ollama_,
 }
 
 

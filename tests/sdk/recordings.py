@@ -7,6 +7,7 @@ An exchange is a dict with `package`, `file`, `format`, `request` (JSON or None)
 import base64
 import gzip
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,16 +17,23 @@ import brotli
 import yaml
 
 # Packages whose source distributions contain recordings. The first are enough for a quick run.
-QUICK = ["langchain-anthropic", "langchain-openai"]
+QUICK = ["langchain-openai", "langsmith"]
 PACKAGES = QUICK + [
+    "anthropic",
+    "langchain-anthropic",
+    "langchain-aws",
     "langchain-groq",
     "mirascope",
-    "opentelemetry-instrumentation-openai",
     "opentelemetry-instrumentation-anthropic",
-    "opentelemetry-instrumentation-groq",
-    "opentelemetry-instrumentation-mistralai",
     "opentelemetry-instrumentation-bedrock",
     "opentelemetry-instrumentation-cohere",
+    "opentelemetry-instrumentation-google-generativeai",
+    "opentelemetry-instrumentation-groq",
+    "opentelemetry-instrumentation-langchain",
+    "opentelemetry-instrumentation-mistralai",
+    "opentelemetry-instrumentation-ollama",
+    "opentelemetry-instrumentation-openai",
+    "opentelemetry-instrumentation-openai-v2",
 ]
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -51,10 +59,16 @@ def exchanges(package, path):
     with tarfile.open(path) as archive:
         for member in archive:
             name = member.name.removesuffix(".gz")
-            if not member.isfile() or not name.endswith((".yaml", ".yml")):
+            is_stream = re.search(r"/fixtures/.*\.(txt|sse)$", name)
+            if not member.isfile() or not (is_stream or name.endswith((".yaml", ".yml"))):
                 continue
             data = archive.extractfile(member).read()
             text = gzip.decompress(data) if member.name.endswith(".gz") else data
+            if is_stream:
+                exchange = read({}, {"body": text})
+                if exchange:
+                    yield {"package": package, "file": name.split("/", 1)[-1], **exchange}
+                continue
             for request, response in pairs(text):
                 exchange = read(request, response)
                 if exchange:
@@ -149,6 +163,8 @@ def format_of(answer):
     if isinstance(answer, list):
         return next(filter(None, map(format_of, answer)), None)
     kind, object_ = answer.get("type"), answer.get("object")
+    if object_ == "text_completion":
+        return None
     if not isinstance(kind, str):
         kind = ""
     if object_ == "interaction" or kind.startswith("interaction."):
