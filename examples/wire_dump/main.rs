@@ -12,6 +12,7 @@
 mod conversation;
 mod hosted;
 mod own;
+mod realtime;
 mod replay;
 mod round_trip;
 

@@ -114,7 +114,8 @@ fn called(events: &[StreamEvent]) -> Vec<ToolCall> {
     calls.collect()
 }
 
-fn calls(calls: &[ToolCall]) -> Value {
+/// Returns calls as JSON, with their arguments as a string.
+pub(crate) fn calls(calls: &[ToolCall]) -> Value {
     let call = |call: &ToolCall| json!({"id": call.id.as_str(), "name": call.name, "arguments": call.arguments.as_str()});
     calls.iter().map(call).collect()
 }

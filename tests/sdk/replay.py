@@ -144,7 +144,7 @@ def repeats_a_role(recorded, written):
     return any(one["role"] == other["role"] for one, other in zip(recorded, recorded[1:]))
 
 
-DEFAULT = "the default of the API is written"
+DEFAULT = "the default of the API is written or left out"
 MEMBER = r"/tools/.*/(input_schema|parameters)(/.*)?"
 STRICT = r"/tools/strict/.*(input_schema|parameters)/.*"
 # A rule: the formats, the pattern of the path, whether it covers the recorded and the written value, and why the
@@ -159,8 +159,8 @@ REQUEST_RULES = [
     ("openai_responses", "/model/.*/status", dropped("completed"),
      "the request of the API has no status for calls of custom tools"),
     ("openai_chat", "/model/.*/content", added(None), "some servers require the field beside calls"),
-    ("anthropic", "/results/.*/is_error", dropped(False), "the default of the API is left out"),
-    ("bedrock", "/results/.*/status", dropped("success"), "the default of the API is left out"),
+    ("anthropic", "/results/.*/is_error", dropped(False), DEFAULT),
+    ("bedrock", "/results/.*/status", dropped("success"), DEFAULT),
     (None, "/tools|/tool_choice", dropped([], None, "auto"), "without tools, a choice would be refused"),
     (None, ".*/(cache_control|content)", dropped(None), "`null` says nothing, and some servers refuse it"),
     (None, f"{MEMBER}/required", dropped([]), "an empty list requires nothing"),
@@ -214,14 +214,17 @@ class Report:
             return
         row = self.trips[exchange["format"]]
         row["requests"] += 1
-        row["differ" if found else "unchanged"] += 1
+        reasons = set()
         for path, recorded, written in found:
             rule = next((rule for rule in REQUEST_RULES if covers(rule, exchange["format"], path, recorded, written)), None)
             if rule is None:
                 self.fault(exchange, f"{path}: {json.dumps(recorded)[:300]} is written as {json.dumps(written)[:300]}")
             else:
                 self.used.add(rule)
+                reasons.add(rule[3])
                 self.reasons[f"requests: {rule[1]} ({rule[0] or 'all'}): {rule[3]}"] += 1
+
+        row["unchanged" if not found else "only defaults" if reasons <= {DEFAULT} else "other"] += 1
 
     def print(self):
         print("| package | format | bodies | streams | calls | equal | by a rule |")
@@ -229,9 +232,11 @@ class Report:
         for (package, format), row in sorted(self.rows.items()):
             fields = [package, format] + [row[name] for name in ("bodies", "streams", "calls", "equal", "by a rule")]
             print("|", " | ".join(map(str, fields)), "|")
-        print("\n| format | requests with tools or turns | unchanged | by rules |\n| --- | --- | --- | --- |")
+        print("\n| format | requests with tools or turns | unchanged | defaults written | other rules |")
+        print("| --- | --- | --- | --- | --- |")
         for format, row in sorted(self.trips.items()):
-            print("|", " | ".join(map(str, [format, row["requests"], row["unchanged"], row["differ"]])), "|")
+            fields = [format] + [row[name] for name in ("requests", "unchanged", "only defaults", "other")]
+            print("|", " | ".join(map(str, fields)), "|")
         print()
         for reason, count in sorted(self.reasons.items()):
             print(f"{count:5} {reason}")
@@ -273,7 +278,11 @@ def main():
     options = parser.parse_args()
     packages = recordings.PACKAGES if options.all else recordings.QUICK
     packages = options.packages.split(",") if options.packages else packages
-    archives = recordings.download(packages, options.folder)
+    try:
+        archives = recordings.download(packages, options.folder)
+    except subprocess.CalledProcessError as error:
+        print(f"replay: cannot run, {error}")
+        sys.exit(3)
     exchanges = [each for name, path in archives.items() for each in recordings.exchanges(name, path)]
     exchanges = list(distinct(exchanges))
 
