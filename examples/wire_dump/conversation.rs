@@ -1,8 +1,10 @@
 //! A conversation with tool calls, encoded for each provider.
 
+use crate::realtime;
 use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value};
 use toolkit::wire::HostedTool;
+use toolkit::wire::realtime::RealtimeApi;
 use toolkit::{
     ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,
 };
@@ -30,12 +32,17 @@ impl Conversation {
         // Mistral's API is Chat Completions with standard fields only.
         let mistral = options.standard_fields.then_some(("mistral", ApiFormat::OpenAiChat));
         let sections = sections.chain(mistral);
-        sections
-            .map(|(name, format)| (name.to_owned(), Value::Object(self.request(format, options))))
-            .collect()
+        let sections = sections
+            .map(|(name, format)| (name.to_owned(), Value::Object(self.request(format, options, name))));
+        // A session has only the tools of the program.
+        let apis = [("openai_realtime", RealtimeApi::OpenAi), ("gemini_live", RealtimeApi::GeminiLive)];
+        let apis = apis.into_iter().filter(|_| self.hosted.is_empty());
+        let realtime =
+            apis.map(|(name, api)| (name.to_owned(), realtime::section(api, &self.tools, &self.turns)));
+        sections.chain(realtime).collect()
     }
 
-    fn request(&self, format: ApiFormat, options: &DefinitionOptions) -> Map<String, Value> {
+    fn request(&self, format: ApiFormat, options: &DefinitionOptions, section: &str) -> Map<String, Value> {
         let names = WireNames::new(format.name_rule(), self.tools.iter().map(|tool| tool.name.as_str()));
         let definitions = format.encode_definitions(&self.tools, &names, options);
         let choice = match self.tools.first() {
@@ -52,12 +59,12 @@ impl Conversation {
             ApiFormat::Gemini => "contents",
             _ => "messages",
         };
-        request.insert(history.to_owned(), self.history(format, &names).into());
+        request.insert(history.to_owned(), self.history(format, &names, section == "mistral").into());
         request
     }
 
-    fn history(&self, format: ApiFormat, names: &WireNames) -> Vec<Value> {
-        let history = format.history(names);
+    fn history(&self, format: ApiFormat, names: &WireNames, mistral: bool) -> Vec<Value> {
+        let history = format.history(names).with_mistral(mistral);
         let turns = self.turns.iter().filter(|turn| !turn.calls.is_empty());
         turns
             .flat_map(|turn| {

@@ -4,13 +4,17 @@
 //! all formats; with `--hosted` also the tools that the providers define, and their calls. `cargo run --example
 //! wire_dump -- [--strict] [--json-schema] [--standard] FILE.jsonl FOLDER` reads
 //! tools and calls, one JSON object `{"tools": [{name, description, parameters}], "calls": [{name,
-//! arguments}]}` a line, and writes such documents into the folder.
+//! arguments}]}` a line, and writes such documents into the folder. `cargo run --example wire_dump -- --replay
+//! FILE.jsonl [CUTS]` reads recorded exchanges, and prints what the codecs make of them.
 
 #![allow(clippy::print_stdout)]
 
 mod conversation;
 mod hosted;
 mod own;
+mod realtime;
+mod replay;
+mod round_trip;
 
 use conversation::{Conversation, Turn};
 use std::collections::HashSet;
@@ -27,22 +31,29 @@ const MOST_TOOLS: usize = 100;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut options = DefinitionOptions::default();
     let mut paths = Vec::new();
-    let mut hosted = false;
+    let (mut hosted, mut recorded) = (false, false);
     for argument in env::args().skip(1) {
         match argument.as_str() {
             "--strict" => options = options.with_strict(StrictTools::All),
             "--hosted" => hosted = true,
+            "--replay" => recorded = true,
             "--standard" => options = options.with_standard_fields(true),
             "--json-schema" => options = options.with_json_schema(true),
             _ => paths.push(argument),
         }
     }
     match paths.as_slice() {
+        [file] if recorded => replay::print(file, 0)?,
+        [file, cuts] if recorded => replay::print(file, cuts.parse()?)?,
         [] if hosted => println!("{}", hosted::conversation()?.to_json(&options)),
         [] => println!("{}", own::conversation().to_json(&options)),
         [file, folder] => dump(Path::new(file), Path::new(folder), &options)?,
         _ => {
-            return Err("usage: wire_dump [--strict] [--json-schema] [--standard] [FILE.jsonl FOLDER]".into());
+            return Err(
+                "usage: wire_dump [--strict] [--json-schema] [--standard] [FILE.jsonl FOLDER], or wire_dump \
+                --replay FILE.jsonl [CUTS]"
+                    .into(),
+            );
         }
     }
     Ok(())

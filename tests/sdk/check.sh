@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Holds what the library writes for each provider against the types of the providers' own SDKs.
+# Holds what the library writes for each provider against the types of the providers' own SDKs, and the calls that
+# it reads in recorded responses against the calls that the SDKs read.
 #
 # Needs Python with venv and the package index. Names the missing part and stops if it cannot run: with a fault where
 # CI is `true`. TOOLKIT_BFCL and TOOLKIT_VECTORS name folders with more questions and rows than those of the tests.
+# TOOLKIT_RECORDINGS=all replays the recordings of all packages instead of two.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -20,11 +22,11 @@ skip() {
 
 command -v python3 >/dev/null || skip "no python3"
 python=$folder/venv/bin/python
-if ! "$python" -c 'import openai, anthropic, google.genai, ollama, botocore, cohere, mistralai.client, jsonschema' 2>/dev/null; then
+if ! "$python" -c 'import openai, anthropic, google.genai, ollama, botocore, cohere, mistralai.client, jsonschema, brotli, yaml' 2>/dev/null; then
     rm -rf "$folder/venv"
     python3 -m venv "$folder/venv" >"$folder/install.log" 2>&1 || skip "no venv, see $folder/install.log"
     "$python" -m pip install --quiet openai==3.54.0 anthropic==2.12.0 google-genai==3.4.0 ollama==0.6.3 \
-        botocore==1.44.5 cohere==7.3.1 mistralai==3.7.0 jsonschema \
+        botocore==1.44.5 cohere==7.3.1 mistralai==3.7.0 jsonschema brotli pyyaml \
         >>"$folder/install.log" 2>&1 || skip "the SDKs cannot be installed, see $folder/install.log"
 fi
 
@@ -54,3 +56,17 @@ else
     echo "sdk check: $(grep -c '^FAIL' "$folder/report.txt" || true) of ${#documents[@]} documents with errors"
     exit 1
 fi
+
+size=()
+[ "${TOOLKIT_RECORDINGS:-}" != all ] || size=(--all)
+status=0
+"$python" tests/sdk/replay.py "$dump" "$folder/recordings" "${size[@]}" >"$folder/replay.txt" 2>&1 || status=$?
+case $status in
+0) tail -1 "$folder/replay.txt" ;;
+3) skip "the recordings cannot be downloaded, see $folder/replay.txt" ;;
+*)
+    grep '^FAULT' "$folder/replay.txt" | cut -c-300 | head -40 || tail "$folder/replay.txt"
+    tail -1 "$folder/replay.txt"
+    exit 1
+    ;;
+esac

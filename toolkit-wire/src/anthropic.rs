@@ -47,6 +47,7 @@ pub(crate) const FACTS: Facts = Facts {
     cache_writes: "/usage/cache_creation_input_tokens",
     media: &[(0, media::MEDIA)],
     response_id: "/id",
+    container: "/container/id",
     ..Facts::PLAIN
 };
 

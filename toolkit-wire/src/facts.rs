@@ -52,6 +52,8 @@ pub(crate) struct Facts {
     pub(crate) generation: fn(&str) -> Option<u32>,
     /// The JSON pointer to the id of a response. Empty if responses have no id.
     pub(crate) response_id: &'static str,
+    /// The JSON pointer to the id of the container in which the provider runs code. Empty if responses have none.
+    pub(crate) container: &'static str,
 }
 
 /// The rule for call ids in requests.
@@ -101,6 +103,7 @@ impl Facts {
         media: &[],
         generation: |_| None,
         response_id: "",
+        container: "",
     };
 
     /// The settings that an API cannot express if it has only functions with a name, a description and parameters.

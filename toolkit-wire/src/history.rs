@@ -9,7 +9,7 @@
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use toolkit_core::name::NameRule;
+use toolkit_core::name::{NameRule, fnv1a};
 
 /// Replaces each character of a tool name that the provider does not accept with `_`. Results refer to calls
 /// by id, so they still match.
@@ -30,6 +30,17 @@ pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
+/// The form of call ids in a request, as far as the caller decides about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdForm {
+    /// The rule of the API applies.
+    Usual,
+    /// The rule of the API applies, and illegal ids are always replaced.
+    Strict,
+    /// Exactly nine letters and digits, which Mistral requires.
+    Nine,
+}
+
 /// Makes the ids of a turn's calls legal and distinct.
 ///
 /// Calls and results are in the same order, so both get the same ids. Unless `is_strict`, ids that are
@@ -39,15 +50,41 @@ pub(super) fn ids<'a>(
     is_strict: bool,
     given: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
+    let legal = |given| if is_strict { id(rule, given) } else { Cow::Borrowed(given) };
+    distinct(given, legal, |given, salt| rule.hashed(given, salt))
+}
+
+/// Makes the ids of a turn's calls distinct, each with exactly nine letters and digits. Other ids are replaced by
+/// a digest.
+pub(super) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let is_legal = |id: &str| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric());
+    let digest = |id: &str, salt| {
+        let digits = (0..9).scan(fnv1a(id, salt), |rest, _| {
+            let digit = (*rest % 36) as u8;
+            *rest /= 36;
+            Some(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }))
+        });
+        digits.collect::<String>()
+    };
+    let legal = |id| if is_legal(id) { Cow::Borrowed(id) } else { Cow::Owned(digest(id, 0)) };
+    distinct(given, legal, digest)
+}
+
+/// Returns a different id for each of `given`: the `legal` form of the id, or if another call has that form, the
+/// `hashed` form with a salt.
+fn distinct<'a>(
+    given: impl IntoIterator<Item = &'a str>,
+    legal: impl Fn(&'a str) -> Cow<'a, str>,
+    hashed: impl Fn(&str, u64) -> String,
+) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut uses: HashMap<&str, u64> = HashMap::new();
     let unique = given.into_iter().map(|given| {
         let uses = uses.entry(given).or_default();
         loop {
             let legal = match *uses {
-                0 if is_strict => id(rule, given),
-                0 => Cow::Borrowed(given),
-                again => Cow::Owned(rule.hashed(given, again)),
+                0 => legal(given),
+                again => Cow::Owned(hashed(given, again)),
             };
             *uses += 1;
             if !taken.contains(&*legal) {
@@ -148,6 +185,19 @@ mod tests {
         let ids = ids(CHAT, false, ["a", "a", &again]);
         assert_eq!(ids[1], again);
         assert_ne!(ids[2], again);
+    }
+
+    #[test]
+    fn nine_character_ids_are_legal_distinct_and_stable() {
+        let given = ["D681PevKs", "call_1", "call_2", "call_1", "", "toolu_01A09q90qw90lq917835lq9"];
+        let ids = nine_character_ids(given);
+        assert_eq!(ids[0], "D681PevKs");
+        assert!(
+            ids.iter().all(|id| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric())),
+            "{ids:?}"
+        );
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), given.len(), "{ids:?}");
+        assert_eq!(nine_character_ids(given), ids);
     }
 
     #[test]

@@ -6,12 +6,16 @@
 mod call;
 mod definitions;
 mod history;
+mod mistral;
 mod repair;
 mod response;
 mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use mistral::MISTRAL;
+pub(crate) use results::Contents;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use crate::openai::{Form, OpenAi};

@@ -1,8 +1,9 @@
 //! Pairs calls with their results, by one rule for all APIs.
 //!
 //! A result answers an earlier call with the same id and without a result. In APIs that refer to calls by
-//! name, the name decides if the call or the result has no id. If several calls match, the result belongs to
-//! the latest turn with such a call, and within this turn to the first of them.
+//! name, the name decides if the call or the result has no id. A result with neither id nor name then matches any
+//! call. If several calls match, the result belongs to the latest turn with such a call, and within this turn to
+//! the first of them.
 
 use crate::ids;
 use serde_json::Value;
@@ -43,6 +44,8 @@ enum Handle<'a> {
     Name(&'a str),
     /// The name, for a call without an id.
     NameOnly(&'a str),
+    /// Any call, in an API in which results refer to calls by name.
+    Any,
 }
 
 /// The calls without a result so far. Calls are found by key, and each has the number of its turn.
@@ -64,7 +67,8 @@ impl<'a> Pairing<'a> {
         let number = self.is_answered.len();
         self.is_answered.push(false);
         let unnamed = key.name.filter(|_| key.id.is_none()).map(Handle::NameOnly);
-        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed];
+        let any = key.name.map(|_| Handle::Any);
+        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed, any];
         for handle in handles.into_iter().flatten() {
             let turns = self.waiting.entry(handle).or_default();
             match turns.last_mut() {
@@ -81,7 +85,7 @@ impl<'a> Pairing<'a> {
             Some(id) => self
                 .take(&Handle::Id(id))
                 .or_else(|| key.name.and_then(|name| self.take(&Handle::NameOnly(name)))),
-            None => key.name.and_then(|name| self.take(&Handle::Name(name))),
+            None => self.take(&key.name.map_or(Handle::Any, Handle::Name)),
         }
     }
 

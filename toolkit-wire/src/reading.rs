@@ -3,6 +3,7 @@
 use crate::call::{Message, Part, Reading};
 use crate::codec::Codec;
 use crate::facts::IdRule;
+use crate::history::IdForm;
 use crate::response::Usage;
 use crate::stream::join;
 use crate::{Response, WireError, history, hosted, ids};
@@ -28,10 +29,9 @@ impl Reading<'_> {
 
     /// Writes the received messages for the next request.
     ///
-    /// `ids` are the ids of the calls, and `names` the spellings of tool names. If `strict_ids` is set, all
-    /// ids get OpenAI's own form.
-    fn write(&self, codec: &dyn Codec, ids: &[CallId], strict_ids: bool, names: &WireNames) -> Vec<Value> {
-        let mut ids = request_ids(codec, strict_ids, ids.iter().map(CallId::as_str)).into_iter();
+    /// `ids` are the ids of the calls, written in a `form`, and `names` the spellings of tool names.
+    fn write(&self, codec: &dyn Codec, ids: &[CallId], form: IdForm, names: &WireNames) -> Vec<Value> {
+        let mut ids = request_ids(codec, form, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().names;
         let mut written = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
@@ -49,11 +49,12 @@ impl Reading<'_> {
 /// Returns the call ids of a turn in the form that requests accept.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
-    strict_ids: bool,
+    form: IdForm,
     ids: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
     match codec.facts().ids {
-        Some(IdRule { rule, is_strict }) => history::ids(rule, is_strict || strict_ids, ids),
+        Some(_) if form == IdForm::Nine => history::nine_character_ids(ids),
+        Some(IdRule { rule, is_strict }) => history::ids(rule, is_strict || form == IdForm::Strict, ids),
         None => ids.into_iter().map(ToOwned::to_owned).collect(),
     }
 }
@@ -69,11 +70,11 @@ pub(crate) fn assistant_messages(
     codec: &'static dyn Codec,
     payload: &Value,
     names: &WireNames,
-    strict_ids: bool,
+    form: IdForm,
 ) -> Result<Vec<Value>, WireError> {
     let payload = join(codec, payload)?;
     let reading = codec.read(&payload)?;
-    Ok(reading.write(codec, &reading.ids(), strict_ids, names))
+    Ok(reading.write(codec, &reading.ids(), form, names))
 }
 
 pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Result<Response, WireError> {
@@ -93,11 +94,12 @@ pub(crate) fn response(
         Some(calls) => calls.iter().map(|call| call.id.clone()).collect(),
         None => reading.ids(),
     };
-    let native = reading.write(codec, &ids, false, &WireNames::default());
+    let native = reading.write(codec, &ids, IdForm::Usual, &WireNames::default());
     let usage = Usage::read(payload, codec.facts());
-    let id = payload.pointer(codec.facts().response_id).and_then(Value::as_str).unwrap_or_default();
+    let named = |pointer| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (id, container) = (named(codec.facts().response_id), named(codec.facts().container));
     let hosted = hosted::calls(codec, reading.other_parts());
-    let mut response = Response { native, usage, hosted, id: id.to_owned(), ..Response::default() };
+    let mut response = Response { native, usage, hosted, id, container, ..Response::default() };
     codec.describe(&reading, &mut response);
     response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
     response.settle();

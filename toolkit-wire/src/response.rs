@@ -47,6 +47,9 @@ pub struct Response {
     /// The provider's id of the response. Empty if the provider sends none. In the Responses API, a later
     /// request can name the id as `previous_response_id`.
     pub id: String,
+    /// The provider's id of the container in which it ran code. Empty if the response has none. Anthropic's API
+    /// expects the id as `container` of the next request, for calls that the code waits for and for its files.
+    pub container: String,
 }
 
 impl Response {

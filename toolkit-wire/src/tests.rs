@@ -1,5 +1,7 @@
 //! Random JSON, and properties of every format, for the tests of all codecs.
 
+mod histories;
+
 use crate::ApiFormat;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

@@ -2,8 +2,10 @@
 
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
+use crate::history::IdForm;
+use crate::openai_chat::{self, Contents};
 use crate::results::json_content;
-use crate::{WireError, reading};
+use crate::{ApiFormat, WireError, reading};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
@@ -37,7 +39,7 @@ use toolkit_schema::SchemaLoss;
 pub struct HistoryWriter<'a> {
     codec: &'static dyn Codec,
     names: &'a WireNames,
-    strict_ids: bool,
+    ids: IdForm,
     /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
     generation: Option<u32>,
     tool_references: bool,
@@ -45,7 +47,7 @@ pub struct HistoryWriter<'a> {
 
 impl<'a> HistoryWriter<'a> {
     pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, strict_ids: false, generation: None, tool_references: false }
+        Self { codec, names, ids: IdForm::Usual, generation: None, tool_references: false }
     }
 
     /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
@@ -57,8 +59,36 @@ impl<'a> HistoryWriter<'a> {
     /// illegal ids, by their own rules.
     #[must_use]
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
-        self.strict_ids = strict_ids;
+        self.ids = if strict_ids { IdForm::Strict } else { IdForm::Usual };
         self
+    }
+
+    /// Sets whether Chat Completions is written in the form of Mistral's API. Other formats are not changed.
+    ///
+    /// Mistral refuses call ids other than nine letters and digits, so other ids are replaced by a digest, the same
+    /// in calls and results. Audio and documents get Mistral's own form.
+    ///
+    /// ```
+    /// use toolkit::{ApiFormat, Media, ToolCall};
+    /// use toolkit::name::WireNames;
+    ///
+    /// let names = WireNames::default();
+    /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
+    /// let calls = history.encode_calls(&[ToolCall::new("call_a1", "now", "{}")]);
+    /// assert_eq!(calls[0]["tool_calls"][0]["id"].as_str().map(str::len), Some(9));
+    /// let user = history.encode_user(&[Media::new("application/pdf", b"%PDF").into()]);
+    /// assert_eq!(user["content"][0]["type"], "document_url");
+    /// ```
+    #[must_use]
+    pub fn with_mistral(mut self, mistral: bool) -> Self {
+        let is_chat = self.codec.facts().name == openai_chat::FACTS.name;
+        self.ids = if mistral && is_chat { IdForm::Nine } else { IdForm::Usual };
+        self
+    }
+
+    /// Returns the forms of Mistral's contents if the history is for Mistral.
+    fn mistral(&self) -> Option<&'static Contents> {
+        (self.ids == IdForm::Nine).then_some(&openai_chat::MISTRAL)
     }
 
     /// Sets the name of the model. Gemini models before the third generation accept no media in tool results, so
@@ -72,7 +102,7 @@ impl<'a> HistoryWriter<'a> {
     /// Encodes a user message, like [`ApiFormat::encode_user`](crate::ApiFormat::encode_user).
     #[must_use]
     pub fn encode_user(&self, contents: &[Content]) -> Value {
-        self.codec.encode_user(contents)
+        self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| form.encode_user(contents))
     }
 
     /// Returns the media items of a user message that the API does not accept. The message only names them. The
@@ -91,6 +121,43 @@ impl<'a> HistoryWriter<'a> {
         self.losses(contents, false, "")
     }
 
+    /// Returns the losses of calls from another provider: ids and callers. An id that the API refuses is replaced in
+    /// the call and in its result. A caller names code that the other provider runs. The API receives such a call as
+    /// a call by the model. The path of a loss has the index of the call, as in `/0/caller`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::name::WireNames;
+    ///
+    /// let call = json!({"type": "tool_use", "id": "toolu_1", "name": "now", "input": {},
+    ///     "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}});
+    /// let calls = ApiFormat::Anthropic.parse_calls(&call)?;
+    /// let names = WireNames::default();
+    /// assert!(ApiFormat::Anthropic.history(&names).call_losses(&calls).is_empty());
+    /// let losses = ApiFormat::OpenAiChat.history(&names).call_losses(&calls);
+    /// assert_eq!(losses[0].path, "/0/caller");
+    /// # Ok::<(), toolkit::WireError>(())
+    /// ```
+    #[must_use]
+    pub fn call_losses(&self, calls: &[ToolCall]) -> Vec<SchemaLoss> {
+        let own = self.codec.facts().name;
+        let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
+        let losses = calls.iter().zip(ids).enumerate().flat_map(|(index, (call, id))| {
+            let reason = "the API refuses this id; the call and its result get another id";
+            let replaced = (call.id.as_str() != id)
+                .then(|| SchemaLoss::new(format!("/{index}/id"), call.id.as_str(), reason));
+            let others = ApiFormat::ALL.into_iter().filter(move |format| format.name() != own);
+            let callers = others.filter_map(move |format| {
+                let kind = call.extras.get(format.name(), "caller")?.get("type")?.as_str()?;
+                let reason = format!("code that the API `{format}` runs made this call");
+                (kind != "direct").then(|| SchemaLoss::new(format!("/{index}/caller"), kind, reason))
+            });
+            replaced.into_iter().chain(callers)
+        });
+        losses.collect()
+    }
+
     /// Returns the media items of tool results that the API does not accept. The results only name them. The path
     /// of a loss has the index of the result and the index of the item, as in `/1/0`.
     #[must_use]
@@ -103,7 +170,9 @@ impl<'a> HistoryWriter<'a> {
     }
 
     fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
-        let Some(table) = self.codec.facts().media_table(self.generation) else { return Vec::new() };
+        let table = self.mistral().map(|form| form.table);
+        let table = table.or_else(|| self.codec.facts().media_table(self.generation));
+        let Some(table) = table else { return Vec::new() };
         let losses = contents.iter().enumerate();
         let losses =
             losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
@@ -140,7 +209,7 @@ impl<'a> HistoryWriter<'a> {
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
     pub fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        reading::assistant_messages(self.codec, payload, self.names, self.strict_ids)
+        reading::assistant_messages(self.codec, payload, self.names, self.ids)
     }
 
     /// Encodes assistant messages with text and calls, like
@@ -170,21 +239,23 @@ impl<'a> HistoryWriter<'a> {
             let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
             return self.codec.encode_results_for(self.generation, &referring, &ids, self.names);
         }
-        self.codec.encode_results_for(self.generation, results, &ids, self.names)
+        match self.mistral() {
+            Some(form) => form.encode_results(results, &ids, self.names),
+            None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
+        }
     }
 
     /// Returns distinct ids in the form accepted by the API, one for each of `ids`.
     ///
     /// The calls and the results of a turn have the same order, so they get the same ids.
     fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
-        reading::request_ids(self.codec, self.strict_ids, ids)
+        reading::request_ids(self.codec, self.ids, ids)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiFormat;
     use serde_json::json;
     use toolkit_core::output::{Media, MediaData};
 

@@ -10,9 +10,15 @@ use crate::repair::user_message;
 use crate::results::{error_message, is_blank, listed, listed_blocks};
 use serde_json::Value;
 use std::collections::HashMap;
+use toolkit_core::call::ProviderExtras;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
+
+/// The provider extra with the fields of a received result. The extras of a call are in the same object, so the
+/// breakpoint of a call does not become another one of its result.
+const KEPT: &str = "tool_result";
+const CACHE: &str = "cache_control";
 
 impl ResultCodec for Anthropic {
     /// Encodes all results in one user message, because the service requires all of them in the message after
@@ -39,7 +45,9 @@ impl ResultCodec for Anthropic {
                     "tool_result" => {
                         let id = required(block, &path, "tool_use_id", "the id of a call")?;
                         let name = names.get(id).copied().unwrap_or_default();
-                        results.push(ToolResult::new(id.into(), name, parse_outcome(block, &path)?));
+                        let mut result = ToolResult::new(id.into(), name, parse_outcome(block, &path)?);
+                        result.extras = kept(block);
+                        results.push(result);
                     }
                     _ => {}
                 }
@@ -64,7 +72,22 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
+    for (name, value) in result.extras.get(FACTS.name, KEPT).and_then(Value::as_object).into_iter().flatten()
+    {
+        set(&mut block, name, value.clone());
+    }
     block.into()
+}
+
+/// Returns the fields of a received result that the API expects again: its cache breakpoint.
+fn kept(block: &Value) -> ProviderExtras {
+    match block.get(CACHE).filter(|breakpoint| !breakpoint.is_null()) {
+        Some(breakpoint) => {
+            let fields = Fields::from_iter([(CACHE.to_owned(), breakpoint.clone())]);
+            ProviderExtras::new(FACTS.name, Fields::from_iter([(KEPT.to_owned(), fields.into())]))
+        }
+        None => ProviderExtras::default(),
+    }
 }
 
 /// Encodes a single text as a string, and any other output as a list of blocks.

@@ -94,7 +94,9 @@ fn result(pair: &Pair<'_>) -> Value {
 /// Creates a `tool` message with a result.
 pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
     let mut message = Fields::from_iter([("role".to_owned(), "tool".into())]);
-    set(&mut message, "tool_name", name);
+    if !name.is_empty() {
+        set(&mut message, "tool_name", name);
+    }
     if let Some(id) = id {
         set(&mut message, "tool_call_id", id);
     }
@@ -105,7 +107,9 @@ pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
 pub(super) fn entries(message: &Value) -> Vec<Entry<'_>> {
     match text(message, "role") {
         "tool" => {
-            let key = Key { id: id(message.get("tool_call_id")), name: Some(text(message, "tool_name")) };
+            // Without a name, the server only counts: the results are in the order of the calls.
+            let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
+            let key = Key { id: id(message.get("tool_call_id")), name };
             vec![Entry::Result(key, message)]
         }
         "assistant" => {

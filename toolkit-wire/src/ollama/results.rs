@@ -47,7 +47,11 @@ fn tool_message(result: &ToolResult, id: &str, names: &WireNames) -> Value {
         Ok(output) => output_text(output, |content| result_text(&MEDIA, content)),
         Err(error) => Cow::Borrowed(error.message()),
     };
-    let name = history::name(FACTS.names, names.spell(&result.name));
+    // Results in the histories of other programs may have no name, and the server does not require one.
+    let name = match result.name.as_str() {
+        "" => Cow::Borrowed(""),
+        name => history::name(FACTS.names, names.spell(name)),
+    };
     message(&name, call::sendable_id(id), &text)
 }
 

@@ -1,12 +1,11 @@
 //! Writes messages for the next request.
 
-use super::results::part;
+use super::results::OPENAI;
 use super::{FACTS, OpenAiChat, call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set};
-use crate::results::unsendable;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolkit_core::output::Content;
 
 impl HistoryCodec for OpenAiChat {
@@ -62,17 +61,8 @@ impl HistoryCodec for OpenAiChat {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes a user message. Text alone is written as a string, because many servers accept nothing else.
     fn encode_user(&self, contents: &[Content]) -> Value {
-        let text_part = |content| json!({"type": "text", "text": unsendable(content)});
-        let content = match contents {
-            [only] if part(only).is_none() => unsendable(only).into(),
-            _ => contents
-                .iter()
-                .map(|content| part(content).unwrap_or_else(|| text_part(content)))
-                .collect::<Value>(),
-        };
-        json!({"role": "user", "content": content})
+        OPENAI.encode_user(contents)
     }
 }
 

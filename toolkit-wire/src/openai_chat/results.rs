@@ -6,13 +6,13 @@ use crate::fields::{required, text};
 use crate::media::{
     IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name, media,
 };
-use crate::results::{attachments, json_content, listed, output_text, result_text};
+use crate::results::{attachments, json_content, listed, output_text, result_text, unsendable};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
-use toolkit_core::output::{Content, ToolOutput};
+use toolkit_core::output::{Content, Media, ToolOutput};
 
 /// From the guides to images, audio and files. Other servers accept at most the same types. Tool messages contain
 /// only text.
@@ -30,24 +30,65 @@ pub(super) const MEDIA: MediaTable = MediaTable {
     results: &[],
 };
 
-impl ResultCodec for OpenAiChat {
+/// The forms of media items in one provider's variant of the API.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) table: &'static MediaTable,
+    /// Writes an accepted media item as a content part.
+    pub(super) write: fn(MediaKind, &Media) -> Option<Value>,
+}
+
+/// OpenAI's own forms, which most servers accept.
+pub(super) const OPENAI: Contents = Contents { table: &MEDIA, write };
+
+impl Contents {
+    /// Encodes a content part of a user message. Returns `None` for content other than accepted media items.
+    fn part(&self, content: &Content) -> Option<Value> {
+        let (kind, media) = accepted(self.table.messages, content)?;
+        (self.write)(kind, media)
+    }
+
+    /// Encodes a user message. Text alone is written as a string, because many servers accept nothing else.
+    pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
+        let text_part = |content| json!({"type": "text", "text": unsendable(content)});
+        let content = match contents {
+            [only] if self.part(only).is_none() => unsendable(only).into(),
+            _ => contents
+                .iter()
+                .map(|content| self.part(content).unwrap_or_else(|| text_part(content)))
+                .collect::<Value>(),
+        };
+        json!({"role": "user", "content": content})
+    }
+
     /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly
     /// follow the calls. All media items are therefore in one user message after them.
-    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
-        let mut messages: Vec<Value> =
-            results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
+    pub(crate) fn encode_results(
+        &self,
+        results: &[ToolResult],
+        ids: &[String],
+        names: &WireNames,
+    ) -> Vec<Value> {
+        let message = |(result, id): (&ToolResult, &String)| tool_message(self.table, result, id);
+        let mut messages: Vec<Value> = results.iter().zip(ids).map(message).collect();
         let attached = results.iter().zip(ids).flat_map(|(result, id)| {
             let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
-            attachments(&MEDIA, result, id, name)
+            attachments(self.table, result, id, name)
         });
         let attached: Vec<Value> = attached
-            .flat_map(|(label, content)| [Some(json!({"type": "text", "text": label})), part(content)])
+            .flat_map(|(label, content)| [Some(json!({"type": "text", "text": label})), self.part(content)])
             .flatten()
             .collect();
         if !attached.is_empty() {
             messages.push(json!({"role": "user", "content": attached}));
         }
         messages
+    }
+}
+
+impl ResultCodec for OpenAiChat {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
+        OPENAI.encode_results(results, ids, names)
     }
 
     /// Parses the `tool` messages of a history, or a single `tool` message.
@@ -58,18 +99,16 @@ impl ResultCodec for OpenAiChat {
     }
 }
 
-fn tool_message(result: &ToolResult, id: &str) -> Value {
+fn tool_message(table: &MediaTable, result: &ToolResult, id: &str) -> Value {
     let text = match &result.outcome {
-        Ok(output) => output_text(output, |content| result_text(&MEDIA, content)),
+        Ok(output) => output_text(output, |content| result_text(table, content)),
         Err(error) => Cow::Borrowed(error.message()),
     };
     json!({"role": "tool", "tool_call_id": id, "content": text})
 }
 
-/// Encodes a content part of a user message: an image, audio, or a file with its bytes. Returns `None` for other
-/// content.
-pub(super) fn part(content: &Content) -> Option<Value> {
-    let (kind, media) = accepted(MEDIA.messages, content)?;
+/// Writes an image, audio, or a file with its bytes as a content part.
+fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),
         MediaKind::Audio => {

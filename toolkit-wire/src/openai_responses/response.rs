@@ -34,10 +34,11 @@ impl ResponseCodec for OpenAiResponses {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for item in reading.other_parts() {
+            response.text.push_str(text(item, "content"));
             for part in list(item, "summary").iter().chain(list(item, "content")) {
                 let said = match text(item, "type") {
                     "reasoning" => &mut response.reasoning,
-                    "message" => &mut response.text,
+                    "message" | "" => &mut response.text,
                     _ => continue,
                 };
                 said.push_str(text(part, "text"));
@@ -80,8 +81,16 @@ fn is_item(value: &Value) -> bool {
         Some("reasoning" | "compaction" | "item_reference" | "program") => true,
         Some("mcp_list_tools" | "mcp_approval_request") => true,
         Some(kind) => kind.ends_with("_call") || kind.ends_with("_output"),
-        None => call::read(value, false).is_some(),
+        None => call::read(value, false).is_some() || is_short_message(value, fields),
     }
+}
+
+/// Returns whether a value is a message in the short form that requests accept: `role` and `content`, without a
+/// type. Messages of Chat Completions have the same fields, and calls beside them.
+fn is_short_message(value: &Value, fields: &Fields) -> bool {
+    let has_text = list(value, "content").iter().any(|part| text(part, "type") == "output_text");
+    let has_content = has_text || value.get("content").is_some_and(Value::is_string);
+    has_content && fields.contains_key("role") && !fields.contains_key("tool_calls")
 }
 
 /// Removes the fields that responses contain but requests must not ("Unknown parameter", "Invalid type"). The

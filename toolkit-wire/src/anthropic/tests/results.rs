@@ -230,3 +230,18 @@ fn errors_about_results_state_the_path() {
         "true or false",
     );
 }
+
+#[test]
+fn the_cache_breakpoint_of_a_received_result_is_sent_back() {
+    let block = json!({"type": "tool_result", "tool_use_id": "call_1", "content": "3",
+        "cache_control": {"type": "ephemeral"}});
+    let message = json!({"role": "user", "content": [block]});
+    let results = Anthropic.parse_results(&message).unwrap();
+    assert_eq!(Anthropic.encode_results(&results), [message]);
+    // The breakpoint of a call is not one of its result.
+    let extras = json!({"cache_control": {"type": "ephemeral"}}).as_object().unwrap().clone();
+    let mut result = result("call_1", Ok("3".into()));
+    result.extras = ProviderExtras::new("anthropic", extras);
+    let sent = Anthropic.encode_results(&[result]);
+    assert!(sent[0]["content"][0].get("cache_control").is_none(), "{}", sent[0]);
+}

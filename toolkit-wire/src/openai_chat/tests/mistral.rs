@@ -3,8 +3,10 @@
 use crate::ApiFormat::OpenAiChat;
 use crate::StreamEvent;
 use serde_json::{Value, json};
-use toolkit_core::call::ToolChoice;
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolCall, ToolChoice};
 use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
 fn thinking(text: &str) -> Value {
     json!({"type": "thinking", "thinking": [{"type": "text", "text": text}]})
@@ -65,4 +67,59 @@ fn thinking_is_streamed_wherever_the_stream_is_cut() {
         assert!(found.contains(&StreamEvent::Reasoning("Su".to_owned())));
         assert!(found.contains(&StreamEvent::Call(response.calls[0].clone())));
     }
+}
+
+#[test]
+fn ids_of_other_providers_get_nine_characters_in_calls_and_results() {
+    let names = WireNames::default();
+    let history = OpenAiChat.history(&names).with_mistral(true);
+    let ids = ["D681PevKs", "toolu_01A09q90qw90lq917835lq9", "call_1", "call_1"];
+    let calls = ids.map(|id| ToolCall::new(id, "add", "{}"));
+    let results: Vec<ToolResult> = calls.iter().map(|call| ToolResult::of(call, Ok("3".into()))).collect();
+    let sent = history.encode_calls(&calls);
+    let sent: Vec<&str> =
+        sent[0]["tool_calls"].as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap()).collect();
+    assert_eq!(sent[0], ids[0]);
+    assert!(sent.iter().all(|id| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric())), "{sent:?}");
+    let lost: Vec<String> = history.call_losses(&calls).into_iter().map(|loss| loss.path).collect();
+    assert_eq!(lost, ["/1/id", "/2/id", "/3/id"]);
+    let answered = history.encode_results(&results);
+    assert!(
+        answered.iter().map(|message| message["tool_call_id"].as_str().unwrap()).eq(sent.iter().copied())
+    );
+    // A received message gets the same ids. Without the setting, all ids stay unchanged.
+    let call = |id| json!({"id": id, "type": "function", "function": {"name": "add", "arguments": "{}"}});
+    let message = json!({"role": "assistant", "content": null, "tool_calls": ids.map(call)});
+    let written = history.assistant_messages(&message).unwrap();
+    let received = written[0]["tool_calls"].as_array().unwrap();
+    assert!(received.iter().map(|call| call["id"].as_str().unwrap()).eq(sent));
+    let unchanged = OpenAiChat.history(&names).with_mistral(false).encode_results(&results[..2]);
+    assert_eq!(unchanged[1]["tool_call_id"], ids[1]);
+}
+
+#[test]
+fn audio_and_documents_have_mistrals_own_form() {
+    let names = WireNames::default();
+    let history = OpenAiChat.history(&names).with_mistral(true);
+    let pdf = Media { name: Some("a.pdf".to_owned()), ..Media::new("application/pdf", b"hi") };
+    let link = Media {
+        media_type: "application/pdf".to_owned(),
+        data: MediaData::Url("https://a.example/b.pdf".to_owned()),
+        name: None,
+    };
+    let contents: Vec<Content> = vec![Media::new("audio/wav", b"hi").into(), pdf.into(), link.into()];
+    let parts = json!([
+        {"type": "input_audio", "input_audio": "aGk="},
+        {"type": "document_url", "document_url": "data:application/pdf;base64,aGk=", "document_name": "a.pdf"},
+        {"type": "document_url", "document_url": "https://a.example/b.pdf", "document_name": "file.pdf"},
+    ]);
+    assert_eq!(history.encode_user(&contents), json!({"role": "user", "content": parts}));
+    assert_eq!(history.user_losses(&contents), []);
+    // In tool results, they follow in a message of the user.
+    let call = ToolCall::new("D681PevKs", "read", "{}");
+    let result = ToolResult::of(&call, Ok(ToolOutput::new(contents)));
+    let messages = history.encode_results(&[result]);
+    assert_eq!(messages[1]["content"][1], parts[0]);
+    let video = Media::new("video/mp4", b"hi");
+    assert_eq!(history.user_losses(&[video.into()]).len(), 1);
 }

@@ -1,0 +1,39 @@
+//! Media items in Mistral's API, which has its own forms for audio and documents.
+
+use super::results::Contents;
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, address, file_name};
+use serde_json::{Value, json};
+use toolkit_core::output::{Media, MediaData};
+
+/// From the provider's guides to vision, audio and documents. Tool messages contain only text.
+const MEDIA: MediaTable = MediaTable {
+    messages: &[
+        MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
+        MediaRule {
+            kind: MediaKind::Audio,
+            types: &["audio/wav", "audio/mpeg"],
+            embedded: true,
+            urls: Urls::Web,
+        },
+        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls: Urls::Web },
+    ],
+    results: &[],
+};
+
+/// Mistral's forms of media items.
+pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };
+
+fn write(kind: MediaKind, media: &Media) -> Option<Value> {
+    Some(match kind {
+        MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),
+        // The string is a URL or the bytes in Base64.
+        MediaKind::Audio => match &media.data {
+            MediaData::Base64(data) | MediaData::Url(data) => {
+                json!({"type": "input_audio", "input_audio": data})
+            }
+        },
+        MediaKind::File => {
+            json!({"type": "document_url", "document_url": address(media), "document_name": file_name(media)})
+        }
+    })
+}
