@@ -8,6 +8,7 @@ mod approvals;
 mod argument_forms;
 mod argument_promises;
 mod argument_types;
+mod argument_unions;
 mod argument_views;
 mod argument_words;
 mod arguments;

@@ -8,9 +8,10 @@ use crate::json::{Json, Kind};
 use crate::nearest::nearest;
 use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{fields, types};
+use crate::types::types;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::shorten;
+use decoded::Reading;
 use found::{Found, Message, expected, remove_names};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -131,9 +132,15 @@ pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
+/// A schema applied to a value: both, whether only the existence of violations matters, whether the schema says more
+/// than its type, and how far the value may differ.
+type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
+
 struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
+    /// How far a decoded value may differ from the schema.
+    reading: Reading,
     /// The text of the whole value.
     text: &'v str,
     /// Returns whether the type of the whole value accepts a text.
@@ -151,7 +158,7 @@ struct Search<'a, 'v, 't> {
     /// The violations of each schema behind a reference, for each value inspected with the schema.
     ///
     /// Without this cache, a recursive union would take time exponential in the depth of the value.
-    known: HashMap<(*const Value, *const Json<'v>, bool, bool), Vec<Found<'a, 'v>>>,
+    known: HashMap<Applied<'v>, Vec<Found<'a, 'v>>>,
     /// The schemas being inspected, each with its value.
     ///
     /// A schema may lead back to itself at the same value. The repeated inspection is skipped, because it
@@ -165,6 +172,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         Self {
             root,
             scope,
+            reading: Reading::Forms,
             text: value.text,
             accepts: None,
             path: at.to_owned(),
@@ -231,7 +239,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
     /// occurs again, the violations found the first time are added again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
-        let key = (ptr::from_ref(target), ptr::from_ref(value), self.most == 1, self.exact);
+        let (target_at, value_at) = (ptr::from_ref(target), ptr::from_ref(value));
+        let key = (target_at, value_at, self.most == 1, self.exact, self.reading);
         if let Some(known) = self.known.get(&key) {
             return self.found.extend(known.iter().cloned());
         }
@@ -284,18 +293,6 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields. Returns
-    /// whether the value is such an array.
-    fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
-        let Kind::Array(items) = &value.kind else { return false };
-        let fields = fields(schema).filter(|fields| items.len() <= fields.len());
-        let Some(fields) = fields.filter(|_| self.scope == Scope::Constraints) else { return false };
-        for (index, (property, item)) in fields.values().zip(items).enumerate() {
-            self.at_item(index, |this| this.inspect(property, item));
-        }
-        true
-    }
-
     /// Inspects the type. Returns whether the other keywords remain to be inspected.
     fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
         let is_integer =
@@ -305,7 +302,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             return true;
         }
         match self.scope {
-            Scope::Constraints => self.inspect_coerced(schema, value),
+            Scope::Constraints if self.reading == Reading::Forms => self.inspect_coerced(schema, value),
             _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
         }
         false
@@ -323,9 +320,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         };
         // A type with such a list of its own knows the value under another name.
         let is_listed = matches!(wrong, Some("enum" | "const"));
-        if let Some(keyword) = wrong
-            && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
-        {
+        let Some(keyword) = wrong else { return };
+        if is_listed && self.reading == Reading::Literal {
+            self.add_mismatch(ViolationKind::WrongType, schema, keyword, value);
+        } else if !is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]) {
             self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
         }
     }

@@ -122,6 +122,10 @@ impl Writer {
                 Type::new(format!("Box<{}>", inner.text), Kind::Other, inner.has_default)
             }
             _ if self.named.is_empty() => self.scalar(),
+            13 => {
+                let [ok, err] = [self.ty(depth).text, self.ty(depth).text];
+                Type::new(format!("Result<{ok}, {err}>"), Kind::Other, false)
+            }
             _ => {
                 let at = self.random.below(self.named.len());
                 Type::new(self.named[at].name.clone(), Kind::Other, false)
@@ -271,7 +275,9 @@ impl Writer {
                 }
                 _ => {
                     self.out += &format!("{variant} {{\n");
-                    self.write_fields(&format!("{}_v{index}", name.to_lowercase()));
+                    // The variants of an untagged enum may have the same fields.
+                    let of_variant = if tagging == "untagged" { String::new() } else { format!("_v{index}") };
+                    self.write_fields(&format!("{}{of_variant}", name.to_lowercase()));
                     self.out += "}";
                 }
             }

@@ -188,6 +188,9 @@ impl<'a> Values<'a> {
         let place = self.random.one(&places);
         let Some(found) = value.pointer_mut(&place) else { return };
         match found {
+            Value::Object(members) if self.random.once_in(8) => {
+                *found = members.values().cloned().collect();
+            }
             Value::Object(members) if !self.random.once_in(4) => {
                 let names: Vec<String> = members.keys().cloned().collect();
                 let near: Vec<&str> = self.near.iter().filter_map(Value::as_str).collect();

@@ -1,5 +1,6 @@
 //! The check of unions.
 
+use super::decoded::Reading;
 use super::found::{Found, Message};
 use super::{SEVERAL, Scope, Search, missing};
 use crate::bounds::is_equal;
@@ -30,15 +31,41 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Returns how many branches the value fits, at most 1 for `anyOf`, and the violations of the branch that the
     /// value is closest to.
+    ///
+    /// A decoded value is of a branch whose form it has as it is written. Only if there is no such branch, it may be
+    /// of a branch with other names or forms.
     fn closest_branch(
         &mut self,
         keyword: &str,
         branches: &'a [Value],
         value: &Json<'v>,
     ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
+        let candidates = self.branches_of(branches, value);
+        let widest = self.reading;
+        if self.scope == Scope::Constraints && candidates.len() > 1 {
+            for reading in [Reading::Literal, Reading::Names].into_iter().filter(|reading| *reading < widest)
+            {
+                self.reading = reading;
+                let (fitting, closest) = self.closest_of(keyword, &candidates, value);
+                self.reading = widest;
+                let is_of_branch = |found: &Found<'_, '_>| found.kind == ViolationKind::Constraint;
+                if fitting > 0 || closest.as_ref().is_some_and(|found| found.iter().all(is_of_branch)) {
+                    return (fitting, closest);
+                }
+            }
+        }
+        self.closest_of(keyword, &candidates, value)
+    }
+
+    fn closest_of(
+        &mut self,
+        keyword: &str,
+        candidates: &[&'a Value],
+        value: &Json<'v>,
+    ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
         let mut closest: Option<((usize, usize), Vec<Found<'a, 'v>>)> = None;
         let mut fitting = 0;
-        for branch in self.branches_of(branches, value) {
+        for branch in candidates.iter().copied() {
             let found = self.violations_of(branch, value);
             if found.is_empty() {
                 fitting += 1;

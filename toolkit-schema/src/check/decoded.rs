@@ -9,7 +9,7 @@ use crate::json::{Json, Kind, quoted};
 use crate::probe::sample;
 use crate::properties::member_schemas;
 use crate::reference::SchemaRef;
-use crate::types::names;
+use crate::types::{fields, names};
 use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -21,7 +21,38 @@ const BYTES_PER_STEP: usize = 8;
 /// A member under another name of a property: the index of the member, and the property.
 pub(super) type Alias<'a> = (usize, &'a str, &'a Value);
 
+/// The ways in which a decoded value may differ from its schema, each including the ways before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Hash)]
+pub(super) enum Reading {
+    /// The value has the form and the names of the schema.
+    Literal,
+    /// Members and variants may have names that the schema does not list.
+    Names,
+    /// Values may have other forms, such as a string for a number or a list for a struct.
+    Forms,
+}
+
 impl<'a, 'v> Search<'a, 'v, '_> {
+    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields. Returns
+    /// whether the value is such an array.
+    ///
+    /// An array in the place of any other object cannot be compared with the schema: it is a violation.
+    pub(super) fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        let Kind::Array(items) = &value.kind else { return false };
+        let is_decoded = self.scope == Scope::Constraints && self.reading == Reading::Forms;
+        let Some(fields) = fields(schema).filter(|_| is_decoded) else { return false };
+        let is_tagged = fields.values().any(|property| property.get("const").is_some());
+        let is_more = ["anyOf", "oneOf", "allOf"].iter().any(|keyword| schema.get(keyword).is_some());
+        if is_tagged || is_more || items.len() > fields.len() {
+            self.add_mismatch(ViolationKind::Constraint, schema, "type", value);
+            return true;
+        }
+        for (index, (property, item)) in fields.values().zip(items).enumerate() {
+            self.at_item(index, |this| this.inspect(property, item));
+        }
+        true
+    }
+
     /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
     pub(super) fn inspect_coerced(&mut self, schema: &'a Value, value: &Json<'v>) {
         let depth = self.depth + self.open.len();
@@ -42,7 +73,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let around = self.around(value);
         let mut inner = Search::new(self.root, &instead, &self.path, self.scope);
         (inner.left, inner.depth) = (self.left, self.depth + self.open.len());
-        (inner.most, inner.exact) = (self.most, self.exact);
+        (inner.most, inner.exact, inner.reading) = (self.most, self.exact, self.reading);
         let mut accepts;
         if let (Some((before, after)), Some(outer)) = (around, &mut self.accepts) {
             accepts = move |text: &str| outer(&format!("{before}{text}{after}"));
@@ -95,7 +126,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         closest: Option<Vec<Found<'a, 'v>>>,
     ) {
         let is_of_branch = |found: &Found<'_, '_>| found.kind == ViolationKind::Constraint;
-        let has_form = closest.as_ref().is_some_and(|found| found.iter().all(is_of_branch));
+        let has_form = self.reading == Reading::Literal
+            || closest.as_ref().is_some_and(|found| found.iter().all(is_of_branch));
         let mut is_variant = false;
         for text in if has_form { Vec::new() } else { variants(choice, value) } {
             if self.accepts_instead(value, &[&text]) {
@@ -127,6 +159,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let unlisted = members.iter().enumerate().filter(|(_, (name, _))| is_unlisted(name));
         let unlisted: Vec<usize> = unlisted.map(|(index, _)| index).collect();
         let mut aliases = Vec::new();
+        if self.reading == Reading::Literal {
+            return aliases;
+        }
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|_| !unlisted.is_empty()) else { return aliases };
         let is_given = |name: &str| members.iter().any(|(given, _)| given == name);

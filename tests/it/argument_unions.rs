@@ -1,0 +1,185 @@
+//! Values of unions: the constraints of the branch that a value is of, however the type reads it.
+
+use super::argument_promises::call;
+use toolkit::prelude::*;
+use toolkit::{ClosureTool, FunctionTool, ToolParams};
+
+#[derive(Debug, Clone, ToolParams)]
+struct UpTo4(#[param(range = ..=4)] u8);
+
+#[derive(Debug, Clone, ToolParams)]
+struct UpTo99(#[param(range = ..=99)] u8);
+
+#[derive(Debug, ToolParams)]
+#[serde(untagged)]
+enum ByCode {
+    ByCode {
+        #[param(pattern = "^[A-Z]+$")]
+        code: String,
+    },
+    ById {
+        code: u64,
+    },
+}
+
+#[derive(Debug, ToolParams)]
+#[serde(untagged)]
+enum Flag {
+    Text(#[param(length = ..=2)] String),
+    Flag(bool),
+}
+
+#[derive(Debug, ToolParams)]
+#[serde(untagged)]
+enum Lists {
+    Texts(#[param(length = ..=1)] Vec<String>),
+    Numbers(Vec<u32>),
+}
+
+#[derive(Debug, ToolParams)]
+#[serde(untagged)]
+enum Point {
+    Point { x: u8 },
+    Data(#[param(items(range = ..=4))] Vec<u8>),
+}
+
+#[derive(Debug, ToolParams)]
+#[serde(tag = "kind")]
+enum Kinds {
+    A {
+        #[param(range = ..=4)]
+        x: u8,
+    },
+    B {
+        #[param(range = ..=100)]
+        y: u8,
+    },
+}
+
+#[derive(Debug, ToolParams)]
+#[serde(tag = "outer")]
+enum Outer {
+    Inner(Kinds),
+}
+
+#[derive(Debug, ToolParams)]
+#[serde(tag = "kind", content = "of")]
+enum Adjacent {
+    C(UpTo4),
+    D(UpTo99),
+}
+
+/// Takes unions with constraints.
+#[tool(register = false, coerce = false)]
+#[allow(clippy::too_many_arguments)]
+fn strict(
+    code: Option<ByCode>,
+    flag: Option<Flag>,
+    lists: Option<Lists>,
+    point: Option<Point>,
+    kinds: Option<Kinds>,
+    outer: Option<Outer>,
+    adjacent: Option<Adjacent>,
+    result: Option<Result<UpTo4, UpTo99>>,
+) -> String {
+    format!("{code:?} {flag:?} {lists:?} {point:?} {kinds:?} {outer:?} {adjacent:?} {result:?}")
+}
+
+/// Takes unions with constraints.
+#[tool(register = false)]
+#[allow(clippy::too_many_arguments)]
+fn lenient(
+    code: Option<ByCode>,
+    flag: Option<Flag>,
+    lists: Option<Lists>,
+    point: Option<Point>,
+    kinds: Option<Kinds>,
+    outer: Option<Outer>,
+    adjacent: Option<Adjacent>,
+    result: Option<Result<UpTo4, UpTo99>>,
+) -> String {
+    format!("{code:?} {flag:?} {lists:?} {point:?} {kinds:?} {outer:?} {adjacent:?} {result:?}")
+}
+
+fn both() -> [FunctionTool; 2] {
+    [strict::tool(), lenient::tool()]
+}
+
+#[test]
+fn no_other_branch_excuses_a_constraint() {
+    for arguments in [
+        r#"{"code": {"code": "12"}}"#,
+        r#"{"code": {"code": "1.0"}}"#,
+        r#"{"flag": "yes"}"#,
+        r#"{"flag": "true"}"#,
+        r#"{"lists": ["1", "2"]}"#,
+        r#"{"point": [9]}"#,
+        r#"{"kinds": ["A", 9]}"#,
+        r#"{"kinds": ["B", 101]}"#,
+        r#"{"kinds": {"kind": "A", "x": 9}}"#,
+        r#"{"outer": ["Inner", "A", 9]}"#,
+        r#"{"adjacent": ["C", 9]}"#,
+        r#"{"result": {"Ok": 9}}"#,
+        r#"{"result": {"Err": 100}}"#,
+    ] {
+        for tool in both() {
+            let error = call(&tool, arguments).expect_err(arguments);
+            let parameter = arguments.split('"').nth(1).unwrap_or_default();
+            assert!(error.contains(&format!("`{parameter}")), "{arguments}: {error}");
+        }
+    }
+}
+
+#[test]
+fn values_of_a_branch_are_taken() {
+    for arguments in [
+        r#"{"code": {"code": "AB"}}"#,
+        r#"{"code": {"code": 12}}"#,
+        r#"{"flag": "no"}"#,
+        r#"{"flag": true}"#,
+        r#"{"lists": ["1"]}"#,
+        r#"{"lists": [1, 2]}"#,
+        r#"{"point": [4]}"#,
+        r#"{"point": {"x": 9}}"#,
+        r#"{"kinds": {"kind": "B", "y": 100}}"#,
+        r#"{"outer": {"outer": "Inner", "kind": "A", "x": 4}}"#,
+        r#"{"adjacent": {"kind": "C", "of": 4}}"#,
+        r#"{"result": {"Ok": 4}}"#,
+        r#"{"result": {"Err": 99}}"#,
+    ] {
+        for tool in both() {
+            call(&tool, arguments).expect(arguments);
+        }
+    }
+}
+
+#[test]
+fn a_limit_is_that_of_the_branch() {
+    let error = call(&strict::tool(), r#"{"result": {"Err": 100}}"#).expect_err("beyond the limit");
+    assert!(error.contains("`result.Err`: expected integer from 0 to 99"), "{error}");
+}
+
+#[test]
+fn a_union_does_not_hinder_the_coercion_of_its_neighbours() {
+    let arguments = r#"{"a": "5", "result": {"Ok": 1}, "text": 5}"#;
+    let output = call(&neighbours::tool(), arguments).expect("a string for an integer");
+    assert_eq!(output, r#"5 Ok(UpTo4(1)) "5""#);
+}
+
+/// Takes a union between other parameters.
+#[tool(register = false)]
+fn neighbours(a: i8, result: Result<UpTo4, UpTo99>, text: String) -> String {
+    format!("{a} {result:?} {text:?}")
+}
+
+#[test]
+fn a_list_for_a_tagged_union_is_refused_within_a_whole_type_too() {
+    #[derive(Debug, ToolParams)]
+    struct Whole {
+        kinds: Vec<Kinds>,
+    }
+    let tool = ClosureTool::new("whole", "", |it: Whole| format!("{it:?}")).expect("a tool");
+    call(&tool, r#"{"kinds": [{"kind": "A", "x": 4}]}"#).expect("a value of the union");
+    let error = call(&tool, r#"{"kinds": [["A", 4]]}"#).expect_err("a list");
+    assert!(error.contains("`kinds[0]`: expected "), "{error}");
+}
