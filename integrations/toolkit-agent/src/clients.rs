@@ -34,7 +34,7 @@
         feature = "openai",
         feature = "vertex"
     )),
-    allow(dead_code, unused_macros, unused_imports)
+    allow(dead_code, unreachable_pub)
 )]
 
 #[cfg(feature = "anthropic")]
