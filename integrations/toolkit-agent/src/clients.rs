@@ -1,8 +1,8 @@
 //! Clients for the APIs of model providers, each behind a [feature](crate#features).
 //!
 //! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a function
-//! of the program, set by `with_token_source`. Keys, tokens and signatures are neither in the output of `Debug` nor
-//! in error messages.
+//! of the program, set by `with_token_source`. Keys and tokens are neither in the output of `Debug` nor in error
+//! messages, even if the server repeats them.
 //!
 //! | models of | at | client |
 //! | --- | --- | --- |
@@ -34,7 +34,7 @@
         feature = "openai",
         feature = "vertex"
     )),
-    allow(dead_code, unused_macros, unused_imports)
+    allow(dead_code, unreachable_pub)
 )]
 
 #[cfg(feature = "anthropic")]

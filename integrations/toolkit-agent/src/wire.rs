@@ -11,6 +11,5 @@ mod thinking;
 mod transport;
 
 pub use request::{EncodedRequest, encode_request, request_body};
-#[cfg(any(feature = "mistral", feature = "vertex"))]
-pub(crate) use settings::Server;
+pub use settings::Server;
 pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};

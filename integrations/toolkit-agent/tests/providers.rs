@@ -88,6 +88,25 @@ async fn a_cut_stream_is_the_whole_answer_or_an_error_that_can_be_retried() {
     }
 }
 
+/// AWS repeats the session token in the message about a wrong signature, for example.
+#[tokio::test]
+async fn secrets_that_a_server_repeats_are_not_in_errors() {
+    let words = "Refused: secret, Bearer gcloud and microsoft\nx-amz-security-token:session-token\nfor anthropic-beta.";
+    let body = json!({"message": words}).to_string();
+    for case in cases() {
+        for (status, media_type) in [("400 Bad Request", "application/json"), ("200 OK", "text/html")] {
+            let (head, body) = (format!("content-type: {media_type}\r\n"), body.clone());
+            let server = Server::start(vec![Arc::new(move |_| respond(status, &head, &body))]).await;
+            let Err(error) = (case.model)(&server.url).stream(request()).await else {
+                panic!("{}", case.name)
+            };
+            let secret = case.secret;
+            assert!(words.contains(secret) && !error.message.contains(secret), "{}: {error}", case.name);
+            assert!(error.message.contains("Refused") && error.message.contains("anthropic-beta"), "{error}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn tool_calls_of_bedrock_start_while_the_answer_is_streamed() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]

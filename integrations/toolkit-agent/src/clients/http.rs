@@ -24,6 +24,12 @@ const READ_OF_FAILURES: usize = 64 << 10;
 const STREAMS: [&str; 3] =
     ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
+/// Parts of the names of headers with secrets.
+const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
+
+/// The length of the shortest secret that is removed from the message of a server, so that no ordinary word is.
+const SHORTEST_SECRET: usize = 6;
+
 /// An HTTP client for one server, with the headers of every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
@@ -115,6 +121,7 @@ impl Http {
             Expected::Json => total,
             Expected::Events => idle.min(total),
         };
+        let secrets = secrets(request.headers());
         let response = match timeout(patience, self.client.execute(request)).await {
             Ok(response) => response.map_err(|error| fault::of_client(&error))?,
             Err(_) => return Err(fault::timed_out("has not answered", patience)),
@@ -128,17 +135,34 @@ impl Http {
             received: 0,
         };
         if !status.is_success() {
-            return Err(fault::of_status(status, &headers, &body.head(READ_OF_FAILURES).await));
+            let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
+            return Err(fault::of_status(status, &headers, &head));
         }
         if expected == Expected::Events
             && let Some(other) = media_type(&headers).filter(|said| !STREAMS.contains(said))
         {
-            let head = body.head(READ_OF_FAILURES).await;
+            let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
             let text = format!("the model's server has sent {other}, no stream: {}", fault::shown(&head));
             return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
         }
         Ok(body)
     }
+}
+
+/// Returns the secrets in the headers of a request.
+fn secrets(headers: &HeaderMap) -> Vec<String> {
+    let is_secret = |name: &HeaderName| SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
+    let values =
+        headers.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.to_str().ok());
+    let values = values.map(|value| value.strip_prefix("Bearer ").unwrap_or(value).to_owned());
+    values.filter(|value| value.len() >= SHORTEST_SECRET).collect()
+}
+
+/// Returns the body of a failed response without the secrets of the request. Some servers repeat them: AWS shows
+/// the headers of a request whose signature is wrong.
+fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(body).into_owned();
+    secrets.iter().fold(text, |text, secret| text.replace(secret, "…")).into_bytes()
 }
 
 /// Returns the media type in the header `Content-Type`, if present.

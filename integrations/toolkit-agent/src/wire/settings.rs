@@ -12,17 +12,19 @@ const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
 /// The reason for the loss of a field that not all servers with the API understand.
 const STANDARD: &str = "only the standard fields of the API are sent";
 
-/// The rules of a server that speaks the API of another provider.
+/// The rules of a server for the fields of a request, beyond the rules of its API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Server {
-    /// The fields of the API's own provider.
+#[non_exhaustive]
+pub enum Server {
+    /// The server accepts the fields of the provider that defines the API.
     #[default]
     Own,
-    /// Only the fields that all servers with Chat Completions understand.
+    /// The server accepts only [standard fields](crate::ModelOptions::standard_fields).
     Standard,
-    /// Chat Completions of Mistral.
+    /// The server is Mistral's, with Chat Completions.
     Mistral,
-    /// Messages at Vertex AI: the model is in the URL, and the version of the API in the body.
+    /// The server is Vertex AI, with models of Anthropic. The model is in the URL, and the version of the API in the
+    /// body.
     Vertex,
 }
 

@@ -76,10 +76,9 @@ impl<T: Transport> WireModel<T> {
         Self { format, server: Server::Own, name: name.into(), transport }
     }
 
-    /// Sets the rules of the server.
-    #[cfg(any(feature = "mistral", feature = "vertex"))]
+    /// Sets the rules of the server for the fields of requests.
     #[must_use]
-    pub(crate) fn with_server(mut self, server: Server) -> Self {
+    pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;
         self
     }

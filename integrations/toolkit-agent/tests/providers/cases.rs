@@ -17,6 +17,8 @@ pub(super) struct Case {
     pub(super) lines: [&'static str; 2],
     /// A header, in lowercase.
     pub(super) header: &'static str,
+    /// The secret in the headers.
+    pub(super) secret: &'static str,
     /// Fields of the body of every request, as pointers with their values.
     pub(super) fields: Vec<(&'static str, Value)>,
     /// The names of fields that the body must not have.
@@ -89,6 +91,10 @@ pub(super) fn cases() -> Vec<Case> {
         model,
         lines,
         header,
+        secret: ["secret", "gcloud", "microsoft"]
+            .into_iter()
+            .find(|secret| header.contains(secret))
+            .unwrap_or("session-token"),
         fields: fields.iter().map(|(path, value)| (*path, json!(value))).collect(),
         missing,
         whole: whole.clone(),
@@ -235,7 +241,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(
             "Bedrock with credentials",
             |url| {
-                let credentials = AwsCredentials::new("AKID", "private").with_session_token("session");
+                let credentials = AwsCredentials::new("AKID", "private").with_session_token("session-token");
                 Bedrock::new("us-east-1")
                     .with_base_url(url)
                     .with_credentials(credentials)

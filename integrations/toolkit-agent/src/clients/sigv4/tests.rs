@@ -1,3 +1,5 @@
+//! Signatures, compared with signatures of another implementation.
+
 use super::*;
 use proptest::prelude::*;
 use reqwest::Method;
