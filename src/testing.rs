@@ -1,4 +1,4 @@
-//! Snapshot tests of a program's tools: a file to show every change in a review.
+//! Snapshot tests for a program's tools. A recorded file shows every change of the tools in a code review.
 //!
 //! ```no_run
 //! #[test]
