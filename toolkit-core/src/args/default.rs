@@ -123,8 +123,7 @@ impl<T> Deref for PlainVariant<T> {
     }
 }
 
-/// Writes `default`, the default value of a field, into `schema`, the schema of the field. `None` changes
-/// nothing.
+/// Writes the default value of a field into the field's schema. Does nothing if `default` is `None`.
 pub fn set_default(schema: &mut Schema, default: Option<Value>) {
     if let Some(default) = default {
         schema.insert("default".to_owned(), default);

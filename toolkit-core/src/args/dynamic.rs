@@ -80,7 +80,8 @@ impl DynamicArgs {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
             let (object, _) = relax(text, &options, |_| false).ok()?;
-            // An object inside of a string was not read before.
+            // Coercion may parse an object inside of a string; its names have not been checked for repetition
+            // yet.
             if !explain::repeated_inside(&object, "").is_empty() {
                 return None;
             }

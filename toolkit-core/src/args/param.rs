@@ -66,7 +66,7 @@ pub struct ParamSchema {
     optional: bool,
     /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
-    /// Returns the message of the type if it refuses a text.
+    /// Checks whether a JSON text decodes as the type.
     decode: Decode,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Param<'a> {
 }
 
 impl<'a> Param<'a> {
-    /// Returns whether the parameter is `None` if the argument is absent, as it is for `null`.
+    /// Returns whether an absent argument makes the parameter `None`, as `null` does.
     pub(crate) fn absent_is_none(&self) -> bool {
         self.absent_is_none
     }
