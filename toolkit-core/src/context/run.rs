@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Progress {
     /// The name of the tool.
     pub tool_name: ToolName,
-    /// The provider's id of the call. `None` for a call made by the program.
+    /// The id assigned to the call by the provider. `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
@@ -25,7 +25,7 @@ pub struct Progress {
     pub message: String,
 }
 
-/// A function to replace hidden values in a text.
+/// A function to redact hidden values in text.
 #[derive(Clone)]
 pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>);
 
@@ -81,7 +81,7 @@ impl RunContext {
         self
     }
 
-    /// Returns the state of a call: the state of this run, and for all other types the state of the registry.
+    /// Returns the state for a call. Values of this run take precedence over values of the registry.
     pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
         match registry {
             Some(registry) if self.state.is_empty() => Some(registry.clone()),
@@ -109,7 +109,7 @@ impl RunContext {
         self.session.as_ref()
     }
 
-    /// Returns the extension of a type.
+    /// Returns the extension of type `T`, if there is one.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.extensions.get()
