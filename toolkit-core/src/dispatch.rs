@@ -136,7 +136,7 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns a problem for each setting of a tool without effect in this dispatcher.
+    /// Returns a problem for each tool setting without effect in this dispatcher.
     ///
     /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are none.
     /// At present, the only such setting is [`retries`](crate::ToolMetadata::retries) without a
@@ -201,7 +201,7 @@ impl Dispatcher {
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
     ) -> impl Future<Output = Vec<ToolResult>> {
-        // Not an `async fn`: that would be one more future around this one.
+        // Not an `async fn`, because that would wrap the future in another future.
         self.run(calls, None)
     }
 
@@ -239,7 +239,8 @@ impl Dispatcher {
         self.start(calls, Some(CancellationToken::new()))
     }
 
-    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all its calls.
+    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all calls of the
+    /// batch.
     pub fn batch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,

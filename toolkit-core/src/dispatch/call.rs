@@ -31,12 +31,12 @@ pub(super) struct Preparation<'a> {
     pub(super) turns: Option<&'a mut Turns>,
 }
 
-/// The number of a batch and the positions of its calls.
+/// Assigns an id to a batch, and positions to the calls of the batch.
 #[derive(Default)]
 pub(super) struct Numbering {
     /// The position of the next call.
     position: usize,
-    /// The number of the batch, assigned on first use.
+    /// The id of the batch, assigned on first use.
     batch: Option<Arc<u64>>,
 }
 
@@ -256,8 +256,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the error result for a call that will never finish, because its task was lost. The runtime
-    /// ended, or something outside of the panic guards panicked.
+    /// Returns the error result of a call with a lost task. A task is lost if the runtime shuts down, or if
+    /// code outside of the panic guards panics.
     #[cold]
     pub(super) fn into_lost(self) -> ToolResult {
         let error = match std::thread::panicking() {

@@ -31,7 +31,7 @@ pub(super) struct Settings {
     pub(super) stored_details: bool,
     /// The permits, shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
-    /// Whether the warnings are logged, shared by all clones of the dispatcher.
+    /// Whether the warnings have been logged, shared by all clones of the dispatcher.
     pub(super) warned: Warned,
 }
 
