@@ -67,7 +67,7 @@ impl ExecutionLog {
         Self(Arc::new(Inner { capacity, kept: Mutex::default() }))
     }
 
-    /// Records the call if `event` is its last event.
+    /// Records a call if `event` is the last event of the call.
     ///
     /// Dispatchers record their own calls. Programs may record events from other sources.
     pub fn record(&self, event: &ToolEvent) {
@@ -96,7 +96,7 @@ impl ExecutionLog {
         LogStatistics::of(filter.select(&self.kept()))
     }
 
-    /// Returns the number of calls recorded since the log was created, including evicted ones.
+    /// Returns the number of calls recorded since the log was created, including calls no longer in the log.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded
