@@ -30,7 +30,7 @@ pub enum Permission {
 pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The arguments of the call, under the names of the parameters.
+    /// The arguments of the call, with aliases replaced by the names of the parameters.
     pub arguments: Value,
     /// The reason why the call needs approval.
     pub reason: String,
@@ -134,9 +134,9 @@ impl PermissionRule {
 
     /// Restricts the rule: it applies to a call only if `condition` returns `true`.
     ///
-    /// `condition` receives the arguments under the names of the parameters. The tool accepts these
-    /// arguments, but may convert values: the string `"5"` may become the number 5. So test for allowed
-    /// values rather than for forbidden values.
+    /// `condition` receives the arguments with aliases replaced by the names of the parameters. The tool
+    /// accepts these arguments, but may convert values: the string `"5"` may become the number 5. So test for
+    /// allowed values rather than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -176,18 +176,20 @@ impl PermissionRule {
 
 /// Allows or denies calls by rules, or asks for approval.
 ///
-/// The first rule that applies to a call decides. A call without such a rule is [denied](Self::otherwise).
+/// The first rule that applies to a call decides. If no rule applies, the call is [denied](Self::otherwise).
 /// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
-/// no effect on a tool that is both. [`overruled`](Self::overruled) finds such tools.
+/// no effect on a tool that is both read-only and privileged. [`overruled`](Self::overruled) finds such
+/// tools.
 ///
 /// The arguments are checked before the rules, so no approval is requested for a call with invalid arguments.
 /// If a rule asks for approval, the [handler](Self::with_handler) decides within its
 /// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
 /// call tells the model the reason.
 ///
-/// The calls of a tool that need approval for the same reason are put to the handler one after another. So an
-/// approval [for the session](Approval::GrantedForSession) also holds for the calls that already wait. This order
-/// applies to the calls of a session, or of a run without a session, or of a batch without a run.
+/// If several calls of a tool need approval for the same reason, the handler receives them one after another.
+/// So an approval [for the session](Approval::GrantedForSession) also applies to the calls still waiting.
+/// Calls wait for each other within a session, within a run if it has no session, or within a batch if it has
+/// no run.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -275,8 +277,8 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the names of the tools with a stricter rule after a more lenient rule. The earlier rule takes
-    /// precedence.
+    /// Returns the names of the tools with an ineffective rule: a stricter rule after a more lenient rule.
+    /// The earlier rule takes precedence.
     ///
     /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three
     /// kinds of rules count as deliberate: rules for a single tool, rules for some arguments, and a final
