@@ -180,8 +180,8 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the size of content and message in bytes. A media item counts with the length of its Base64
-    /// text or its URL.
+    /// Returns the total size of the content and the message in bytes. The size of a media item is the length
+    /// of its Base64 text or URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }

@@ -21,7 +21,7 @@ use std::ops::Deref;
 pub struct Output<T>(pub T);
 
 impl<T, E> Output<Result<T, E>> {
-    /// Returns the success value, or the error of the function.
+    /// Returns the success value, or the error returned by the tool's function.
     #[inline]
     pub fn split(self) -> Result<Output<T>, Failure<E>> {
         self.0.map(Output).map_err(Failure)
@@ -29,7 +29,7 @@ impl<T, E> Output<Result<T, E>> {
 }
 
 impl<T, E> Output<Option<Result<T, E>>> {
-    /// Returns the success value, or the error of the function.
+    /// Returns the success value, or the error returned by the tool's function.
     #[inline]
     pub fn split(self) -> Result<Output<Option<T>>, Failure<E>> {
         self.0.transpose().map(Output).map_err(Failure)
@@ -174,8 +174,8 @@ impl<E> ByDisplay<E> for Failure<E> {
 /// A function to generate the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// A value that stands for the return type `T` of a function, so that generated code can call methods on a
-/// type.
+/// A placeholder for the return type `T` of a function. Generated code calls methods on the placeholder to
+/// inspect the type.
 #[derive(Debug)]
 pub struct Returned<T>(PhantomData<T>);
 
