@@ -172,8 +172,9 @@ impl ToolRegistry {
 
     /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
     ///
-    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this type:
-    /// the value differs from call to call, for instance in a server. A call without the value fails.
+    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this
+    /// type. The value differs from call to call, for instance in a server. A call fails if its run does not
+    /// provide the value.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
@@ -217,7 +218,8 @@ impl ToolRegistry {
         BuildError::unless_empty(problems)
     }
 
-    /// Returns each type of state that the tool requires and the registry lacks, with the problem.
+    /// Returns the state types required by the tool but missing in the registry, each with the problem to
+    /// report.
     fn missing_state<'a>(
         &'a self,
         definition: &'a ToolDefinition,

@@ -37,7 +37,7 @@ pub struct ToolResult {
     /// The output, or the error that the model reads instead.
     #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
-    /// The time for which the tool ran. Zero if it did not run.
+    /// The running time of the tool. Zero if the tool did not run.
     #[serde(default)]
     pub duration: Duration,
     /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
@@ -47,7 +47,7 @@ pub struct ToolResult {
     /// The actions requested by the call. A failed call has none.
     #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
     pub actions: ToolActions,
-    /// The provider-specific fields of the call, which are sent back with the result.
+    /// The provider-specific fields of the call, sent back with the result.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }

@@ -95,10 +95,10 @@ impl Discovery {
         self
     }
 
-    /// Selects among registrations.
+    /// Creates a registry of the selected `registrations`.
     ///
     /// # Errors
-    /// As for [`ToolRegistry::discover_with`].
+    /// The same errors as [`ToolRegistry::discover_with`].
     fn select<'a>(
         &self,
         registrations: impl IntoIterator<Item = &'a Registration>,
@@ -193,8 +193,9 @@ impl ToolRegistry {
     /// Creates a registry of selected `#[tool]` functions, see [`Discovery`].
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal name, every duplicate that the rule refuses, every crate or module without
-    /// tools, and every tool name or namespace that the filter includes and no tool has.
+    /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
+    /// rule, every selected crate or module without tools, and every tool name or namespace included by the
+    /// filter but not found on any tool.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

@@ -169,8 +169,7 @@ pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> 
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns a tool with the name `name`: `tool` itself if it already has this name, and a renamed tool
-/// otherwise.
+/// Returns `tool` itself if it is already called `name`, and a renamed tool otherwise.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();
