@@ -80,7 +80,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of `tool` from this index. Returns `None` if the tool was added or replaced since.
+    /// Returns the words of `tool` from this index, or `None` if the tool was added or replaced later.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
