@@ -127,7 +127,8 @@ impl Arguments {
         Ok((Self { changes, names, unknown }, schema))
     }
 
-    /// Returns `schema`, another schema of the tool's arguments, as the transforms show it.
+    /// Applies the transforms to another schema of the tool's arguments. Returns `None` if there is no
+    /// schema, or if the transforms do not fit the schema.
     pub(super) fn adapt_schema(&self, schema: Option<Value>) -> Option<Value> {
         schema::transformed(&schema?, &self.changes).ok()
     }

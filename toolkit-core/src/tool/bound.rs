@@ -11,8 +11,8 @@ pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
     state: Arc<State>,
-    /// The state of the first calling registry, and the tool's own state completed with it. Nearly all calls
-    /// come from the same registry.
+    /// The state of the first calling registry, and the tool's own state completed with values from that
+    /// registry. Nearly all calls come from the same registry.
     completed: OnceLock<(Arc<State>, Arc<State>)>,
 }
 

@@ -30,8 +30,8 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition for the model, with the argument `call_reason` if the model is to give a
-    /// reason. The tool's own setting takes precedence over `by_default`.
+    /// Returns the definition for the model. If the model is asked for a reason, the definition has the
+    /// argument `call_reason`. The tool's own setting takes precedence over `by_default`.
     #[must_use]
     pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
         if !asks_for_call_reason(self, by_default) || has_call_reason_parameter(self) {

@@ -41,7 +41,7 @@ pub struct ToolDefinition {
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
-    /// The parameters with the aliases of nested properties; `None` if there are none.
+    /// The parameters schema with the aliases of nested properties; `None` if there are no such aliases.
     pub(super) with_aliases: Option<Value>,
     /// The parameters for which `null` means the same as absence, although the schema may accept `null`.
     pub(super) none_if_null: Vec<&'static str>,
@@ -192,7 +192,8 @@ impl ToolDefinition {
         Some(self.problem(ToolFault::InvalidSchema { path, message }))
     }
 
-    /// Moves the aliases of properties from the schema to the other fields, and notes what the tool cannot check.
+    /// Moves the aliases of properties from the schema to the other fields, and records the first fault of
+    /// the schema.
     pub(super) fn strip_aliases(&mut self) {
         self.with_aliases = strip_aliases(&mut self.parameters);
         self.schema_fault = strip_unusable(&mut self.parameters)
@@ -288,7 +289,7 @@ impl ToolConfig {
     }
 }
 
-/// Returns the fault of a parameters schema that accepts no object.
+/// Returns a fault if the parameters schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
     let is_object =

@@ -55,7 +55,8 @@ impl DynamicTool {
     /// such a value.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
+    /// fault.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -86,7 +87,8 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
+    /// fault.
     #[track_caller]
     pub fn new_with<F, Return, Kind>(
         name: &str,
@@ -125,7 +127,7 @@ impl DynamicTool {
     /// schema.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with every fault of the schema.
+    /// Returns a [`BuildError`] listing every fault of the schema.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = self.definition_mut();

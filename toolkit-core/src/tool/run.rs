@@ -97,7 +97,7 @@ impl Future for Running<'_> {
     }
 }
 
-/// The drop of the tool's future may panic, whether it has ended or not.
+/// Drops the tool's future and catches a panic of its destructor.
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.discard_call();

@@ -3,7 +3,7 @@
 use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD};
 use std::ops::Range;
 
-/// A character of a decoded text, with the bytes of the original text that encode it.
+/// A character of a decoded text, with its byte range in the original text.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     pub(super) character: char,
@@ -61,7 +61,7 @@ fn decoded(units: &[Unit], (beginnings, decode): Decode) -> Option<Vec<Unit>> {
     has_changed.then_some(decoded)
 }
 
-/// Reads the beginning of an encoded character that ends with an ellipsis, as the ellipsis.
+/// Reads an encoded character cut off by an ellipsis. Returns the ellipsis.
 fn cut(units: &[Unit], beginnings: &str) -> Option<(char, usize)> {
     characters(units).next().filter(|c| beginnings.contains(*c))?;
     let length = characters(units).take(LONGEST).position(|c| c == '…')?;
@@ -74,7 +74,7 @@ fn characters(units: &[Unit]) -> impl Iterator<Item = char> {
     units.iter().map(|unit| unit.character)
 }
 
-/// Returns the number in `digits`, if they are digits of the radix.
+/// Parses `digits` as a number. Returns `None` unless there are only digits of the radix.
 fn number(digits: impl Iterator<Item = char>, radix: u32) -> Option<u32> {
     let digits: String = digits.collect();
     let is_number = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
@@ -186,8 +186,8 @@ fn html(units: &[Unit]) -> Option<(char, usize)> {
     Some((character, length + 1))
 }
 
-/// Returns how `bytes` appear in Base64: for each position relative to groups of three bytes and each alphabet, the
-/// digits that depend on nothing but `bytes`.
+/// Returns the forms of `bytes` within Base64 text. There is one form for each alphabet and each offset in a
+/// group of three bytes. A form contains only the digits determined by `bytes` alone.
 pub(super) fn base64_forms(bytes: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for offset in 0..3 {
