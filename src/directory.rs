@@ -56,7 +56,7 @@ impl DirectorySink {
         self
     }
 
-    /// Sets the maximum age of a file.
+    /// Sets the maximum age of a file. Older files are deleted before a new file is written.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self

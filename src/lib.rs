@@ -35,8 +35,8 @@
 //! # Errors
 //!
 //! - [`ToolError`] is for the **model**: the failed result of a call, with advice.
-//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and the like, found before the program
-//!   serves calls.
+//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and similar problems, found
+//!   before the program serves calls.
 //! - [`WireError`] is for the **program**: a provider's payload that violates its format.
 //!
 //! # Features
