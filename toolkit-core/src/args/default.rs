@@ -1,7 +1,8 @@
-//! Default values of parameters, as the schema shows them.
+//! Converts the default values of parameters to JSON for the schema.
 //!
-//! Generated code calls `default_value(value).to_value()`. Method resolution picks the implementation by the type:
-//! `Serialize`, then an enum of plain variants, then the compiler's message about the missing `Serialize`.
+//! Generated code calls `default_value(value).to_value()`. Method resolution picks the implementation by the
+//! type: `Serialize`, then an enum of plain variants, then the compiler's message about the missing
+//! `Serialize`.
 
 use super::param::ToolParams;
 use schemars::{Schema, schema_for};
@@ -14,8 +15,8 @@ use std::ops::Deref;
 /// represent the value, such as a map with lists as keys.
 pub type ParamDefault = fn() -> Option<Value>;
 
-/// A default value, wrapped to select the conversion to JSON by type. For a type without `Serialize`, method
-/// resolution continues with the inner [`PlainVariant`].
+/// A wrapper around a default value. The type of the value selects the conversion to JSON. For a type without
+/// `Serialize`, method resolution continues with the inner [`PlainVariant`].
 #[derive(Debug)]
 pub struct DefaultValue<T>(PlainVariant<T>);
 

@@ -20,7 +20,7 @@ impl DynamicArgs {
     /// Checks and compiles `schema`.
     ///
     /// # Errors
-    /// All faults found in `schema`.
+    /// Returns every fault found in `schema`.
     pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }

@@ -113,7 +113,8 @@ fn fill_slots(
     report
 }
 
-/// The violations of one call's arguments, in the order found. Violations beyond the limit are only counted.
+/// The violations of one call's arguments, in the order found. Violations beyond the first 64 are only
+/// counted.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) violations: Vec<Violation>,
@@ -255,7 +256,8 @@ pub(crate) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument `name`. `names` are the names of the tool's parameters.
+/// Returns the violation for an unknown argument called `name`. `names` are the names of the tool's
+/// parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -271,7 +273,8 @@ fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-/// Returns whether a decoded value satisfies the constraints of its schema, as far as its schema knows its names.
+/// Returns whether a decoded value satisfies the constraints of its schema. Members with names unknown to the
+/// schema are not checked.
 pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
     let broken = |schema| broken(schema, value, param.name, options, None).is_empty();
     (value == "null" && !param.required) || property(param, options.schema).is_none_or(broken)
@@ -309,8 +312,8 @@ pub(super) fn violations(
     schema: &Value,
     error: &Error,
 ) -> Vec<Violation> {
-    // Report names only if the error is about names: an open type may accept a member by an alias unknown to
-    // the schema.
+    // Report violations about names only if the error is about names: an open type may accept a member under
+    // an alias unknown to the schema.
     let scope =
         if is_about_members(error) || is_about_variants(error) { Scope::All } else { Scope::ExceptNames };
     let found =

@@ -9,7 +9,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// The type of a tool's parameter, or of all arguments of a tool: any type with `Deserialize` and `JsonSchema`.
+/// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
+/// `JsonSchema` implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
@@ -84,7 +85,7 @@ impl ParamSpec {
     }
 }
 
-/// The facts about a parameter needed to decode its argument.
+/// The data needed to decode the argument for one parameter.
 #[derive(Debug, Clone)]
 pub(crate) struct Param<'a> {
     /// The published name.
@@ -114,10 +115,8 @@ impl<'a> Param<'a> {
     }
 }
 
-/// Returns the object schema of the parameters, together with two facts about each parameter.
-///
-/// The facts are how to decode the parameter, and whether the schema constrains values more than the type
-/// does.
+/// Returns the object schema of the parameters. For each parameter, also returns the data for decoding, and
+/// whether the schema constrains values more than the type does.
 pub(crate) fn parameters_schema(
     specs: &[ParamSpec],
     refuse_unknown: bool,
@@ -164,8 +163,8 @@ pub(crate) fn parameters_schema(
     (root, params, constrained)
 }
 
-/// Returns `schema`, the schema of the parameter's type, with the description and the default of the
-/// parameter added.
+/// Returns `schema` with the parameter's description and default added. `schema` is the schema of the
+/// parameter's type.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,

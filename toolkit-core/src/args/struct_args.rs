@@ -70,7 +70,7 @@ impl ObjectInfo {
     }
 
     /// Returns whether the arguments in `text`, already decoded, also satisfy the constraints of the schema.
-    /// If `options` refuse unknown names, `text` must not contain any.
+    /// If unknown names must be refused, returns `false` for an unknown name.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
