@@ -88,15 +88,15 @@ impl ToolContext {
         self.state.as_ref()
     }
 
-    /// Sets the agent run of the call, with the session, the agent name and the extensions of the run.
+    /// Sets the agent run of the call. The run provides the session, the agent name and the extensions.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value for the tool. The tool finds the value by its type. An earlier value of the same type is
-    /// replaced.
+    /// Adds a value for the tool. The tool finds the value by its type, with [`extension`](Self::extension).
+    /// An earlier value of the same type is replaced.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -135,8 +135,8 @@ impl ToolContext {
         !self.rare.as_ref().is_some_and(|rare| rare.is_exact)
     }
 
-    /// Stops a call that is only a check, by returning an error. Called after the arguments are decoded and
-    /// before the tool runs.
+    /// Ends the call with an error if the call is only a check. Must be called after the arguments are
+    /// decoded and before the tool runs.
     ///
     /// # Errors
     /// The call is only a check.
@@ -289,7 +289,7 @@ impl ToolContext {
         self.emitter().is_some() || self.run().is_some_and(RunContext::has_listener)
     }
 
-    /// Ends the call and returns the actions that the tool requested. If the call failed, the actions are
+    /// Ends the call and returns the actions requested by the tool. If the call failed, the actions are
     /// discarded.
     #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {

@@ -15,7 +15,7 @@ pub(super) struct Draft {
     attempt: AtomicU64,
 }
 
-/// The writes of the latest attempt. `None` after the call has ended.
+/// The writes of the latest attempt. `actions` is `None` after the call has ended.
 #[derive(Debug)]
 struct Page {
     attempt: u64,

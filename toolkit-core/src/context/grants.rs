@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A tool, and the reason of the request for approval.
+/// The name of a tool, and the reason for requesting approval.
 type Key = (String, String);
 
 /// A lock held while an approval is requested, so that calls request the same approval one after another.

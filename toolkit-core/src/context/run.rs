@@ -60,7 +60,7 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// Creates an agent run without a name, a session and extensions.
+    /// Creates an agent run without a name, session or extensions.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,7 +72,8 @@ impl RunContext {
         self
     }
 
-    /// Adds a value to the state of the calls, with precedence over the state of the registry.
+    /// Adds a value to the state for the calls of this run. The value takes precedence over a registry value
+    /// of the same type.
     ///
     /// Parameters marked with `#[state]` find the value by type, if the registry
     /// [declares](crate::ToolRegistry::with_run_state) the type.
@@ -148,7 +149,7 @@ impl RunContext {
         self.listener.is_some()
     }
 
-    /// Returns the run with hidden values replaced in the reports for the listener.
+    /// Returns a copy of the run. In its progress reports, hidden values are redacted.
     pub(super) fn redacted(&self, redaction: &Redaction) -> Self {
         let (run, Redaction(redact)) = (self.clone(), redaction.clone());
         self.clone().on_progress(move |mut progress| {

@@ -103,7 +103,8 @@ impl State {
         self.has_value(need) || self.of_run.contains(&(need.id)())
     }
 
-    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a pointer.
+    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a
+    /// pointer.
     pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
         let mut pointers = need.pointers.iter();
         pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
