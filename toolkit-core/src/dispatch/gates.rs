@@ -36,7 +36,7 @@ struct Gate {
     queues: HashMap<u64, Queue, RandomState>,
 }
 
-/// The waiting calls of one batch, in their order.
+/// The waiting calls of one batch, in the order of arrival.
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,

@@ -14,8 +14,8 @@ pub(super) struct Turns {
     many: usize,
 }
 
-/// Receives the end of the previous call for the same resource. If that call is abandoned, it sends the
-/// receiver for the call before it.
+/// A receiver for the end of the previous call for the same resource. An abandoned call sends its own
+/// `Before`, so that the receiver then waits for the call before the abandoned call.
 struct Before(Receiver<Option<Self>>);
 
 /// A call's turn to use a resource. The turn begins when the previous call for the resource has ended.
@@ -31,7 +31,7 @@ impl Turns {
         self.last.len()
     }
 
-    /// Returns the turn of the next call that uses `resource`.
+    /// Returns the turn of the next call for `resource`.
     pub(super) fn next(&mut self, resource: Resource) -> Turn {
         if self.last.len() >= self.many {
             self.last.retain(|_, before| !before.has_come());
