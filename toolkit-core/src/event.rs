@@ -60,7 +60,7 @@ pub struct ToolEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EventCall {
-    /// The number of the batch, unique within the dispatcher and its clones.
+    /// The id of the batch, unique within the dispatcher and its clones.
     pub batch: u64,
     /// The position of the call in its batch, counted from 0.
     pub position: usize,

@@ -104,7 +104,7 @@ pub enum BuildProblem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// The tool needs a state value that the registry lacks.
+    /// The tool needs a state value missing in the registry.
     MissingState {
         /// The type of the missing state.
         type_name: &'static str,

@@ -167,8 +167,8 @@ impl ToolError {
 
     /// Creates the error for a failed tool, with `reason` in the message for the model.
     ///
-    /// If the alternate form `{:#}` of `reason` differs, it becomes the [details](Self::details) for the
-    /// program.
+    /// If the alternate form `{:#}` of `reason` differs from the plain form, the alternate form becomes the
+    /// [details](Self::details) for the program.
     #[must_use]
     pub fn failed(reason: impl fmt::Display) -> Self {
         Self::failed_with(&reason.to_string(), format!("{reason:#}"))
@@ -317,7 +317,7 @@ impl ToolError {
     }
 
     /// Returns the details for the program, such as the text of an error with its causes, or the message of a
-    /// panic. Formatting this error with `{:#}` shows the details as well. They are serialized only
+    /// panic. Formatting this error with `{:#}` shows the details as well. The details are serialized only
     /// [on demand](Self::with_stored_details).
     ///
     /// ```

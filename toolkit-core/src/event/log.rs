@@ -154,13 +154,13 @@ impl LogFilter {
         self
     }
 
-    /// Keeps calls of one tool.
+    /// Keeps only calls of the tool called `name`.
     pub fn with_tool(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.when(move |entry| entry.call.tool == name)
     }
 
-    /// Keeps calls with this status.
+    /// Keeps only calls with this status.
     pub fn with_status(self, status: CallStatus) -> Self {
         self.when(move |entry| entry.end.status == status)
     }
@@ -175,18 +175,18 @@ impl LogFilter {
         self.when(move |entry| entry.time >= time)
     }
 
-    /// Keeps calls of the run with this id.
+    /// Keeps only calls of the run with this id.
     pub fn with_invocation_id(self, id: impl Into<String>) -> Self {
         let id = id.into();
         self.when(move |entry| entry.call.invocation_id.as_ref() == Some(&id))
     }
 
-    /// Keeps calls of one batch.
+    /// Keeps only calls of the batch with this id.
     pub fn with_batch(self, batch: u64) -> Self {
         self.when(move |entry| entry.call.batch == batch)
     }
 
-    /// Keeps calls with coerced values.
+    /// Keeps only calls with coerced values.
     pub fn with_coercions(self) -> Self {
         self.when(|entry| !entry.end.coerced.is_empty())
     }
