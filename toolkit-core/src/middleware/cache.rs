@@ -49,7 +49,7 @@ type Key = (Box<str>, Box<str>);
 
 struct Entry {
     tool: Weak<dyn Tool>,
-    /// The state for the call. The `Weak` pointer keeps its address reserved.
+    /// The state for the call. The `Weak` pointer keeps the address of the state from being used again.
     state: Option<Weak<State>>,
     answer: SharedOutcome,
 }

@@ -346,7 +346,8 @@ impl Middleware for Permissions {
         }
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
-        // Without a run, batches may belong to different users, so the calls of a batch wait only for each other.
+        // Without a run, batches may belong to different users, so the calls of a batch wait only for each
+        // other.
         let batch = request.context().run().is_none().then(|| request.batch());
         let turn = grants.turn(tool.as_str(), &reason, batch);
         let turn = turn.lock().await;

@@ -95,7 +95,7 @@ impl ToolRequest {
         self.position
     }
 
-    /// Returns the number of the batch, unique within the dispatcher.
+    /// Returns the id of the batch, unique within the dispatcher and its clones.
     #[must_use]
     pub fn batch(&self) -> u64 {
         *self.batch
@@ -147,7 +147,7 @@ impl ToolRequest {
     /// Checks if the tool accepts the arguments, without running the tool.
     ///
     /// # Errors
-    /// The error that the call would have.
+    /// The error that the call would return.
     pub fn validate(&self) -> Result<(), ToolError> {
         self.tool.validate(self.arguments(), &self.context)
     }
