@@ -1,4 +1,4 @@
-//! Selection of the conversion and the schema for a function's return type, in generated code.
+//! Selects the conversion and the schema for the return type of a function, in generated code.
 //!
 //! Generated code wraps the return value in [`Output`] and calls `split` and `convert`. For the schema,
 //! generated code calls `Returned::<T>::TYPE.of_success().output_schema()`. Method resolution picks the
@@ -62,8 +62,7 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// The method `convert` for `Serialize` types, which are written as JSON. The compiler tries this trait
-/// second.
+/// The method `convert` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn convert(&self) -> Result<ToolOutput, ToolError>;
@@ -120,7 +119,7 @@ macro_rules! into_error {
 into_error! {
     /// Returns the error unchanged.
     ToolError: error => error;
-    /// Compiles to nothing, because the type has no values.
+    /// Never called, because the type has no values.
     Never: never => match never {};
     /// Converts the error. The texts of its causes become details for the program.
     Box<dyn Error + Send + Sync>: error => failed(&*error);
@@ -248,8 +247,7 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
     }
 }
 
-/// The method `output_schema` for `Serialize` types, which are written as JSON. The compiler tries this trait
-/// second.
+/// The method `output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
     fn output_schema(&self) -> Option<SchemaFn>;
@@ -262,7 +260,7 @@ impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     }
 }
 
-/// The method `output_schema` for all other types, which have no schema.
+/// The method `output_schema` for all other types. These types have no schema.
 #[derive(Debug)]
 pub struct Undescribed;
 
