@@ -153,8 +153,8 @@ impl ToolRegistry {
     /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
     ///
     /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state).
-    /// Tools [merged](Self::merge_with) from a registry with state of its own do not see the value, unless they
-    /// require it.
+    /// Tools [merged](Self::merge_with) from a registry with state of its own do not see the value, unless
+    /// they require it.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -285,8 +285,8 @@ impl ToolRegistry {
 
     /// Renders the tool definitions of a request in the given format, sorted by name.
     ///
-    /// For an `ApiFormat`, the result also lists what the format cannot express. The result is cached. After
-    /// a change of the registry, only the changed tools are rendered again.
+    /// For an `ApiFormat`, the result also lists the parts of the definitions that the format cannot express.
+    /// The result is cached. After a change of the registry, only the changed tools are rendered again.
     ///
     /// ```
     /// use toolkit::wire::{DefinitionOptions, StrictTools};

@@ -34,7 +34,7 @@ pub struct ToolResult {
     /// The position of the call in its batch, counted from 0.
     #[serde(default)]
     pub position: usize,
-    /// The output, or the error that the model reads instead.
+    /// The output, or the error for the model in place of an output.
     #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
     /// The running time of the tool. Zero if the tool did not run.
@@ -83,7 +83,7 @@ impl ToolResult {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
-    /// Merges the actions of all results, in their order. Later actions take precedence.
+    /// Merges the actions of all results, in the order of the results. Later actions take precedence.
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();

@@ -7,11 +7,11 @@ use crate::tool::{FunctionTool, Tool, ToolDefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A `#[tool]` function in the list that the linker collects from all crates of the program.
+/// A `#[tool]` function in the list collected by the linker from all crates of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     tool: fn() -> FunctionTool,
-    /// The path of the module, which begins with the name of the crate.
+    /// The module path, beginning with the name of the crate.
     module: &'static str,
 }
 
@@ -71,8 +71,8 @@ pub struct Discovery {
 
 setters! {
     Discovery {
-        /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not exist,
-        /// the discovery fails. A pattern with `*` or `?` may match no tool.
+        /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not
+        /// exist, the discovery fails. A pattern with `*` or `?` may match no tool.
         with_filter(filter: ToolFilter) = filter;
         /// Sets the rule for tools of the same name.
         with_name_clash(name_clash: NameClash) = name_clash;
@@ -86,9 +86,9 @@ impl Discovery {
         Self::default()
     }
 
-    /// Selects only the tools in these crates or modules, such as `my_tools` or `my_tools::files`. Another
-    /// call adds more crates and modules. Write a crate name as in `use`: `my_tools` for the package
-    /// `my-tools`.
+    /// Selects only the tools in these crates or modules, such as `my_tools` or `my_tools::files`. Calling
+    /// this method again adds more crates and modules. Write a crate name as in `use`: `my_tools` for the
+    /// package `my-tools`.
     #[must_use]
     pub fn in_modules<T: Into<String>>(mut self, modules: impl IntoIterator<Item = T>) -> Self {
         self.modules.extend(modules.into_iter().map(Into::into));

@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Values computed from the tools of a registry on first use. A changed registry gets a [renewed](Self::renewed) cache.
+/// Values computed from the tools of a registry on first use. A changed registry gets a
+/// [renewed](Self::renewed) cache.
 #[derive(Clone, Default)]
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
