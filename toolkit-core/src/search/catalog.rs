@@ -94,7 +94,7 @@ impl Catalog {
     }
 }
 
-/// Returns the first lines with at most `limit` tokens together.
+/// Returns as many of the first lines as fit into `limit` tokens.
 fn fitting(lines: impl Iterator<Item = String>, limit: usize) -> Vec<String> {
     let mut size = 0_usize;
     let fits = |line: &String| {

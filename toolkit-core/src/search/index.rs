@@ -14,7 +14,7 @@ const NAME: usize = 0;
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// A word in fewer tools is never common. The ranking ignores common words.
+/// The minimum number of tools with a common word. The ranking ignores common words.
 const COMMON_FROM: usize = 3;
 
 /// The maximum nesting depth of indexed parameter schemas.
