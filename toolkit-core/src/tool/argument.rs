@@ -12,7 +12,7 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 /// A transform of one argument, for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments).
 ///
 /// A transform can change the name and the description of the argument, hide the argument from the model, and
-/// supply a value. Settings left out stay as the tool declares them.
+/// supply a value. All other settings stay as declared by the tool.
 ///
 /// In the example, the model sees the arguments `query` and `limit` only:
 ///
@@ -70,8 +70,8 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets a function to compute the value of the argument if the model omits the argument. Calls of the tool
-    /// are then neither cached nor treated as duplicates.
+    /// Sets a function to compute the value of the argument if the model omits the argument. Calls of the
+    /// tool are then neither cached nor treated as duplicates.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -99,10 +99,10 @@ impl ArgumentTransform {
     /// Hides the argument from the model. The tool receives the argument only if the transform supplies a
     /// value.
     ///
-    /// The model cannot set the argument under an alias either. If the aliases of the arguments type cannot be
-    /// known, as for an enum or a struct with `#[serde(flatten)]`, every name missing from the schema is refused,
-    /// or dropped if the tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a type also
-    /// collects other names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
+    /// The model cannot set the argument under an alias either. If the aliases of the arguments type cannot
+    /// be known, as for an enum or a struct with `#[serde(flatten)]`, every name missing from the schema is
+    /// refused, or dropped if the tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a
+    /// type also collects other names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
     ///
     /// A tool built from a schema, without an arguments type, must [list](super::ToolDefinition::with_alias)
     /// its aliases, because the tool still receives every name allowed by its schema.

@@ -58,8 +58,7 @@ impl ToolDefinition {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SplitArguments {
     pub(crate) arguments: String,
-    /// The call reason; `None` if the model wrote `null`. A value of another type than string is kept as JSON
-    /// text.
+    /// The call reason; `None` if the model wrote `null`. A value other than a string is kept as JSON text.
     pub(crate) call_reason: Option<String>,
 }
 

@@ -20,8 +20,8 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// draft. References to remote documents are not fetched.
 ///
 /// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
-/// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs. If the
-/// schema describes an object, empty text and `null` count as the empty object.
+/// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs.
+/// If the schema describes an object, empty text and `null` count as the empty object.
 ///
 /// ```
 /// use serde_json::{Value, json};

@@ -11,7 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::sleep_until;
 
-/// Starts one call. Returns the outcome if the call ends at once, or else the running call as the error.
+/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the running call
+/// otherwise.
 ///
 /// A panic, a timeout or a cancellation becomes an error outcome.
 ///

@@ -10,8 +10,8 @@ pub(super) struct Unit {
     pub(super) bytes: Range<usize>,
 }
 
-/// An encoding: the characters that begin an encoded character, and a function to read an encoded character at the
-/// start of some units. The function returns the character and the number of units.
+/// An encoding: the characters that begin an encoded character, and a function to read an encoded character
+/// at the start of some units. The function returns the character and the number of units.
 type Decode = (&'static str, fn(&[Unit]) -> Option<(char, usize)>);
 
 /// The maximum length in characters of an encoded character: `%F0%9F%91%8D`, or the halves `\ud83d\udc4d`.
@@ -23,8 +23,8 @@ const PERCENT: Decode = ("%", percent);
 const FORM: Decode = ("%+", percent_or_plus);
 const HTML: Decode = ("&", html);
 
-/// Returns `text` as read under each encoding, beginning with the text itself. Encodings that do not change the
-/// text are left out.
+/// Returns `text` as read under each encoding, beginning with the text itself. Encodings that do not change
+/// the text are left out.
 pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
     let unit =
         |(start, character): (usize, char)| Unit { character, bytes: start..start + character.len_utf8() };
@@ -69,7 +69,7 @@ fn cut(units: &[Unit], beginnings: &str) -> Option<(char, usize)> {
     characters(units).take(length).skip(1).all(is_encoding).then_some(('…', length + 1))
 }
 
-/// Returns the characters of the first units.
+/// Returns the characters of the units.
 fn characters(units: &[Unit]) -> impl Iterator<Item = char> {
     units.iter().map(|unit| unit.character)
 }
@@ -140,7 +140,7 @@ fn unicode(units: &[Unit]) -> Option<(char, usize)> {
     Some((character, 5 + slashes + 5))
 }
 
-/// Reads a percent-encoded character, which has up to four bytes.
+/// Reads a percent-encoded character of up to four bytes.
 fn percent(units: &[Unit]) -> Option<(char, usize)> {
     let mut bytes = Vec::new();
     for encoded in units.chunks(3).take(4) {
