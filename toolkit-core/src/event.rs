@@ -176,7 +176,8 @@ pub struct CallEnd {
 pub enum CallStatus {
     /// The call has an output.
     Success,
-    /// The call failed: unknown tool, invalid arguments, failure, panic.
+    /// The call failed, but was neither denied, timed out nor cancelled. Examples are an unknown tool,
+    /// invalid arguments and a panic.
     Error,
     /// A permission rule or an approver denied the call.
     Denied,

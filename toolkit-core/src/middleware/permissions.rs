@@ -42,9 +42,10 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Granted,
-    /// The call runs. Later calls of the tool also run without another question if a rule asks with the same
-    /// reason. This holds for the [session](crate::Session) and its clones, or for the run if the run has no
-    /// session. To keep the approval longer, the program must store the approval and answer again.
+    /// The call runs. Later calls of the tool also run without another request for approval if a rule asks
+    /// with the same reason. This holds for the [session](crate::Session) and its clones, or for the run if
+    /// the run has no session. To keep the approval longer, the program must store the approval and answer
+    /// again.
     GrantedForSession,
     /// The call runs with these arguments instead.
     Changed(Value),

@@ -77,7 +77,7 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the maximum wait of a call. If it is zero, every call over the limit is refused at once.
+    /// Sets the maximum wait of a call. If the maximum is zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self

@@ -6,7 +6,7 @@ use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
-/// A condition on the tags of a tool: any or all tags of a set.
+/// A condition on the tags of a tool. The tool must have at least one, or all, of a set of tags.
 ///
 /// ```
 /// use toolkit::{ToolMetadata, ToolTag};

@@ -77,7 +77,7 @@ struct Latest {
 }
 
 impl LiveRegistry {
-    /// Creates a live registry from a complete registry.
+    /// Creates a live registry with `registry` as its first version.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing

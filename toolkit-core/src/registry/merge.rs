@@ -14,9 +14,9 @@ pub enum Collision {
     /// The merge fails.
     #[default]
     Refuse,
-    /// The registry keeps the tool registered first.
+    /// The registry keeps the existing tool.
     Keep,
-    /// The new tool replaces the tool registered first.
+    /// The new tool replaces the existing tool.
     Replace,
 }
 

@@ -14,7 +14,8 @@ const NAME: usize = 0;
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// The minimum number of tools with a common word. The ranking ignores common words.
+/// A word is common only if at least this number of tools contains the word. The ranking ignores common
+/// words.
 const COMMON_FROM: usize = 3;
 
 /// The maximum nesting depth of indexed parameter schemas.

@@ -21,9 +21,10 @@ settings! {
         weights: SearchWeights, with_weights(SearchWeights);
         /// The minimum score of a match, as a fraction of the best score; 0.3 by default.
         min_score_ratio: f64 = 0.3, with_min_score_ratio(f64);
-        /// A word is common if at least this fraction of the tools contains the word; 0.5 by default, so at
-        /// least every second tool. Common words in a query are ignored, unless the name of a tool contains
-        /// the word or the query matches no other word. A word in fewer than three tools is never common.
+        /// A word is common if at least this fraction of the tools contains the word; 0.5 by default, meaning
+        /// at least every second tool. Common words in a query are ignored, unless the name of a tool
+        /// contains the word or the query matches no other word. A word in fewer than three tools is never
+        /// common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
         /// The maximum number of deferred tools listed in the description of `discover_tools`; 50 by default.
         /// If there are more, the description lists the namespaces instead, each with its number of tools.
