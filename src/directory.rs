@@ -1,4 +1,4 @@
-//! [`DirectorySink`]: full texts of truncated results, in files of a bounded directory.
+//! [`DirectorySink`]: stores the full text of truncated results as files in a directory of limited size.
 
 use std::error::Error;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -9,10 +9,10 @@ use tokio::runtime::Handle;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{FullOutput, OutputSink};
 
-/// The start of the names of the sink's files.
+/// The prefix of the names of all files created by a sink.
 const PREFIX: &str = "toolkit_";
 
-/// A sink to store the full texts of truncated results, each in a file of one directory.
+/// A sink for the full text of truncated results. Each text becomes one file in a directory.
 ///
 /// The directory is created on first use. On Unix, only the program's user can read it, because results may
 /// contain secrets. Before a new file is written, the sink deletes files that are too old. Then it deletes
@@ -56,16 +56,17 @@ impl DirectorySink {
         self
     }
 
-    /// Sets the maximum age of a file.
+    /// Sets the maximum age of a file. Older files are deleted before a new file is written.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Deletes files above the maximum age, and then the oldest files until `wanted` bytes fit.
+    /// Deletes files older than the maximum age, then the oldest remaining files until `wanted` more bytes
+    /// fit.
     fn make_room(&self, wanted: u64) -> io::Result<()> {
         let mut files = Vec::new();
-        // An entry that cannot be read is not the sink's, or another sink has deleted it.
+        // Skip unreadable entries: no sink wrote them, or another sink has deleted them.
         for entry in fs::read_dir(&self.folder)?.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_file() && entry.file_name().to_str().is_some_and(|name| parts(name).is_some()) {

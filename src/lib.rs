@@ -26,7 +26,7 @@
 //! | --- | --- |
 //! | Define tools | [`#[tool]`](macro@tool) on functions, [`#[toolset]`](macro@toolset) on methods, [`ClosureTool`] for closures, `DynamicTool` (feature `jsonschema`) for schemas known at run time, or any type with [`Tool`] |
 //! | Collect them | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`]; [`LiveRegistry`] changes at run time |
-//! | Integrate foreign tools | [`ToolProvider`] for those of a server; [`AdaptedTool`] and [`RegistryView`] for other names and arguments |
+//! | Integrate foreign tools | [`ToolProvider`] for the tools of a server; [`AdaptedTool`] and [`RegistryView`] for other names and arguments |
 //! | Publish them | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`]; [`ToolRegistry::with_tool_search`] lets the model search for deferred tools |
 //! | Parse calls | [`ApiFormat::parse_calls`] reads [`ToolCall`]s from a response |
 //! | Run them | [`Dispatcher::dispatch`] returns one [`ToolResult`] per call, in order; [`middleware`] adds permissions, retries, limits and caching |
@@ -35,8 +35,8 @@
 //! # Errors
 //!
 //! - [`ToolError`] is for the **model**: the failed result of a call, with advice.
-//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and the like, found before the program
-//!   serves calls.
+//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and similar problems, found
+//!   before the program serves calls.
 //! - [`WireError`] is for the **program**: a provider's payload that violates its format.
 //!
 //! # Features
@@ -92,7 +92,7 @@ pub use toolkit_macros::toolset;
 #[doc(hidden)]
 pub use toolkit_core::__private;
 
-/// The names for nearly every program with tools.
+/// The imports that most programs with tools need.
 pub mod prelude {
     pub use crate::{
         ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams,

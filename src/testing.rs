@@ -1,4 +1,4 @@
-//! Snapshot tests of a program's tools: a file to show every change in a review.
+//! Snapshot tests for a program's tools. A recorded file shows every change of the tools in a code review.
 //!
 //! ```no_run
 //! #[test]
@@ -7,9 +7,10 @@
 //! }
 //! ```
 //!
-//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit the file. Without the
-//! variable, the test fails if the file is missing, if a tool was added or removed, and if a description, a parameter
-//! or a result changed. The message lists the changes and says which of them break existing calls.
+//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit the file.
+//! Without the variable, the test fails if the file is missing, if a tool was added or removed, and if a
+//! description, a parameter or a result changed. The message lists the changes and says which of them break
+//! existing calls.
 
 use crate::{BuildError, ToolRegistry};
 use std::ffi::OsStr;
@@ -24,11 +25,12 @@ const UPDATE: &str = "TOOLKIT_UPDATE";
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
 ///
 /// A relative path is resolved in the folder of the package, because `cargo test` runs there. If the
-/// environment variable `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead of compared.
+/// environment variable `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead of
+/// compared.
 ///
 /// # Panics
-/// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or cannot be
-/// read or written.
+/// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or
+/// cannot be read or written.
 #[track_caller]
 pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
     let check = || check(&ToolRegistry::discover().map_err(Problem::Build)?, path.as_ref(), must_update());

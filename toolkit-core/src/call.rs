@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// The provider's id of a call, unchanged. Clones are cheap.
+/// The id assigned to a call by the provider, unchanged. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
@@ -98,13 +98,13 @@ impl fmt::Display for RawArguments {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolCall {
-    /// The provider's id of the call. The result has the same id.
+    /// The id assigned to the call by the provider. The result has the same id.
     pub id: CallId,
     /// The tool name as the model wrote it.
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
-    /// The position in the model's message, if the provider states it.
+    /// The index of the call in the model's message, if the provider sends an index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
     /// Provider-specific fields, sent back to the provider along with the call.
@@ -113,7 +113,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Creates a call without a position in the model's message.
+    /// Creates a call without an index and without provider extras.
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),
@@ -126,7 +126,7 @@ impl ToolCall {
 }
 
 setters! { ToolCall {
-    /// Sets the position in the model's message.
+    /// Sets the index of the call in the model's message.
     with_index(index: usize) = Some(index);
     /// Sets the provider-specific fields, sent back to the provider along with the call.
     with_extras(extras: ProviderExtras) = extras;

@@ -54,12 +54,12 @@ pub(crate) struct RareParts {
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
-    /// Replaces hidden values in texts for listeners. `None` unless the tool has hidden arguments.
+    /// Redacts hidden values in text sent to listeners. `None` if the tool has no hidden arguments.
     pub(crate) redaction: Option<Redaction>,
-    /// The flag of a check, set to `true` once the arguments are decoded. `None` for a call that runs the
-    /// tool.
+    /// Set to `true` once the arguments are decoded, if the call is only a check. `None` for a call that runs
+    /// the tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
-    /// Whether near misses are refused, whatever the tool's metadata allow.
+    /// Whether near misses are refused, regardless of the tool's metadata.
     pub(crate) is_exact: bool,
 }
 
@@ -83,20 +83,20 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Returns the state of the program with all its values.
+    /// Returns the program's state for its tools, with all values.
     pub(crate) fn all_state(&self) -> Option<&Arc<State>> {
         self.state.as_ref()
     }
 
-    /// Sets the agent run of the call, with the session, the agent name and the extensions of the run.
+    /// Sets the agent run of the call. The run provides the session, the agent name and the extensions.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value for the tool. The tool finds the value by its type. An earlier value of the same type is
-    /// replaced.
+    /// Adds a value for the tool. The tool finds the value by its type, with [`extension`](Self::extension).
+    /// An earlier value of the same type is replaced.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -122,7 +122,7 @@ impl ToolContext {
         context
     }
 
-    /// Returns a context for checking if a tool takes arguments exactly as written.
+    /// Returns a context for checking whether a tool accepts arguments without coercion.
     pub(crate) fn of_exact_check(tool_name: ToolName) -> Self {
         let mut context = Self::new(tool_name);
         context.rare_mut().is_exact = true;
@@ -135,8 +135,8 @@ impl ToolContext {
         !self.rare.as_ref().is_some_and(|rare| rare.is_exact)
     }
 
-    /// Stops a call that is only a check, by returning an error. Called after the arguments are decoded and
-    /// before the tool runs.
+    /// Ends the call with an error if the call is only a check. Must be called after the arguments are
+    /// decoded and before the tool runs.
     ///
     /// # Errors
     /// The call is only a check.
@@ -187,7 +187,7 @@ impl ToolContext {
         &self.tool_name
     }
 
-    /// Returns the provider's id of the call, or `None` if the program made the call itself.
+    /// Returns the id assigned to the call by the provider, or `None` if the program made the call itself.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
@@ -207,7 +207,8 @@ impl ToolContext {
         self.rare.as_ref()?.run.as_deref()
     }
 
-    /// Returns the run for the calls of a nested dispatcher.
+    /// Returns the run for the calls of a nested dispatcher. Its progress reports do not show the hidden
+    /// values of this call.
     pub(crate) fn nested_run(&self) -> Option<Arc<RunContext>> {
         let run = self.rare.as_ref()?.run.clone()?;
         match self.redaction() {
@@ -220,7 +221,8 @@ impl ToolContext {
         self.rare.as_ref()?.redaction.as_ref()
     }
 
-    /// Returns the context for a call with hidden values: `redact` replaces the values in texts for listeners.
+    /// Returns the context for a call with hidden values. `redact` replaces these values in text sent to
+    /// listeners.
     pub(crate) fn with_redaction(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let rare = self.rare.get_or_insert_default();
         let outer = rare.redaction.take();
@@ -287,7 +289,7 @@ impl ToolContext {
         self.emitter().is_some() || self.run().is_some_and(RunContext::has_listener)
     }
 
-    /// Ends the call and returns the actions that the tool requested. If the call failed, the actions are
+    /// Ends the call and returns the actions requested by the tool. If the call failed, the actions are
     /// discarded.
     #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
@@ -321,7 +323,7 @@ impl ToolContext {
 }
 
 setters! { ToolContext {
-    /// Sets the provider's id of the call.
+    /// Sets the id assigned to the call by the provider.
     with_call_id(call_id: CallId) = Some(call_id);
     /// Sets the token that cancels the call.
     with_cancellation(cancellation: CancellationToken) = Some(cancellation);

@@ -1,4 +1,4 @@
-//! The depth of saved values: what is written can always be read again.
+//! Limits the nesting depth of saved values, so that every saved value can be read again.
 
 use serde::ser::Error;
 use serde::{Serialize, Serializer};

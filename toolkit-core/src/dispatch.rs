@@ -42,14 +42,14 @@ use tokio_util::sync::CancellationToken;
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
 /// limits and blocking tools need a runtime. Time limits also need the timer of the runtime
-/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs on the
-/// blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones are cheap and share
-/// permits.
+/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs on
+/// the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones are
+/// cheap and share permits.
 ///
 /// The time limit of a call is the limit of the tool. If the tool has no limit, the limit of the dispatcher
-/// applies, and then the limit of the registry. A limit of `Duration::MAX` means no limit, and the limits
-/// after it in this order do not apply. The hard limit is the maximum for all of them. The time counts from
-/// the start of the tool.
+/// applies. If the dispatcher has no limit either, the limit of the registry applies. A limit of
+/// `Duration::MAX` means no limit, and the limits after it in this order do not apply. The [hard
+/// limit](Self::with_hard_limit) caps all these limits. The time counts from the start of the tool.
 ///
 /// A synchronous tool cannot be interrupted: it ends when it returns. A tool marked as
 /// [`blocking`](crate::ToolMetadata::blocking) runs on a separate thread. If such a call is abandoned, its
@@ -136,10 +136,10 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns a problem for each setting of a tool without effect in this dispatcher.
+    /// Returns a problem for each tool setting without effect in this dispatcher.
     ///
-    /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are none.
-    /// At present, the only such setting is [`retries`](crate::ToolMetadata::retries) without a
+    /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are
+    /// none. At present, the only such setting is [`retries`](crate::ToolMetadata::retries) without a
     /// [middleware that retries](Middleware::retries). With the feature `tracing`, the first call of the
     /// dispatcher or a clone logs the problems as warnings.
     ///
@@ -187,7 +187,7 @@ impl Dispatcher {
     /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
     ///
     /// # Errors
-    /// The error that the call would have.
+    /// The error that the call would return.
     pub fn validate(&self, call: &ToolCall) -> Result<(), ToolError> {
         let valid = guarded(|| self.registry().validate(&call.name, call.arguments.as_str()));
         let valid = valid.unwrap_or_else(|panicked| Err(ToolError::panicked(&call.name, &panicked.0)));
@@ -201,7 +201,7 @@ impl Dispatcher {
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
     ) -> impl Future<Output = Vec<ToolResult>> {
-        // Not an `async fn`: that would be one more future around this one.
+        // Not an `async fn`, because that would wrap the future in another future.
         self.run(calls, None)
     }
 
@@ -239,7 +239,8 @@ impl Dispatcher {
         self.start(calls, Some(CancellationToken::new()))
     }
 
-    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all its calls.
+    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all calls of the
+    /// batch.
     pub fn batch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,

@@ -60,11 +60,11 @@ pub struct ToolEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EventCall {
-    /// The number of the batch, unique within the dispatcher and its clones.
+    /// The id of the batch, unique within the dispatcher and its clones.
     pub batch: u64,
     /// The position of the call in its batch, counted from 0.
     pub position: usize,
-    /// The provider's id of the call.
+    /// The id assigned to the call by the provider.
     pub call_id: CallId,
     /// The name of the tool. For an unknown tool, the name from the call.
     pub tool: String,
@@ -93,8 +93,8 @@ pub struct EventCall {
 pub enum ToolEventKind {
     /// `tool.call`: the call is queued. It may have to wait before it runs.
     Called,
-    /// `tool.start`: the tool runs. A call answered without its tool has no such event; a retried call has
-    /// several.
+    /// `tool.start`: the tool runs. If the call ends without running the tool, this event does not occur. If
+    /// the call is retried, this event occurs once per attempt.
     #[non_exhaustive]
     Started {
         /// The number of the attempt, counted from 1.
@@ -151,7 +151,7 @@ pub struct CallEnd {
     /// The error of a failed call.
     #[serde(flatten, serialize_with = "kind_and_message")]
     pub error: Option<ToolError>,
-    /// The time for which the tool ran, over all attempts. Zero if it did not run.
+    /// The running time of the tool, summed over all attempts. Zero if the tool did not run.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     pub duration: Duration,
     /// The time since the call was queued, including all waiting.
@@ -159,7 +159,7 @@ pub struct CallEnd {
     pub total: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// The parameters with coerced values, for example `"5"` to 5.
+    /// The names of the parameters with coerced values, for example `"5"` coerced to 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coerced: Vec<String>,
     /// The size of the result in bytes, including media in their encoded form.
@@ -176,7 +176,8 @@ pub struct CallEnd {
 pub enum CallStatus {
     /// The call has an output.
     Success,
-    /// The call failed: unknown tool, invalid arguments, failure, panic.
+    /// The call failed, but was neither denied, timed out nor cancelled. Examples are an unknown tool,
+    /// invalid arguments and a panic.
     Error,
     /// A permission rule or an approver denied the call.
     Denied,

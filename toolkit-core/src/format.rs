@@ -86,8 +86,8 @@ settings! {
         /// Whether to list deferred tools although the registry has tool search turned on. By default, tool
         /// search leaves deferred tools out of the list.
         list_deferred: bool, with_list_deferred(bool);
-        /// Whether to list `discover_tools` beside the deferred tools. This is for providers that receive
-        /// deferred tools and load those that a search of the program has found.
+        /// Whether to list `discover_tools` beside the deferred tools. This is for providers that receive all
+        /// deferred tools and load the tools found by a search in the program.
         client_search: bool, with_client_search(bool);
     }
 }

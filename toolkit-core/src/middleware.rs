@@ -74,7 +74,7 @@ pub trait Middleware: Send + Sync + 'static {
     /// Handles one call. Implementations can be an `async fn`.
     ///
     /// # Errors
-    /// The error that the model reads in the place of an output.
+    /// The error for the model in place of an output.
     fn handle(
         &self,
         request: ToolRequest,
@@ -172,7 +172,7 @@ impl Next {
     /// Calls the next middleware, or runs the tool.
     ///
     /// # Errors
-    /// The error that the model reads in the place of an output.
+    /// The error for the model in place of an output.
     pub async fn run(mut self, request: ToolRequest) -> Result<ToolOutput, ToolError> {
         let next = self.stack.get(self.at).unwrap_or(&self.tool).clone();
         self.at += 1;
@@ -183,7 +183,7 @@ impl Next {
 /// The outcome shared by identical calls, set once the first of them has run.
 type SharedOutcome = Arc<OnceCell<Shared>>;
 
-/// The outcome of a call for identical calls.
+/// The outcome of a call, shared with identical calls.
 struct Shared {
     outcome: Outcome,
     #[cfg_attr(not(feature = "cache"), expect(dead_code, reason = "only cached outcomes expire"))]
@@ -192,8 +192,9 @@ struct Shared {
 }
 
 impl Shared {
-    /// Returns whether the outcome is a refusal of arguments, and the call writes its arguments in another,
-    /// valid way. For instance, a tool without coercion refuses 5.0 and takes 5.
+    /// Returns whether the outcome is wrong for an identical call. This is the case if the tool refused the
+    /// arguments as first written, but accepts the spelling in `request`. For instance, a tool without
+    /// coercion refuses `5.0` but accepts `5`.
     fn wrongs(&self, request: &ToolRequest) -> bool {
         let kind = self.outcome.as_ref().err().map(ToolError::kind);
         matches!(kind, Some(ErrorKind::InvalidArguments | ErrorKind::InvalidJson))
@@ -203,7 +204,8 @@ impl Shared {
 }
 
 /// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool`
-/// is whether this call ran. If the running call is cancelled, one of the waiting calls runs instead.
+/// is `true` if this call itself ran. If the running call is cancelled, one of the waiting calls runs
+/// instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let name = request.context().known_name().to_owned();
     let mut waiting = Some((request, next));

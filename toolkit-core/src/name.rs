@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// providers with a lower limit.
 pub const MAX_NAME_LENGTH: usize = 128;
 
-/// The name of the search tool to call a deferred tool.
+/// The name of the search tool for calling a deferred tool.
 pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 
 /// The separator between the namespace and the method name in a qualified tool name.
@@ -189,9 +189,9 @@ impl ToolName {
     /// toolregistry.
     ///
     /// The namespace is [normalised](normalize); an empty `namespace` changes nothing. If the name is already
-    /// [in a namespace](Self::is_namespaced), the name changes only if `force` is `true`. Then `namespace`
-    /// replaces the part of the name before the first `separator`. If the method name differs from the
-    /// qualified name, the method name stays the same.
+    /// [in a namespace](Self::is_namespaced), the name changes only if `force` is `true`. In this case,
+    /// `namespace` replaces the part of the name before the first `separator`. If the method name differs
+    /// from the qualified name, the method name stays the same.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.
@@ -211,8 +211,8 @@ impl ToolName {
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Returns a name made of `namespace` and this method name. For `None`, the returned name has no
-    /// namespace.
+    /// Returns a name made of `namespace` and this method name. If `namespace` is `None`, the returned name
+    /// has no namespace.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.

@@ -26,8 +26,8 @@ pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
 /// The output of a tool.
 ///
-/// The content is what the model reads as the result. An output may also have a structured value for the
-/// program, a message for the model about the result, and a brief text for the user.
+/// The model reads the content as the result. An output may also have a structured value for the program, a
+/// message for the model about the result, and a brief text for the user.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -167,7 +167,7 @@ impl ToolOutput {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Returns the whole content as text, with a line break between two values. For media items and
+    /// Returns the whole content as text, with a line break between consecutive values. For media items and
     /// resources, the text contains only a short note.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
@@ -180,8 +180,8 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the size of content and message in bytes. A media item counts with the length of its Base64
-    /// text or its URL.
+    /// Returns the total size of the content and the message in bytes. The size of a media item is the length
+    /// of its Base64 text or URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }

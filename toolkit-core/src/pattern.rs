@@ -15,8 +15,8 @@ impl NamePattern {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no legal tool name can match the pattern, or only the name of the search tool
-    /// for calls of other tools.
+    /// Returns a [`BuildError`] if no legal tool name can match the pattern, or if the pattern is
+    /// `call_deferred`.
     pub(crate) fn new(pattern: impl Into<String>) -> Result<Self, BuildError> {
         let pattern = pattern.into();
         let illegal = pattern.chars().find(|c| !c.is_ascii_alphanumeric() && !"_.-*?".contains(*c));

@@ -153,8 +153,8 @@ impl ToolRegistry {
     /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
     ///
     /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state).
-    /// Tools [merged](Self::merge_with) from a registry with state of its own do not see the value, unless they
-    /// require it.
+    /// Tools [merged](Self::merge_with) from a registry with state of its own do not see the value, unless
+    /// they require it.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -172,8 +172,9 @@ impl ToolRegistry {
 
     /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
     ///
-    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this type:
-    /// the value differs from call to call, for instance in a server. A call without the value fails.
+    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this
+    /// type. The value differs from call to call, for instance in a server. A call fails if its run does not
+    /// provide the value.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
@@ -217,7 +218,8 @@ impl ToolRegistry {
         BuildError::unless_empty(problems)
     }
 
-    /// Returns each type of state that the tool requires and the registry lacks, with the problem.
+    /// Returns the state types required by the tool but missing in the registry, each with the problem to
+    /// report.
     fn missing_state<'a>(
         &'a self,
         definition: &'a ToolDefinition,
@@ -283,8 +285,8 @@ impl ToolRegistry {
 
     /// Renders the tool definitions of a request in the given format, sorted by name.
     ///
-    /// For an `ApiFormat`, the result also lists what the format cannot express. The result is cached. After
-    /// a change of the registry, only the changed tools are rendered again.
+    /// For an `ApiFormat`, the result also lists the parts of the definitions that the format cannot express.
+    /// The result is cached. After a change of the registry, only the changed tools are rendered again.
     ///
     /// ```
     /// use toolkit::wire::{DefinitionOptions, StrictTools};

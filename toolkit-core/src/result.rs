@@ -34,10 +34,10 @@ pub struct ToolResult {
     /// The position of the call in its batch, counted from 0.
     #[serde(default)]
     pub position: usize,
-    /// The output, or the error that the model reads instead.
+    /// The output, or the error for the model in place of an output.
     #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
-    /// The time for which the tool ran. Zero if it did not run.
+    /// The running time of the tool. Zero if the tool did not run.
     #[serde(default)]
     pub duration: Duration,
     /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
@@ -47,7 +47,7 @@ pub struct ToolResult {
     /// The actions requested by the call. A failed call has none.
     #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
     pub actions: ToolActions,
-    /// The provider-specific fields of the call, which are sent back with the result.
+    /// The provider-specific fields of the call, sent back with the result.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
@@ -83,7 +83,7 @@ impl ToolResult {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
-    /// Merges the actions of all results, in their order. Later actions take precedence.
+    /// Merges the actions of all results, in the order of the results. Later actions take precedence.
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();

@@ -133,11 +133,11 @@ pub trait Tool: Send + Sync {
     ///
     /// Tools of this library decode the arguments and return the same error as a call with these arguments.
     /// The default implementation accepts every JSON object, because a tool may accept more than its schema
-    /// describes. A wrapper around another tool must pass this method on, too; otherwise approvals are requested
-    /// for calls that the wrapped tool refuses.
+    /// describes. A wrapper around another tool must forward this method, too; otherwise approvals are
+    /// requested for calls that the wrapped tool refuses.
     ///
     /// # Errors
-    /// The error that the call would have.
+    /// The error that the call would return.
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
         let _ = context;
         arguments_value(arguments, self.definition(), |_| true).map(drop)

@@ -1,4 +1,4 @@
-//! The comparison of types with their schemas, when a tool is made.
+//! Compares parameter types with their schemas when a tool is created.
 
 use super::param::{Fill, ToolParams};
 use crate::guard::guarded;
@@ -6,13 +6,14 @@ use crate::schema::__private::{difference, mark_exact, mark_overflowing, mark_un
 use crate::schema::SchemaRef;
 use serde_json::Value;
 
-/// A function that decodes a text and drops the value, or returns the message of the type.
+/// Decodes a JSON text as a parameter type and drops the value, or returns the deserialization message.
 pub(super) type Decode = fn(&str) -> Result<(), String>;
 
-/// Decodes a text as a `T`.
+/// Checks that a JSON text decodes as a `T`.
 ///
 /// # Errors
-/// The message of the type. A panic of the type counts as a refusal without a message.
+/// The deserialization message of the type. The message is empty if the type panics, or if the value ends
+/// before the text does.
 pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
     let decoded = guarded(|| match Fill::fill(&mut None::<T>, text) {
         Ok(taken) if taken == text.len() => Ok(()),
@@ -22,8 +23,9 @@ pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
     decoded.unwrap_or_else(|_| Err(String::new()))
 }
 
-/// Compares a type with its schema, which is `root` or the schema of the `parameter`. Marks the schema where it says
-/// more than the type. Returns whether arguments must be checked against the schema for that reason.
+/// Compares a type with its schema: `root`, or the property `parameter` of `root`. Marks the schema where it
+/// differs from the type. Returns whether arguments must be checked against the schema because of a
+/// difference.
 pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode: Decode) -> bool {
     let schema = match parameter {
         Some(name) => root.get("properties").and_then(|properties| properties.get(name)),

@@ -1,8 +1,8 @@
 //! Marker traits for the JSON form of a type: number, string, array or object.
 //!
 //! The traits have no methods. Generated code uses them as bounds, so that the compiler refuses, for
-//! instance, a `range` on a string parameter. Implement the matching trait for a type of your own with a
-//! number or a string as its JSON form.
+//! instance, a `range` on a string parameter. Implement the matching trait for your own type if its JSON form
+//! is a number or a string.
 
 use super::param::ToolParams;
 use std::borrow::Cow;

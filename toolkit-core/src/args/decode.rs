@@ -5,7 +5,7 @@ use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use crate::error::ToolError;
 
-/// The number of parameters in the bit set of seen parameters. Tools with more parameters take the slow path.
+/// The capacity of the bit set of seen parameters. Tools with more parameters take the slow path.
 const MARKS: usize = 64;
 
 /// Decodes the JSON text of a call's arguments into `slots`, one slot per parameter.

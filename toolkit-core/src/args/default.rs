@@ -1,7 +1,8 @@
-//! Default values of parameters, as the schema shows them.
+//! Converts the default values of parameters to JSON for the schema.
 //!
-//! Generated code calls `default_value(value).to_value()`. Method resolution picks the implementation by the type:
-//! `Serialize`, then an enum of plain variants, then the compiler's message about the missing `Serialize`.
+//! Generated code calls `default_value(value).to_value()`. Method resolution picks the implementation by the
+//! type: `Serialize`, then an enum of plain variants, then the compiler's message about the missing
+//! `Serialize`.
 
 use super::param::ToolParams;
 use schemars::{Schema, schema_for};
@@ -10,8 +11,8 @@ use serde_json::{Map, Value};
 use std::mem::discriminant;
 use std::ops::Deref;
 
-/// A default value, wrapped to select the conversion to JSON by type. For a type without `Serialize`, method
-/// resolution continues with the inner [`PlainVariant`].
+/// A wrapper around a default value. The type of the value selects the conversion to JSON. For a type without
+/// `Serialize`, method resolution continues with the inner [`PlainVariant`].
 #[derive(Debug)]
 pub struct DefaultValue<T>(PlainVariant<T>);
 
@@ -119,8 +120,7 @@ impl<T> Deref for PlainVariant<T> {
     }
 }
 
-/// Writes `default`, the default value of a field, into `schema`, the schema of the field. `None` changes
-/// nothing.
+/// Writes the default value of a field into the field's schema. Does nothing if `default` is `None`.
 pub fn set_default(schema: &mut Schema, default: Option<Value>) {
     if let Some(default) = default {
         schema.insert("default".to_owned(), default);

@@ -20,7 +20,7 @@ impl DynamicArgs {
     /// Checks and compiles `schema`.
     ///
     /// # Errors
-    /// All faults found in `schema`.
+    /// Returns every fault found in `schema`.
     pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }
@@ -80,7 +80,8 @@ impl DynamicArgs {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
             let (object, _) = relax(text, &options, |_| false).ok()?;
-            // An object inside of a string was not read before.
+            // Coercion may parse an object inside of a string; its names have not been checked for repetition
+            // yet.
             if !explain::repeated_inside(&object, "").is_empty() {
                 return None;
             }

@@ -15,13 +15,13 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// Stands for all parameters in the events of coercion.
+/// The parameter name in the coercion event for arguments that were mended as a whole.
 const ARGUMENTS: &str = "arguments";
 
 /// The maximum length, in characters, of a `serde_json` message quoted in a violation.
 const SAID: usize = 200;
 
-/// Decodes the arguments like [`decode`](super::decode::decode), with coercion and a report of all
+/// Decodes the arguments like [`decode`](super::decode::decode), but also coerces near misses and reports all
 /// violations.
 #[cold]
 pub(super) fn decode(
@@ -37,10 +37,10 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Refuses text that is no JSON object, or reports that it is mended.
+/// Checks whether the text must be mended before it can be decoded. If so, emits a coercion event.
 ///
 /// # Errors
-/// The text is not JSON or an object inside of a JSON string, and near misses are not coerced.
+/// Near misses are not coerced, and the text is not JSON or is a JSON string.
 pub(super) fn check_json(text: &str, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
     let parsed = serde_json::from_str::<&RawValue>(text);
     let is_mended = match &parsed {
@@ -113,7 +113,8 @@ fn fill_slots(
     report
 }
 
-/// The violations of one call's arguments, in the order found. Violations beyond the limit are only counted.
+/// The violations of one call's arguments, in the order found. Violations beyond the first 64 are only
+/// counted.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) violations: Vec<Violation>,
@@ -149,17 +150,18 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// The accepted text with the constraints that it violates, or the refused text with the error of the type.
+/// The accepted text with its constraint violations, or the refused text with the deserialization error.
 type Filled<'a> = Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)>;
 
-/// Fills the slot with the value, or with a coerced one. Returns the accepted text, and the constraints that it
-/// violates.
+/// Fills the slot with the value or a coerced form of the value. Returns the accepted text and its constraint
+/// violations.
 ///
-/// A value that its type accepts is coerced only if it violates a constraint: a string may be the wrong one of a
-/// list. A string where the schema takes strings is coerced last, because the type may know it under another name.
+/// A value accepted by the type is coerced only if it violates a constraint. For example, a string may be
+/// missing from the list of allowed values. If the schema accepts strings, a string is coerced last, because
+/// the type may accept the original string as an alias.
 ///
 /// # Errors
-/// The text that the type refused at last.
+/// The last text that the type refused, and the error.
 fn fill<'a>(
     value: &'a str,
     param: &Param<'_>,
@@ -189,14 +191,14 @@ fn fill<'a>(
         }
     }
     if let Ok((text, _)) = &given {
-        // The slot may hold another text, which was only tried.
+        // A rejected coercion may have changed the slot.
         let _ = slot.fill(text);
     }
     given.map_err(|error| refused.unwrap_or(error))
 }
 
-/// Fills the slot from `text`. Returns the text and the violations of `constrained`, the schema of a parameter with
-/// constraints.
+/// Fills the slot from `text`. Returns the text and its violations of `constrained`: the schema of the
+/// parameter, or `None` if the parameter has no constraints.
 fn try_fill<'a>(
     text: Cow<'a, str>,
     param: &Param<'_>,
@@ -208,7 +210,7 @@ fn try_fill<'a>(
     if let Err(error) = fill_whole(&text, slot) {
         return if inside.is_empty() { Err((text, error)) } else { Ok((text, inside)) };
     }
-    // The absence of an optional argument may be written as `null`.
+    // An optional argument may be sent as `null` instead of being omitted.
     let is_absent = text.trim() == "null" && !param.required;
     let Some(schema) = constrained.filter(|_| !is_absent) else { return Ok((text, inside)) };
     let mut accepts = |text: &str| fill_whole(text, slot).is_ok();
@@ -216,7 +218,7 @@ fn try_fill<'a>(
     Ok((text, found))
 }
 
-/// Returns the violations for names that are repeated inside of a value.
+/// Returns a violation for each member name repeated in an object within `value`.
 pub(super) fn repeated_inside(value: &str, place: &str) -> Vec<Violation> {
     // Only an object has names.
     if !value.contains('{') {
@@ -235,8 +237,8 @@ fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
     }
 }
 
-/// Returns the texts that a value may be coerced to, the closest to the value first. `takes` returns whether the
-/// type takes a text.
+/// Returns the possible coerced forms of a value as JSON texts, the closest form first. `takes` returns
+/// whether the type accepts a text.
 pub(super) fn coercions(
     root: &Value,
     schema: &Value,
@@ -254,7 +256,8 @@ pub(crate) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument `name`. `names` are the names of the tool's parameters.
+/// Returns the violation for an unknown argument called `name`. `names` are the names of the tool's
+/// parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -270,13 +273,14 @@ fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-/// Returns whether a decoded value satisfies the constraints of its schema, as far as its schema knows its names.
+/// Returns whether a decoded value satisfies the constraints of its schema. Members with names unknown to the
+/// schema are not checked.
 pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
     let broken = |schema| broken(schema, value, param.name, options, None).is_empty();
     (value == "null" && !param.required) || property(param, options.schema).is_none_or(broken)
 }
 
-/// Returns the violations of constraints by a decoded value.
+/// Returns the constraint violations of a decoded value.
 pub(super) fn broken(
     schema: &Value,
     value: &str,
@@ -286,7 +290,8 @@ pub(super) fn broken(
 ) -> Vec<Violation> {
     let schema = SchemaRef::new(options.schema, schema);
     let Ok(value) = Json::parse(value) else {
-        // The type ignores a part that is nested too deep to be read.
+        // The value was decoded although a part is nested too deep for the parser: the type ignores this
+        // part.
         return vec![Violation::new(place, ViolationKind::Constraint, TOO_COMPLEX)];
     };
     let repeated = repeated_names(&value, place);
@@ -299,7 +304,7 @@ pub(super) fn broken(
     }
 }
 
-/// Returns the violations of the schema by a coerced value that its type refused with `error`.
+/// Returns the schema violations of a coerced value. `error` tells why the type refused the value.
 pub(super) fn violations(
     place: &str,
     value: &str,
@@ -307,8 +312,8 @@ pub(super) fn violations(
     schema: &Value,
     error: &Error,
 ) -> Vec<Violation> {
-    // Report names only if the error is about names: an open type may accept a member by an alias unknown to
-    // the schema.
+    // Report violations about names only if the error is about names: an open type may accept a member under
+    // an alias unknown to the schema.
     let scope =
         if is_about_members(error) || is_about_variants(error) { Scope::All } else { Scope::ExceptNames };
     let found =
@@ -321,7 +326,7 @@ fn is_about_members(error: &Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// Returns whether the error is about an object with other members than the one for its variant.
+/// Returns whether the error is about an enum object with more members than the one for its variant.
 fn is_about_variants(error: &Error) -> bool {
     error.to_string().starts_with("expected value at")
 }
@@ -331,7 +336,7 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     let offset = lines.map(str::len).sum::<usize>() + error.column();
     let parsed = Json::parse(value);
-    // Where serde has buffered a value, its error has no position, but names the number.
+    // If serde has buffered the value, the error has no position but contains the number.
     let float = said(error)
         .split_once("floating point `")
         .and_then(|(_, number)| number.split('`').next()?.parse().ok());
@@ -352,7 +357,7 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(&said, SAID)))
 }
 
-/// Returns the message of a type with the name of an integer type replaced by the numbers it takes.
+/// Replaces the name of an integer type in a deserialization message by the range of accepted numbers.
 fn in_words_of_schemas(said: &str) -> String {
     let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
     let range = match expected {

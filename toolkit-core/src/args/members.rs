@@ -58,7 +58,8 @@ pub(crate) fn with_object<T>(
     }
 }
 
-/// Returns the arguments without a fence of Markdown around them, and with escapes for control characters inside of strings.
+/// Removes a Markdown code fence around the arguments and escapes control characters inside of strings.
+/// Returns `None` if nothing changes.
 pub(super) fn mend(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));

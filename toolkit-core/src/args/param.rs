@@ -12,7 +12,8 @@ use std::marker::PhantomData;
 /// represent the value, such as a map with lists as keys.
 pub type ParamDefault = fn() -> Option<Value>;
 
-/// The type of a tool's parameter, or of all arguments of a tool: any type with `Deserialize` and `JsonSchema`.
+/// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
+/// `JsonSchema` implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
@@ -69,7 +70,7 @@ pub struct ParamSchema {
     optional: bool,
     /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
-    /// Returns the message of the type if it refuses a text.
+    /// Checks whether a JSON text decodes as the type.
     decode: Decode,
 }
 
@@ -87,7 +88,7 @@ impl ParamSpec {
     }
 }
 
-/// The facts about a parameter needed to decode its argument.
+/// The data needed to decode the argument for one parameter.
 #[derive(Debug, Clone)]
 pub(crate) struct Param<'a> {
     /// The published name.
@@ -100,7 +101,7 @@ pub(crate) struct Param<'a> {
 }
 
 impl<'a> Param<'a> {
-    /// Returns whether the parameter is `None` if the argument is absent, as it is for `null`.
+    /// Returns whether an absent argument makes the parameter `None`, as `null` does.
     pub(crate) fn absent_is_none(&self) -> bool {
         self.absent_is_none
     }
@@ -117,10 +118,8 @@ impl<'a> Param<'a> {
     }
 }
 
-/// Returns the object schema of the parameters, together with two facts about each parameter.
-///
-/// The facts are how to decode the parameter, and whether the schema constrains values more than the type
-/// does.
+/// Returns the object schema of the parameters. For each parameter, also returns the data for decoding, and
+/// whether the schema constrains values more than the type does.
 pub(crate) fn parameters_schema(
     specs: &[ParamSpec],
     refuse_unknown: bool,
@@ -167,8 +166,8 @@ pub(crate) fn parameters_schema(
     (root, params, constrained)
 }
 
-/// Returns `schema`, the schema of the parameter's type, with the description and the default of the
-/// parameter added.
+/// Returns `schema` with the parameter's description and default added. `schema` is the schema of the
+/// parameter's type.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,

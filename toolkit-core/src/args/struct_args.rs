@@ -1,7 +1,7 @@
 //! Decoding of arguments into one struct: the parameter of a closure, or of a function with `flatten`.
 //!
-//! The JSON text is deserialized directly. If this fails, or if the result violates a rule beyond the type,
-//! the arguments are coerced and checked as one object.
+//! The JSON text is deserialized directly. If this fails, or if the result violates a rule of the schema that
+//! the type does not check, the arguments are coerced and checked as one object.
 
 use super::compared::{decode_only, mark_difference};
 use super::explain::{self, Report};
@@ -70,7 +70,7 @@ impl ObjectInfo {
     }
 
     /// Returns whether the arguments in `text`, already decoded, also satisfy the constraints of the schema.
-    /// If `options` refuse unknown names, `text` must not contain any.
+    /// If unknown names must be refused, returns `false` for an unknown name.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
@@ -97,14 +97,16 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     })
 }
 
-/// Returns the schema of a type, marked if it says more than the type, and whether arguments are checked against it.
+/// Returns the schema of a type, and whether arguments must be checked against the schema. The schema is
+/// marked where it differs from the type.
 fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
     let (mut schema, has_constraints) = argument_schema_of::<T>();
     let accepts_more = mark_difference(&mut schema, None, decode_only::<T>);
     (schema, has_constraints || accepts_more)
 }
 
-/// Decodes the arguments into one struct, with the coercion and the messages of [`decode`](super::decode()).
+/// Decodes the arguments into one struct. Coercion and error messages are the same as in
+/// [`decode`](super::decode()).
 pub(crate) fn decode_struct<T: ToolParams>(
     text: &str,
     info: &ObjectInfo,
@@ -171,7 +173,7 @@ pub(crate) fn decode_struct<T: ToolParams>(
     }
 }
 
-/// Emits an event for each member of `object` that differs in the text `coerced`.
+/// Emits a coercion event for each member with a different value in `coerced` than in `object`.
 pub(crate) fn emit_coerced(object: &str, coerced: &str, options: &DecodeOptions<'_>) {
     let Some(emitter) = options.context.and_then(ToolContext::emitter).filter(|_| object != coerced) else {
         return;

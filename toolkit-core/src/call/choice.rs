@@ -43,13 +43,13 @@ pub struct ToolConfig {
     /// Whether the model may make parallel calls. `None` for the provider's default, which is almost always
     /// `true`.
     pub parallel: Option<bool>,
-    /// The names of the custom tools in the choice, which take free text
+    /// The custom tools named in the tool choice. A custom tool takes free text
     /// ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)). OpenAI's APIs refuse a choice that names a
     /// custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
-    /// The request fields of the provider that none of the other fields expresses, as they were read. They are
-    /// written again for the same provider, and reported as lost for another.
+    /// Further request fields of the provider, unchanged, for settings without a field in this struct. They
+    /// are sent to the same provider again, and reported as lost for another provider.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }

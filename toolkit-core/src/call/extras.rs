@@ -57,14 +57,14 @@ impl ProviderExtras {
         self.0.as_deref().map(|origin| (origin.api.as_str(), &origin.fields))
     }
 
-    /// Returns the fields if they belong to the format `api`.
+    /// Returns the fields if they belong to the API format called `api`.
     #[must_use]
     pub fn of(&self, api: &str) -> Option<&Map<String, Value>> {
         let origin = self.0.as_deref()?;
         (origin.api == api).then_some(&origin.fields)
     }
 
-    /// Returns the value of `field` if the fields belong to the format `api`.
+    /// Returns the value of `field` if the fields belong to the API format called `api`.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
         self.of(api)?.get(field)

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time;
 
-/// A time limit that has started: its length, and the time at which it ends.
+/// A started time limit: its length and its end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     pub(crate) length: Duration,

@@ -15,7 +15,7 @@ pub(super) struct Draft {
     attempt: AtomicU64,
 }
 
-/// The writes of the latest attempt. `None` after the call has ended.
+/// The writes of the latest attempt. `actions` is `None` after the call has ended.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
@@ -96,7 +96,7 @@ impl SessionHandle<'_> {
         Some(self.0.run()?.session()?.id())
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, including a change made by this call.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let written = self.0.draft.read(key);

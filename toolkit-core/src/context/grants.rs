@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A tool, and the reason of the request for approval.
+/// The name of a tool, and the reason for requesting approval.
 type Key = (String, String);
 
-/// The turn to request an approval: calls that need the same approval request it one after another.
+/// A lock held while an approval is requested, so that calls request the same approval one after another.
 pub(crate) type ApprovalTurn = Arc<tokio::sync::Mutex<()>>;
 
 /// The approvals given for a session, as pairs of a tool name and the reason of the request. Clones share the
@@ -17,7 +17,7 @@ pub(crate) struct Grants(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     granted: BTreeSet<Key>,
-    /// The turns in use. Without a run, each batch has its own turns.
+    /// The locks in use. Without a run, each batch has its own locks.
     turns: BTreeMap<(Key, Option<u64>), Weak<tokio::sync::Mutex<()>>>,
 }
 
@@ -36,8 +36,8 @@ impl Grants {
         self.lock().granted.contains(&(tool.to_owned(), reason.to_owned()))
     }
 
-    /// Returns the turn to request an approval, shared by all calls that need the same approval. If there is a
-    /// `batch`, only calls of this batch share the turn.
+    /// Returns the lock for requesting an approval. All calls that need the same approval share the lock. If
+    /// there is a `batch`, only calls of this batch share it.
     pub(crate) fn turn(&self, tool: &str, reason: &str, batch: Option<u64>) -> ApprovalTurn {
         let mut inner = self.lock();
         let key = ((tool.to_owned(), reason.to_owned()), batch);

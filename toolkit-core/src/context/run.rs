@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Progress {
     /// The name of the tool.
     pub tool_name: ToolName,
-    /// The provider's id of the call. `None` for a call made by the program.
+    /// The id assigned to the call by the provider. `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
@@ -25,7 +25,7 @@ pub struct Progress {
     pub message: String,
 }
 
-/// A function to replace hidden values in a text.
+/// A function to redact hidden values in text.
 #[derive(Clone)]
 pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>);
 
@@ -60,7 +60,7 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// Creates an agent run without a name, a session and extensions.
+    /// Creates an agent run without a name, session or extensions.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,7 +72,8 @@ impl RunContext {
         self
     }
 
-    /// Adds a value to the state of the calls, with precedence over the state of the registry.
+    /// Adds a value to the state for the calls of this run. The value takes precedence over a registry value
+    /// of the same type.
     ///
     /// Parameters marked with `#[state]` find the value by type, if the registry
     /// [declares](crate::ToolRegistry::with_run_state) the type.
@@ -81,7 +82,7 @@ impl RunContext {
         self
     }
 
-    /// Returns the state of a call: the state of this run, and for all other types the state of the registry.
+    /// Returns the state for a call. Values of this run take precedence over values of the registry.
     pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
         match registry {
             Some(registry) if self.state.is_empty() => Some(registry.clone()),
@@ -109,7 +110,7 @@ impl RunContext {
         self.session.as_ref()
     }
 
-    /// Returns the extension of a type.
+    /// Returns the extension of type `T`, if there is one.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.extensions.get()
@@ -148,7 +149,7 @@ impl RunContext {
         self.listener.is_some()
     }
 
-    /// Returns the run with hidden values replaced in the reports for the listener.
+    /// Returns a copy of the run. In its progress reports, hidden values are redacted.
     pub(super) fn redacted(&self, redaction: &Redaction) -> Self {
         let (run, Redaction(redact)) = (self.clone(), redaction.clone());
         self.clone().on_progress(move |mut progress| {

@@ -73,7 +73,8 @@ impl State {
         self
     }
 
-    /// Returns the values of this state, and those of `below` for all other types. Declarations are left out.
+    /// Returns the values of both states. Values of this state take precedence over values of `below`.
+    /// Declarations of run state are left out.
     pub(crate) fn over(&self, below: &Self) -> Self {
         let mut values = self.values.clone();
         for (id, value) in &below.values {
@@ -102,13 +103,15 @@ impl State {
         self.has_value(need) || self.of_run.contains(&(need.id)())
     }
 
-    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a pointer.
+    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a
+    /// pointer.
     pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
         let mut pointers = need.pointers.iter();
         pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
     }
 
-    /// Adds each value of `other` that is among `needs`, unless this state already has a value of the same type.
+    /// Adds each value of `other` required by `needs`, unless this state already has a value of the same
+    /// type.
     pub(crate) fn with_needs(mut self, needs: &[StateNeed], other: &Self) -> Self {
         for id in needs.iter().map(|need| (need.id)()) {
             if let Some(value) = other.values.get(&id) {
@@ -118,7 +121,7 @@ impl State {
         self
     }
 
-    /// Adds the types that the runs of `other` add.
+    /// Adds the run state declarations of `other`.
     pub(crate) fn with_run_states_of(mut self, other: &Self) -> Self {
         self.of_run.extend(&other.of_run);
         self
@@ -131,7 +134,7 @@ impl fmt::Debug for State {
     }
 }
 
-/// The name of a pointer type, and the type of such a pointer to a value.
+/// The name of a pointer type, such as `Arc`, and the type id of this pointer to the needed value.
 type Pointer = (&'static str, fn() -> TypeId);
 
 /// A type of state required by a tool.

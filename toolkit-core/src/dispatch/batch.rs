@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 ///
 /// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
 /// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped
-/// before, changes of a call are applied only if the result of the call was taken.
+/// before that, the changes of a call are applied only if the result of the call was taken.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -54,8 +54,8 @@ pub struct Batch {
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
-    /// The session changes of the results taken so far: for each key, the change of the last call in call
-    /// order, with the position of this call.
+    /// The session changes in the results taken so far. For each key, only the change of the latest call is
+    /// kept, with the position of this call in the batch.
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
@@ -289,7 +289,7 @@ impl Cancellation {
     }
 }
 
-/// The slot for the result of one call. It is filled even if the task of the call is lost.
+/// The slot for the result of one call. The slot is filled even if the task of the call never finishes.
 struct Slot {
     call: Option<PreparedCall>,
     shared: Arc<Shared>,

@@ -31,12 +31,12 @@ pub(super) struct Preparation<'a> {
     pub(super) turns: Option<&'a mut Turns>,
 }
 
-/// The number of a batch and the positions of its calls.
+/// Assigns an id to a batch, and positions to the calls of the batch.
 #[derive(Default)]
 pub(super) struct Numbering {
     /// The position of the next call.
     position: usize,
-    /// The number of the batch, assigned on first use.
+    /// The id of the batch, assigned on first use.
     batch: Option<Arc<u64>>,
 }
 
@@ -136,7 +136,7 @@ impl Preparation<'_> {
     }
 }
 
-/// A call that is ready to run.
+/// A prepared call, ready to run.
 pub(super) struct PreparedCall {
     pub(super) position: usize,
     id: CallId,
@@ -148,7 +148,7 @@ pub(super) struct PreparedCall {
     /// The remaining work, or the error if the call cannot run.
     work: Result<Work, ToolError>,
     cancellation: Option<CancellationToken>,
-    /// The guard that emits the end of the call. `None` without listeners.
+    /// The guard that emits the end of the call. `None` if there are no listeners.
     guard: Option<CallGuard>,
     span: CallSpan,
 }
@@ -178,7 +178,7 @@ struct Plan {
 pub(super) struct Ended {
     outcome: Outcome,
     actions: ToolActions,
-    /// The time for which the tool ran.
+    /// The running time of the tool.
     duration: Duration,
 }
 
@@ -256,8 +256,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the error result for a call that will never finish, because its task was lost. The runtime
-    /// ended, or something outside of the panic guards panicked.
+    /// Returns the error result of a call with a lost task. A task is lost if the runtime shuts down, or if
+    /// code outside of the panic guards panics.
     #[cold]
     pub(super) fn into_lost(self) -> ToolResult {
         let error = match std::thread::panicking() {
@@ -269,8 +269,8 @@ impl PreparedCall {
 }
 
 impl Plan {
-    /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the earlier
-    /// call of the batch with the same resource has ended.
+    /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
+    /// earlier call of the batch with the same resource has ended.
     fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Running<'a> {
         let Self { execution, arguments, turns, batch } = self;
         let steps = async move {

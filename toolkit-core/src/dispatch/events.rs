@@ -7,9 +7,9 @@ use std::sync::Arc;
 impl Dispatcher {
     /// Subscribes to the events of this dispatcher and its clones, for batches started later.
     ///
-    /// A stream keeps the latest 4,096 events. If it is read too slowly, it misses events and
-    /// [reports](crate::event::Lagged) how many. A [listener](Self::with_listener) misses none. Events cost
-    /// nothing while there are no streams and listeners.
+    /// A stream keeps the latest 4,096 events. A stream that is read too slowly misses events and
+    /// [reports](crate::event::Lagged) their number. A [listener](Self::with_listener) misses no events.
+    /// Events cost nothing while there are no streams and listeners.
     #[must_use]
     pub fn events(&self) -> ToolEvents {
         self.settings.bus.subscribe()

@@ -22,7 +22,7 @@ pub(super) struct Execution {
     timeout: Option<Duration>,
     pub(super) settings: Arc<Settings>,
     batch: u64,
-    /// The time for which the tool ran, in nanoseconds.
+    /// The running time of the tool over all attempts, in nanoseconds.
     ran: AtomicU64,
 }
 
@@ -87,7 +87,7 @@ impl Execution {
         let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
         let abandoned = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(abandoned.clone());
-        // This must not happen on the thread: another attempt may have begun there.
+        // The attempt must not begin on the thread: when the thread starts, a later attempt may have begun.
         inner.begin();
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
@@ -107,7 +107,7 @@ impl Execution {
             outcome
         })));
         let guard = abandoned.drop_guard();
-        // Waiting for a thread of the pool does not count, and has the same limit.
+        // The wait for a free thread does not count as running time, but has a limit of the same length.
         let beginning = async { Ok(beginning.await.unwrap_or_else(|_| Instant::now())) };
         let began = match self.timeout {
             Some(limit) => tokio::time::timeout(limit, beginning).await.unwrap_or(Err(limit)),
@@ -150,7 +150,7 @@ impl Execution {
         self.ran.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the time for which the tool ran, over all attempts.
+    /// Returns the running time of the tool, summed over all attempts.
     pub(super) fn running_time(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
@@ -169,7 +169,8 @@ impl Middleware for Execution {
     }
 }
 
-/// A call on the blocking pool. Dropping it removes a call that has not started from the queue.
+/// A call on the blocking pool. If the call has not started, dropping this value removes it from the pool's
+/// queue.
 struct Thread(JoinHandle<Outcome>);
 
 impl Drop for Thread {
@@ -178,8 +179,8 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources that calls of one batch use in the order of the batch: an exclusive tool, and the
-/// lane of the call.
+/// Returns the resources used in the order of the batch: the tool if it is exclusive, and the lane of the
+/// call.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -36,7 +36,7 @@ struct Gate {
     queues: HashMap<u64, Queue, RandomState>,
 }
 
-/// The waiting calls of one batch, in their order.
+/// The waiting calls of one batch, in the order of arrival.
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
@@ -45,13 +45,13 @@ struct Queue {
 }
 
 struct Waiting {
-    /// The call is admitted when, together with it, at most this number of calls hold the resource.
+    /// The maximum number of calls holding the resource at once, including this call.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
 
 impl Gates {
-    /// Returns a new number to identify a batch.
+    /// Returns a new id for a batch.
     pub(super) fn next_batch(&self) -> u64 {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }

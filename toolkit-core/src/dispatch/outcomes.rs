@@ -1,4 +1,4 @@
-//! Builder methods for the run, for the texts of failures, and for truncation.
+//! Builder methods for the run, for error messages, and for truncation.
 
 use super::Dispatcher;
 use crate::context::RunContext;

@@ -45,7 +45,7 @@ impl Service<ToolCall> for DispatchService {
     }
 }
 
-/// The future of a [`DispatchService`], with the result of one call.
+/// The future returned by a [`DispatchService`]. Resolves to the result of one call.
 pub struct DispatchFuture(Pin<Box<dyn Future<Output = ToolResult> + Send>>);
 
 impl Future for DispatchFuture {

@@ -31,7 +31,7 @@ pub(super) struct Settings {
     pub(super) stored_details: bool,
     /// The permits, shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
-    /// Whether the warnings are logged, shared by all clones of the dispatcher.
+    /// Whether the warnings have been logged, shared by all clones of the dispatcher.
     pub(super) warned: Warned,
 }
 
@@ -58,8 +58,8 @@ impl Settings {
         }
     }
 
-    /// Replaces the message of `error` by the program's own text, if the program has set a function for it.
-    /// `called` is the tool name as the model spells it.
+    /// Replaces the message of `error` by the program's own text, if the program has set a function for error
+    /// messages. `called` is the tool name as the model spells it.
     pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
         let error = if self.stored_details { error.with_stored_details(true) } else { error };
         let Some(text) = &self.failure_text else { return error };

@@ -1,4 +1,5 @@
-//! The span of a call, with OpenTelemetry's names, and logged warnings; empty without the feature `tracing`.
+//! The tracing span of a call, with OpenTelemetry's attribute names, and logged warnings. Without the feature
+//! `tracing`, both do nothing.
 
 use crate::call::CallId;
 use crate::error::BuildProblem;
@@ -68,7 +69,7 @@ impl CallSpan {
     }
 }
 
-/// Whether warnings are logged already. Clones share this.
+/// Records whether the warnings have been logged. Clones share the record.
 #[derive(Clone, Default)]
 pub(super) struct Warned(#[cfg(feature = "tracing")] Arc<OnceLock<()>>);
 

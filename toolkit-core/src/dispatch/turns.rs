@@ -5,21 +5,21 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// The order of the calls of one batch: for each resource, such as a lane, the last call that uses the
-/// resource.
+/// The order of the calls in one batch. For each resource, such as a lane, the map contains the last call to
+/// use the resource.
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
-    /// The number of resources at which resources without a running call are removed.
+    /// The size at which the map is cleaned: resources without a running call are removed.
     many: usize,
 }
 
-/// Receives the end of the previous call for the same resource. If that call is abandoned, it sends the
-/// receiver for the call before it.
+/// A receiver for the end of the previous call for the same resource. An abandoned call sends its own
+/// `Before`, so that the receiver then waits for the call before the abandoned call.
 struct Before(Receiver<Option<Self>>);
 
-/// The turn of one call to use a resource. It begins when the previous call has ended, and ends when it is
-/// dropped.
+/// A call's turn to use a resource. The turn begins when the previous call for the resource has ended.
+/// Dropping the turn ends it.
 pub(super) struct Turn {
     before: Option<Before>,
     ended: Option<Sender<Option<Before>>>,
@@ -31,7 +31,7 @@ impl Turns {
         self.last.len()
     }
 
-    /// Returns the turn of the next call that uses `resource`.
+    /// Returns the turn of the next call for `resource`.
     pub(super) fn next(&mut self, resource: Resource) -> Turn {
         if self.last.len() >= self.many {
             self.last.retain(|_, before| !before.has_come());
@@ -69,7 +69,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let before = self.before.take().and_then(|mut before| (!before.has_come()).then_some(before));
         if let Some(ended) = self.ended.take() {
-            // The last turn has no successor.
+            // Sending fails if no later call uses the resource.
             drop(ended.send(before));
         }
     }

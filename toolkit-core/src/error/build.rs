@@ -49,7 +49,7 @@ pub enum BuildProblem {
     CratesClash {
         /// The name.
         name: String,
-        /// Each crate with the definition of its tool, if known.
+        /// The crates, each with the source location of its tool if known.
         definitions: Vec<(String, Option<Location>)>,
     },
     /// A tool has an illegal name.
@@ -104,11 +104,11 @@ pub enum BuildProblem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// The tool needs a state value that the registry lacks.
+    /// The tool needs a state value missing in the registry.
     MissingState {
         /// The type of the missing state.
         type_name: &'static str,
-        /// The pointer type, such as `Arc`, if the registry has a pointer to the type as the state.
+        /// The pointer type, such as `Arc`, if the registry contains the state inside of this pointer.
         within: Option<&'static str>,
     },
     /// A parameter has a reserved name.
@@ -116,7 +116,7 @@ pub enum ToolFault {
         /// The name of the parameter.
         parameter: &'static str,
     },
-    /// The tool has the name of a [search tool](crate::ToolRegistry::with_tool_search).
+    /// The name of the tool is reserved for a [search tool](crate::ToolRegistry::with_tool_search).
     ReservedName,
     /// A schema is invalid, or the parameters schema accepts no objects.
     InvalidSchema {
@@ -152,7 +152,8 @@ impl BuildProblem {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the names among `known` nearest to `name`.
+    /// Creates an [`Unknown`](Self::Unknown) problem. The problem suggests the `known` names most similar to
+    /// `name`.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -162,8 +163,8 @@ impl BuildProblem {
         Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem with the `known` names nearest to `name`, or else with names of
-    /// `all`.
+    /// Creates an [`Unknown`](Self::Unknown) problem. The problem suggests the `known` names most similar to
+    /// `name`. If no name is similar, the problem lists up to ten names of `all`.
     pub(crate) fn unknown_among<'a>(
         what: &'static str,
         name: &str,

@@ -5,7 +5,7 @@ use super::Violation;
 /// The maximum number of violations or names in one message.
 pub(super) const LISTED: usize = 16;
 
-/// Returns the message for `violations` and `more` unlisted ones.
+/// Returns the message for `violations` and for `more` further violations.
 pub(super) fn listed(violations: &[Violation], more: usize) -> String {
     let total = violations.len() + more;
     let mut message = "Error validating JSON arguments: ".to_owned();

@@ -150,7 +150,8 @@ impl ToolError {
         self
     }
 
-    /// Applies `change` to every text of the error, of its violations, and of the errors of earlier attempts.
+    /// Applies `change` to every string in the error, in its violations, and in the errors of earlier
+    /// attempts.
     pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
         let Repr { message, brief, violations, details, earlier, .. } = &mut *self.0;
         for text in [message, brief].into_iter().chain(&mut details.text) {
@@ -166,8 +167,8 @@ impl ToolError {
 
     /// Creates the error for a failed tool, with `reason` in the message for the model.
     ///
-    /// If the alternate form `{:#}` of `reason` differs, it becomes the [details](Self::details) for the
-    /// program.
+    /// If the alternate form `{:#}` of `reason` differs from the plain form, the alternate form becomes the
+    /// [details](Self::details) for the program.
     #[must_use]
     pub fn failed(reason: impl fmt::Display) -> Self {
         Self::failed_with(&reason.to_string(), format!("{reason:#}"))
@@ -183,7 +184,7 @@ impl ToolError {
         error
     }
 
-    /// Creates the error for a tool without the required state of type `type_name`.
+    /// Creates the error for a tool if the program provides no state of type `type_name`.
     #[cold]
     pub(crate) fn stateless(type_name: &str) -> Self {
         Self::failed(format_args!("the program lends no `{type_name}` to its tools"))
@@ -283,7 +284,7 @@ impl ToolError {
             .with_brief(brief)
     }
 
-    /// Turns the error into [`ErrorKind::Exhausted`], after `attempts` failures of the tool in a row.
+    /// Changes the kind to [`ErrorKind::Exhausted`] after `attempts` failures of the tool in a row.
     ///
     /// The new message tells the model to stop calling the tool.
     #[must_use]
@@ -316,7 +317,7 @@ impl ToolError {
     }
 
     /// Returns the details for the program, such as the text of an error with its causes, or the message of a
-    /// panic. Formatting this error with `{:#}` shows the details as well. They are serialized only
+    /// panic. Formatting this error with `{:#}` shows the details as well. The details are serialized only
     /// [on demand](Self::with_stored_details).
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! The emitter of one call's events, and the guard that emits its end.
+//! The emitter of one call's events, and the guard that emits the last event.
 
 use super::{CallEnd, CallStatus, EventBus, EventCall, ToolEvent, ToolEventKind};
 use crate::error::ToolError;

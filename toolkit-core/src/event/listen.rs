@@ -46,8 +46,8 @@ async fn receive<T: Clone>(mut receiver: Receiver<T>) -> (Result<T, RecvError>, 
     (received, receiver)
 }
 
-/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones, beginning with the
-/// subscription. The stream ends when the dispatcher and all clones are dropped.
+/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones, from the subscription
+/// on. The stream ends when the dispatcher and all clones are dropped.
 pub struct ToolEvents(EventReceiver<ToolEvent>);
 
 impl ToolEvents {

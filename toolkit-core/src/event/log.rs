@@ -67,7 +67,7 @@ impl ExecutionLog {
         Self(Arc::new(Inner { capacity, kept: Mutex::default() }))
     }
 
-    /// Records the call if `event` is its last event.
+    /// Records a call if `event` is the last event of the call.
     ///
     /// Dispatchers record their own calls. Programs may record events from other sources.
     pub fn record(&self, event: &ToolEvent) {
@@ -96,7 +96,7 @@ impl ExecutionLog {
         LogStatistics::of(filter.select(&self.kept()))
     }
 
-    /// Returns the number of calls recorded since the log was created, including evicted ones.
+    /// Returns the number of calls recorded since the log was created, including calls no longer in the log.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded
@@ -154,13 +154,13 @@ impl LogFilter {
         self
     }
 
-    /// Keeps calls of one tool.
+    /// Keeps only calls of the tool called `name`.
     pub fn with_tool(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.when(move |entry| entry.call.tool == name)
     }
 
-    /// Keeps calls with this status.
+    /// Keeps only calls with this status.
     pub fn with_status(self, status: CallStatus) -> Self {
         self.when(move |entry| entry.end.status == status)
     }
@@ -175,18 +175,18 @@ impl LogFilter {
         self.when(move |entry| entry.time >= time)
     }
 
-    /// Keeps calls of the run with this id.
+    /// Keeps only calls of the run with this id.
     pub fn with_invocation_id(self, id: impl Into<String>) -> Self {
         let id = id.into();
         self.when(move |entry| entry.call.invocation_id.as_ref() == Some(&id))
     }
 
-    /// Keeps calls of one batch.
+    /// Keeps only calls of the batch with this id.
     pub fn with_batch(self, batch: u64) -> Self {
         self.when(move |entry| entry.call.batch == batch)
     }
 
-    /// Keeps calls with coerced values.
+    /// Keeps only calls with coerced values.
     pub fn with_coercions(self) -> Self {
         self.when(|entry| !entry.end.coerced.is_empty())
     }

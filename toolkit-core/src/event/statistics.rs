@@ -16,16 +16,16 @@ pub struct LogStatistics {
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// Statistics of calls. A call counts for the durations only if the tool was run. Serialized durations are in
+/// Statistics of calls. Durations include only the calls that ran their tool. Serialized durations are in
 /// milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {
     /// The number of calls.
     pub calls: usize,
-    /// The number of calls by status, without zeros.
+    /// The number of calls for each status. A status without calls is absent.
     pub statuses: BTreeMap<CallStatus, usize>,
-    /// The number of calls by kind of error, without zeros.
+    /// The number of calls for each kind of error. A kind without calls is absent.
     pub errors: BTreeMap<ErrorKind, usize>,
     /// The number of retried calls.
     pub retried: usize,

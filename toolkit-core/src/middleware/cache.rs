@@ -14,10 +14,10 @@ use std::time::Duration;
 /// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
 /// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
-/// arguments and the state of the registry. The cache does not know if a tool reads the user, the session or the
-/// run from its context. Tools with [computed](crate::ArgumentTransform::computed) arguments are never cached,
-/// and registries with different state share no outputs. Errors are not cached. An output from the cache repeats neither the session changes nor the
-/// actions of the original call.
+/// arguments and the state of the registry. The cache does not know if a tool reads the user, the session or
+/// the run from its context. Tools with [computed](crate::ArgumentTransform::computed) arguments are never
+/// cached, and registries with different state share no outputs. Errors are not cached. An output from the
+/// cache repeats neither the session changes nor the actions of the original call.
 ///
 /// If an identical call is already running, the call waits and shares its outcome, including errors. If the
 /// running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
@@ -49,7 +49,7 @@ type Key = (Box<str>, Box<str>);
 
 struct Entry {
     tool: Weak<dyn Tool>,
-    /// The state for the call. The `Weak` pointer keeps its address reserved.
+    /// The state for the call. The `Weak` pointer keeps the address of the state from being used again.
     state: Option<Weak<State>>,
     answer: SharedOutcome,
 }
@@ -92,8 +92,8 @@ impl Cache {
         Some((name.into(), request.canonical_arguments()?.into()))
     }
 
-    /// Returns the cached outcome for the calls with this `key`. If there is no valid outcome, an empty one
-    /// is added, to be filled by the caller.
+    /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds an empty
+    /// outcome for the caller to fill.
     fn answer(&self, key: &Key, tool: &Arc<dyn Tool>, state: Option<&Arc<State>>) -> SharedOutcome {
         let mut entries = self.entries();
         let state = state.map(Arc::downgrade);
@@ -113,7 +113,7 @@ impl Cache {
         answer
     }
 
-    /// Removes the entry for `key`, unless its outcome is no longer `answer`.
+    /// Removes the entry for `key` if the entry still holds `answer`.
     fn forget(&self, key: &Key, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {

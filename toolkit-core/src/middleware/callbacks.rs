@@ -15,7 +15,7 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// Calls callbacks before and after a tool.
 ///
 /// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an
-/// answer, the call ends without calling other callbacks or the tool.
+/// outcome, the call ends without calling other callbacks or the tool.
 ///
 /// Each `after` callback receives the output of the previous `after` callback, and each `on_error` callback
 /// the error of the previous one. If a callback turns an output into an error, or an error into an output,

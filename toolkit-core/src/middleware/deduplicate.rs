@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 ///
 /// The duplicates get the same result with a warning for the model. Calls always run if the tool is marked as
 /// [not idempotent](crate::ToolMetadata::idempotent), if the arguments are not JSON, or if the program
-/// [computes](crate::ArgumentTransform::computed) an argument. If the running call is cancelled, a duplicate runs
-/// in its place.
+/// [computes](crate::ArgumentTransform::computed) an argument. If the running call is cancelled, a duplicate
+/// runs in its place.
 ///
 /// If [`Retry`](super::Retry) is added before this middleware, a failed call can run again. Each retry then
 /// runs once for the call and all duplicates.

@@ -30,7 +30,7 @@ pub enum Permission {
 pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The arguments of the call, under the names of the parameters.
+    /// The arguments of the call, with aliases replaced by the names of the parameters.
     pub arguments: Value,
     /// The reason why the call needs approval.
     pub reason: String,
@@ -42,9 +42,10 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Granted,
-    /// The call runs. Later calls of the tool also run without another question if a rule asks with the same
-    /// reason. This holds for the [session](crate::Session) and its clones, or for the run if the run has no
-    /// session. To keep the approval longer, the program must store the approval and answer again.
+    /// The call runs. Later calls of the tool also run without another request for approval if a rule asks
+    /// with the same reason. This holds for the [session](crate::Session) and its clones, or for the run if
+    /// the run has no session. To keep the approval longer, the program must store the approval and answer
+    /// again.
     GrantedForSession,
     /// The call runs with these arguments instead.
     Changed(Value),
@@ -134,9 +135,9 @@ impl PermissionRule {
 
     /// Restricts the rule: it applies to a call only if `condition` returns `true`.
     ///
-    /// `condition` receives the arguments under the names of the parameters. The tool accepts these
-    /// arguments, but may convert values: the string `"5"` may become the number 5. So test for allowed
-    /// values rather than for forbidden values.
+    /// `condition` receives the arguments with aliases replaced by the names of the parameters. The tool
+    /// accepts these arguments, but may convert values: the string `"5"` may become the number 5. So test for
+    /// allowed values rather than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -176,18 +177,20 @@ impl PermissionRule {
 
 /// Allows or denies calls by rules, or asks for approval.
 ///
-/// The first rule that applies to a call decides. A call without such a rule is [denied](Self::otherwise).
+/// The first rule that applies to a call decides. If no rule applies, the call is [denied](Self::otherwise).
 /// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
-/// no effect on a tool that is both. [`overruled`](Self::overruled) finds such tools.
+/// no effect on a tool that is both read-only and privileged. [`overruled`](Self::overruled) finds such
+/// tools.
 ///
 /// The arguments are checked before the rules, so no approval is requested for a call with invalid arguments.
 /// If a rule asks for approval, the [handler](Self::with_handler) decides within its
 /// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
 /// call tells the model the reason.
 ///
-/// The calls of a tool that need approval for the same reason are put to the handler one after another. So an
-/// approval [for the session](Approval::GrantedForSession) also holds for the calls that already wait. This order
-/// applies to the calls of a session, or of a run without a session, or of a batch without a run.
+/// If several calls of a tool need approval for the same reason, the handler receives them one after another.
+/// So an approval [for the session](Approval::GrantedForSession) also applies to the calls still waiting.
+/// Calls wait for each other within a session, within a run if it has no session, or within a batch if it has
+/// no run.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -275,8 +278,8 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the names of the tools with a stricter rule after a more lenient rule. The earlier rule takes
-    /// precedence.
+    /// Returns the names of the tools with an ineffective rule: a stricter rule after a more lenient rule.
+    /// The earlier rule takes precedence.
     ///
     /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three
     /// kinds of rules count as deliberate: rules for a single tool, rules for some arguments, and a final
@@ -344,7 +347,8 @@ impl Middleware for Permissions {
         }
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
-        // Without a run, batches may belong to different users, so the calls of a batch wait only for each other.
+        // Without a run, batches may belong to different users, so the calls of a batch wait only for each
+        // other.
         let batch = request.context().run().is_none().then(|| request.batch());
         let turn = grants.turn(tool.as_str(), &reason, batch);
         let turn = turn.lock().await;

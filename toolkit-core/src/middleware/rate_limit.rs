@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// The maximum duration, within the range of the clock.
+/// The maximum period of a rate. Longer periods could exceed the range of the clock.
 const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// Limits the rate of calls, per tool and for all tools together.
@@ -77,16 +77,16 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the maximum wait of a call. If it is zero, every call over the limit is refused at once.
+    /// Sets the maximum wait of a call. If the maximum is zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// Reserves the earliest time for a call of the tool `name` and returns this time.
+    /// Reserves the earliest time for a call of the tool called `name` and returns this time.
     ///
     /// # Errors
-    /// The wait, if it exceeds the patience.
+    /// The necessary wait, if it exceeds the patience.
     fn reserve(&self, name: &str) -> Result<Instant, Duration> {
         let of_tool = self.tools.get(name).copied();
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +132,7 @@ struct Schedule {
 struct Rate {
     /// The time that one call reserves: one second at a rate of 60 calls a minute.
     each: Duration,
-    /// The allowed distance between the clock and the end of the reservations when a call arrives. It permits
+    /// How far the end of the reservations may lie in the future without delaying the next call. This allows
     /// bursts.
     ahead: Duration,
 }

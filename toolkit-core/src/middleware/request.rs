@@ -77,7 +77,7 @@ impl ToolRequest {
         self.tool.definition()
     }
 
-    /// Returns the provider's id of the call.
+    /// Returns the id assigned to the call by the provider.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.context.call_id()
@@ -95,7 +95,7 @@ impl ToolRequest {
         self.position
     }
 
-    /// Returns the number of the batch, unique within the dispatcher.
+    /// Returns the id of the batch, unique within the dispatcher and its clones.
     #[must_use]
     pub fn batch(&self) -> u64 {
         *self.batch
@@ -120,8 +120,8 @@ impl ToolRequest {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments as an object under the own names of parameters and nested properties, with near
-    /// misses coerced.
+    /// Returns the arguments as a JSON object. Aliases are replaced by the names of the parameters and nested
+    /// properties, and near misses are coerced.
     ///
     /// The arguments are parsed on the first use, once for all middleware.
     ///
@@ -131,12 +131,13 @@ impl ToolRequest {
         self.arguments.value().as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near misses
-    /// coerced, defaults left out. Returns `None` if the arguments are not a JSON object.
+    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near
+    /// misses coerced, and defaults left out.
     ///
-    /// Arguments that mean the same have equal forms however they are written: 5, 5.0 and, for a number, `"5"`. No
-    /// number is rounded. `None` if the arguments are not a JSON object, or if the program
-    /// [computes](crate::ArgumentTransform::computed) an argument: equal arguments may then mean different calls.
+    /// Arguments with the same meaning have the same form, regardless of their spelling: for a number, 5, 5.0
+    /// and `"5"` are equal. No number is rounded. Returns `None` if the arguments are not a JSON object, or
+    /// if the program [computes](crate::ArgumentTransform::computed) an argument: equal arguments may then
+    /// mean different calls.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         let definition = self.definition();
@@ -146,7 +147,7 @@ impl ToolRequest {
     /// Checks if the tool accepts the arguments, without running the tool.
     ///
     /// # Errors
-    /// The error that the call would have.
+    /// The error that the call would return.
     pub fn validate(&self) -> Result<(), ToolError> {
         self.tool.validate(self.arguments(), &self.context)
     }

@@ -47,7 +47,7 @@ impl Retry {
         Self::default()
     }
 
-    /// Sets the maximum of the first pause and the maximum of all pauses.
+    /// Sets the upper bound of the first pause and the upper bound of all pauses.
     pub fn with_pauses(self, first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// A `tower` layer as [`Middleware`].
+/// A [`Middleware`] made from a `tower` layer.
 ///
 /// The layer creates one service, and each call goes through a clone of this service. State shared by the
 /// clones applies to all calls, for example the permits of `ConcurrencyLimitLayer`. A service without `Clone`

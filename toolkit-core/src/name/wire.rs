@@ -45,8 +45,8 @@ impl NameRule {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// Replaces each refused character with `_`, and prepends `_` if the result cannot begin a name of the
-    /// provider.
+    /// Replaces each refused character with `_`. If the provider does not accept the first character of the
+    /// result at the beginning of a name, prepends `_`.
     ///
     /// The result may be too long or empty.
     #[must_use]
@@ -55,7 +55,7 @@ impl NameRule {
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// Returns a spelling of `name` that the provider accepts, ending in a digest of the full name. Each
+    /// Returns a spelling of `name` accepted by the provider, ending in a digest of the full name. Each
     /// `salt` gives a different digest.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
@@ -128,8 +128,8 @@ impl WireNames {
         self.0.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
-    /// Returns the tool name that is changed to `spelling` for the provider. Returns `None` for an unknown
-    /// spelling, and for a name that the provider accepts unchanged.
+    /// Returns the original tool name for a changed `spelling`. Returns `None` for an unknown spelling, and
+    /// for a name accepted unchanged by the provider.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
         self.0.originals.get(spelling).cloned()
     }

@@ -43,8 +43,8 @@ impl Content {
         }
     }
 
-    /// Returns the size of the content in bytes. A media item counts with the length of its Base64 text or
-    /// its URL.
+    /// Returns the size of the content in bytes. The size of a media item is the length of its Base64 text or
+    /// URL.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),

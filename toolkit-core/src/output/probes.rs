@@ -1,4 +1,4 @@
-//! Selection of the conversion and the schema for a function's return type, in generated code.
+//! Selects the conversion and the schema for the return type of a function, in generated code.
 //!
 //! Generated code wraps the return value in [`Output`] and calls `split` and `convert`. For the schema,
 //! generated code calls `Returned::<T>::TYPE.of_success().output_schema()`. Method resolution picks the
@@ -21,7 +21,7 @@ use std::ops::Deref;
 pub struct Output<T>(pub T);
 
 impl<T, E> Output<Result<T, E>> {
-    /// Returns the success value, or the error of the function.
+    /// Returns the success value, or the error returned by the tool's function.
     #[inline]
     pub fn split(self) -> Result<Output<T>, Failure<E>> {
         self.0.map(Output).map_err(Failure)
@@ -29,7 +29,7 @@ impl<T, E> Output<Result<T, E>> {
 }
 
 impl<T, E> Output<Option<Result<T, E>>> {
-    /// Returns the success value, or the error of the function.
+    /// Returns the success value, or the error returned by the tool's function.
     #[inline]
     pub fn split(self) -> Result<Output<Option<T>>, Failure<E>> {
         self.0.transpose().map(Output).map_err(Failure)
@@ -62,8 +62,7 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// The method `convert` for `Serialize` types, which are written as JSON. The compiler tries this trait
-/// second.
+/// The method `convert` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn convert(&self) -> Result<ToolOutput, ToolError>;
@@ -120,7 +119,7 @@ macro_rules! into_error {
 into_error! {
     /// Returns the error unchanged.
     ToolError: error => error;
-    /// Compiles to nothing, because the type has no values.
+    /// Never called, because the type has no values.
     Never: never => match never {};
     /// Converts the error. The texts of its causes become details for the program.
     Box<dyn Error + Send + Sync>: error => failed(&*error);
@@ -174,8 +173,8 @@ impl<E> ByDisplay<E> for Failure<E> {
 /// A function to generate the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// A value that stands for the return type `T` of a function, so that generated code can call methods on a
-/// type.
+/// A placeholder for the return type `T` of a function. Generated code calls methods on the placeholder to
+/// inspect the type.
 #[derive(Debug)]
 pub struct Returned<T>(PhantomData<T>);
 
@@ -248,8 +247,7 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
     }
 }
 
-/// The method `output_schema` for `Serialize` types, which are written as JSON. The compiler tries this trait
-/// second.
+/// The method `output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
     fn output_schema(&self) -> Option<SchemaFn>;
@@ -262,7 +260,7 @@ impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     }
 }
 
-/// The method `output_schema` for all other types, which have no schema.
+/// The method `output_schema` for all other types. These types have no schema.
 #[derive(Debug)]
 pub struct Undescribed;
 

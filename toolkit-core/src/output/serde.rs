@@ -1,7 +1,7 @@
 //! Serialized forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool's return value of any `Serialize`
-//! type is converted to JSON output, but these two types already are output.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits. If a tool returns a `Serialize` type, the
+//! value becomes JSON output. These two types already are output and must not be converted again.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use crate::depth::readable;

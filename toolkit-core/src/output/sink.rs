@@ -10,7 +10,7 @@ use std::pin::Pin;
 pub struct FullOutput {
     /// The name of the tool.
     pub tool: String,
-    /// The provider's id of the call. `None` for a call made by the program itself.
+    /// The id assigned to the call by the provider. `None` for a call made by the program itself.
     pub call_id: Option<CallId>,
     /// The full text. Line breaks separate the texts of several `Content` values.
     pub text: String,
@@ -67,11 +67,11 @@ where
     }
 }
 
-/// The boxed future of [`OutputSink::store`], with the location of the stored text.
+/// The boxed future of [`OutputSink::store`]. Resolves to the location of the stored text.
 pub(super) type PlaceFuture<'a> =
     Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
-/// The same trait as [`OutputSink`] in a form that can be used as `dyn`.
+/// The `dyn`-compatible form of [`OutputSink`].
 pub(super) trait DynSink: Send + Sync {
     fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_>;
 }

@@ -84,7 +84,8 @@ impl Truncation {
         own.or(self.limit)
     }
 
-    /// Truncates the output of a call to the limit set here. The tool's own `max_result_size` is ignored.
+    /// Truncates the output of a call to the limit of this `Truncation`. The tool's own `max_result_size` is
+    /// ignored.
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
@@ -122,7 +123,7 @@ impl Truncation {
             let cut = plan.cut(text, start, length, total);
             start += length;
             match cut {
-                // Without text, it would be only a line break between the others.
+                // Drop an empty text, because it would leave only a line break between the other texts.
                 None if length == 0 => None,
                 None => Some(content),
                 Some(nothing) if nothing.is_empty() => None,

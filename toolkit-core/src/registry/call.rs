@@ -11,10 +11,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 impl ToolRegistry {
-    /// Calls one tool and waits for its output. The arguments are JSON text, or any other [`IntoArguments`].
+    /// Calls one tool and waits for its output. The arguments are JSON text, or a value of another type with
+    /// [`IntoArguments`].
     ///
-    /// The time limit of the tool applies, or else the limit of the registry. For calls made by a model, use
-    /// a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and supports cancellation.
+    /// The time limit of the tool applies. If the tool has no limit, the limit of the registry applies. For
+    /// calls made by a model, use a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and
+    /// supports cancellation.
     ///
     /// # Errors
     /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics
@@ -75,7 +77,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// The [`ToolError`] that the call would have.
+    /// The [`ToolError`] that the call would return.
     pub fn validate(&self, name: &str, arguments: &str) -> Result<(), ToolError> {
         let (tool, arguments) = match self.callable(name) {
             Some(tool) => (tool, Cow::Borrowed(arguments)),

@@ -7,11 +7,11 @@ use crate::tool::{FunctionTool, Tool, ToolDefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A `#[tool]` function in the list that the linker collects from all crates of the program.
+/// A `#[tool]` function in the list collected by the linker from all crates of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     tool: fn() -> FunctionTool,
-    /// The path of the module, which begins with the name of the crate.
+    /// The module path, beginning with the name of the crate.
     module: &'static str,
 }
 
@@ -71,8 +71,8 @@ pub struct Discovery {
 
 setters! {
     Discovery {
-        /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not exist,
-        /// the discovery fails. A pattern with `*` or `?` may match no tool.
+        /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not
+        /// exist, the discovery fails. A pattern with `*` or `?` may match no tool.
         with_filter(filter: ToolFilter) = filter;
         /// Sets the rule for tools of the same name.
         with_name_clash(name_clash: NameClash) = name_clash;
@@ -86,19 +86,19 @@ impl Discovery {
         Self::default()
     }
 
-    /// Selects only the tools in these crates or modules, such as `my_tools` or `my_tools::files`. Another
-    /// call adds more crates and modules. Write a crate name as in `use`: `my_tools` for the package
-    /// `my-tools`.
+    /// Selects only the tools in these crates or modules, such as `my_tools` or `my_tools::files`. Calling
+    /// this method again adds more crates and modules. Write a crate name as in `use`: `my_tools` for the
+    /// package `my-tools`.
     #[must_use]
     pub fn in_modules<T: Into<String>>(mut self, modules: impl IntoIterator<Item = T>) -> Self {
         self.modules.extend(modules.into_iter().map(Into::into));
         self
     }
 
-    /// Selects among registrations.
+    /// Creates a registry of the selected `registrations`.
     ///
     /// # Errors
-    /// As for [`ToolRegistry::discover_with`].
+    /// The same errors as [`ToolRegistry::discover_with`].
     fn select<'a>(
         &self,
         registrations: impl IntoIterator<Item = &'a Registration>,
@@ -193,8 +193,9 @@ impl ToolRegistry {
     /// Creates a registry of selected `#[tool]` functions, see [`Discovery`].
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal name, every duplicate that the rule refuses, every crate or module without
-    /// tools, and every tool name or namespace that the filter includes and no tool has.
+    /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
+    /// rule, every selected crate or module without tools, and every tool name or namespace included by the
+    /// filter but not found on any tool.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

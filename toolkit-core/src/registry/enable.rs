@@ -119,7 +119,7 @@ impl ToolRegistry {
         self.tools.get(name)?.disabled.as_deref()
     }
 
-    /// Returns the disabled tools with the reasons, sorted by name.
+    /// Returns the disabled tools, each with the reason, sorted by name.
     pub fn disabled(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &str)> {
         self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
     }

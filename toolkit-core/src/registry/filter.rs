@@ -6,7 +6,7 @@ use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
-/// A condition on the tags of a tool: any or all tags of a set.
+/// A condition on the tags of a tool. The tool must have at least one, or all, of a set of tags.
 ///
 /// ```
 /// use toolkit::{ToolMetadata, ToolTag};
@@ -81,27 +81,29 @@ impl ToolFilter {
         Self::default()
     }
 
-    /// Passes only tools with matching tags. Each call adds a condition, and a tool must meet all conditions.
+    /// Passes only tools with matching tags. Each use of this method adds a condition, and a tool must meet
+    /// all conditions.
     pub fn with_tags(mut self, tags: TagMatch) -> Self {
         self.tags.push(tags);
         self
     }
 
-    /// Excludes tools with matching tags. Each call adds a condition, and a tool must meet none of the
-    /// conditions.
+    /// Excludes tools with matching tags. Each use of this method adds a condition, and a tool must meet none
+    /// of the conditions.
     pub fn without_tags(mut self, tags: TagMatch) -> Self {
         self.without_tags.push(tags);
         self
     }
 
-    /// Passes only tools in one of these namespaces. Another call adds more namespaces.
+    /// Passes only tools in one of these namespaces. Calling this method again adds more namespaces.
     pub fn in_namespaces<T: AsRef<str>>(mut self, namespaces: impl IntoIterator<Item = T>) -> Self {
         let namespaces = namespaces.into_iter().map(|namespace| normalize(namespace.as_ref()));
         self.namespaces.get_or_insert_default().extend(namespaces);
         self
     }
 
-    /// Passes only tools with a name matching one of these patterns. Another call adds more patterns.
+    /// Passes only tools with a name matching one of these patterns. Calling this method again adds more
+    /// patterns.
     ///
     /// # Errors
     /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
@@ -125,8 +127,8 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns the included names and namespaces without a tool among `definitions`. Patterns with wildcards may
-    /// match no tool.
+    /// Returns the included names and namespaces without a tool among `definitions`. Patterns with wildcards
+    /// may match no tool.
     pub(super) fn unmatched<'a>(&'a self, definitions: &[&ToolDefinition]) -> Vec<(&'static str, &'a str)> {
         let included = self.include.iter().flatten().filter(|pattern| pattern.is_name());
         let has_name = |pattern: &NamePattern| definitions.iter().any(|tool| fits(pattern, &tool.name));

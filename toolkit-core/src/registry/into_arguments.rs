@@ -1,4 +1,4 @@
-//! The arguments of a call that the program makes.
+//! The arguments for calls made by the program.
 
 use crate::call::RawArguments;
 use crate::error::ToolError;
@@ -32,7 +32,7 @@ pub trait IntoArguments<'a> {
     /// Converts the arguments to JSON text.
     ///
     /// # Errors
-    /// The value has no JSON.
+    /// The value has no JSON form.
     fn into_arguments(self) -> Result<Cow<'a, str>, ToolError>;
 }
 

@@ -77,7 +77,7 @@ struct Latest {
 }
 
 impl LiveRegistry {
-    /// Creates a live registry from a complete registry.
+    /// Creates a live registry with `registry` as its first version.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing
@@ -213,8 +213,8 @@ impl LiveRegistry {
         RegistryEvents::new(receiver, Some(view))
     }
 
-    /// Returns a snapshot of the registry together with a stream of all later changes. No change is missing,
-    /// and none is repeated.
+    /// Returns a snapshot of the registry together with a stream of all later changes. The stream contains
+    /// every change after the snapshot exactly once.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
         let _no_change_meanwhile = self.root.lock();

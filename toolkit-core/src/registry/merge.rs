@@ -14,14 +14,14 @@ pub enum Collision {
     /// The merge fails.
     #[default]
     Refuse,
-    /// The registry keeps the tool registered first.
+    /// The registry keeps the existing tool.
     Keep,
-    /// The new tool replaces the tool registered first.
+    /// The new tool replaces the existing tool.
     Replace,
 }
 
 impl ToolRegistry {
-    /// Adds the tools of another registry, and its rules for disabling tools.
+    /// Adds the tools of another registry, and the other registry's rules for disabling tools.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
@@ -36,11 +36,12 @@ impl ToolRegistry {
     /// or tags, the reason given in this registry is kept. If both have a time limit, the limit of this
     /// registry is kept.
     ///
-    /// State stays with the tools of its registry, in any order of calls. The state of the other registry serves
-    /// only the tools of the other registry. From the state of this registry, these tools see only values that
-    /// they [require](ToolDefinition::state_needs) and the other registry lacks: an optional value comes from the
-    /// other registry or not at all. The tools of a registry without state are treated like tools registered
-    /// here.
+    /// State stays with the tools of its registry, regardless of the order in which state is added and
+    /// registries are merged. The state of the other registry serves only the tools of the other registry.
+    /// From the state of this registry, these tools see only values that they
+    /// [require](ToolDefinition::state_needs) and the other registry lacks. An optional value comes from the
+    /// other registry or not at all. If the other registry has no state, its tools are treated like tools
+    /// registered here.
     ///
     /// # Errors
     /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
@@ -90,7 +91,7 @@ impl ToolRegistry {
         self.cache = self.cache.renewed();
     }
 
-    /// Inserts a tool with a legal name not yet taken.
+    /// Inserts a tool. Fails if the name is illegal or already taken, or if the schema has a fault.
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;

@@ -163,14 +163,13 @@ impl ToolRegistry {
     }
 }
 
-/// Returns `name` moved into `namespace`. Separators in the method name stay.
+/// Returns `name` moved into `namespace`. Separators in the method name stay unchanged.
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns a tool with the name `name`: `tool` itself if it already has this name, and a renamed tool
-/// otherwise.
+/// Returns `tool` itself if it is already called `name`, and a renamed tool otherwise.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

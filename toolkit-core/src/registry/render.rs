@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Values computed from the tools of a registry on first use. A changed registry gets a [renewed](Self::renewed) cache.
+/// Values computed from the tools of a registry on first use. A changed registry gets a
+/// [renewed](Self::renewed) cache.
 #[derive(Clone, Default)]
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
@@ -55,7 +56,7 @@ type Key<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
     /// Returns the fragment of `tool` from this rendering. Returns `None` if the tool was added or replaced
-    /// since.
+    /// after this rendering.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
         let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;
@@ -108,7 +109,7 @@ impl RenderCache {
         })
     }
 
-    /// Returns the tool name behind `spelling`, a spelling by any known naming rule.
+    /// Returns the tool name for a provider's `spelling` under any known naming rule.
     pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
         for rule in NameRule::COMMON {
             self.names(registry, rule);
@@ -158,7 +159,8 @@ impl RenderCache {
             return Cow::Borrowed(tools);
         }
         let listed = tools.iter().filter(|tool| client_search || !tool.definition().metadata.defer);
-        // The model calls tools that the provider has loaded by their own names.
+        // The provider loads the found tools and the model calls them by name, so `call_deferred` is not
+        // needed.
         let is_needed =
             |tool: &&Arc<dyn Tool>| !(client_search && tool.definition().name.as_str() == CALL_DEFERRED);
         let search = registry.search_tools().iter().filter(is_needed);

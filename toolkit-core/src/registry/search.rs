@@ -46,8 +46,8 @@ impl ToolRegistry {
     /// Turns tool search on: adds the tools `discover_tools` and `call_deferred`, and leaves deferred tools
     /// out of [definitions](Self::definitions).
     ///
-    /// Both search tools are built on first use, from the tools callable at that time. The registry's own
-    /// list and number of tools do not include the search tools. No other tool may have the name of a search
+    /// Both search tools are built on first use, from the tools callable at that time. [`iter`](Self::iter)
+    /// and [`len`](Self::len) do not include the search tools. No other tool may have the name of a search
     /// tool.
     #[must_use]
     pub fn with_tool_search(mut self) -> Self {
@@ -112,8 +112,8 @@ impl ToolRegistry {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// Finds the tool of a call by other means than its exact name: a provider's spelling of the name, or a
-    /// call of a search tool.
+    /// Finds the tool for a call if no tool has exactly this name. The name may be a provider's spelling of a
+    /// tool name, or the name of a search tool.
     ///
     /// Returns the tool and the arguments for the tool. For `call_deferred`, these are the target tool and
     /// the arguments of the target.

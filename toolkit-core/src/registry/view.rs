@@ -46,11 +46,11 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    /// Adapts the tool with this name or, without a name, every tool.
+    /// Adapts the tool with this name, or every tool if there is no name.
     Adapt(Option<String>, Arc<Adapt>),
 }
 
-/// A function to adapt a tool. The `bool` is whether the tool has changed.
+/// A function to adapt a tool. The `bool` is `true` if the tool has changed.
 type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
 
 fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {
@@ -85,7 +85,7 @@ impl RegistryView {
         self.rename_all(move |name| inside(name, &namespace, separator))
     }
 
-    /// Renames the tool `name` to `to`. Applying the view fails if there is no such tool.
+    /// Renames the tool called `name` to `to`. Applying the view fails if there is no such tool.
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         let to = to.into();
@@ -117,8 +117,8 @@ impl RegistryView {
         })
     }
 
-    /// Changes the tool `name`, for instance the description or the [arguments](AdaptedTool::with_arguments).
-    /// Applying the view fails if there is no such tool.
+    /// Changes the tool called `name`, for instance its description or its
+    /// [arguments](AdaptedTool::with_arguments). Applying the view fails if there is no such tool.
     #[must_use]
     pub fn adapt(
         self,

@@ -9,13 +9,13 @@ use crate::tool::{Tool, ToolDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The maximum length of the text about one tool in the list of deferred tools, in characters.
+/// The maximum number of characters about one tool in the list of deferred tools.
 const MAX_LINE: usize = 200;
 
 /// The tools of one registry snapshot, shared by both search tools.
 pub(crate) struct Catalog {
     pub(crate) index: Arc<Index>,
-    /// The spellings of the tool names accepted by every provider.
+    /// The tool names in spellings accepted by every provider.
     pub(crate) names: WireNames,
     pub(crate) options: SearchOptions,
     /// Whether the registry asks for the reason of each call.
@@ -46,10 +46,11 @@ impl Catalog {
         ToolError::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Returns the list of the deferred tools for a description. Returns an empty string if there are none.
+    /// Returns the list of deferred tools for the description of `discover_tools`. Returns an empty string if
+    /// there are none.
     ///
-    /// Each tool has a line with the search hint or the first sentence of the description. If the list is longer
-    /// than the options allow, the namespaces are listed instead, with the numbers of their tools.
+    /// Each tool has a line with the search hint or the first sentence of the description. If the list is
+    /// longer than the options allow, the namespaces are listed instead, each with its number of tools.
     pub(super) fn list(&self) -> String {
         let deferred = self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
         let deferred: Vec<&ToolDefinition> = deferred.collect();
@@ -93,7 +94,7 @@ impl Catalog {
     }
 }
 
-/// Returns the first lines with at most `limit` tokens together.
+/// Returns as many of the first lines as fit into `limit` tokens.
 fn fitting(lines: impl Iterator<Item = String>, limit: usize) -> Vec<String> {
     let mut size = 0_usize;
     let fits = |line: &String| {

@@ -47,7 +47,7 @@ impl DeferredCall {
     /// Returns the JSON text of the target's arguments. The values stay as the model wrote them.
     ///
     /// If the only other member is an object called `arguments`, the members of this object become the
-    /// target's arguments, unless the target has a parameter called `arguments`. `asked` is whether the
+    /// target's arguments, unless the target has a parameter called `arguments`. `asked` tells whether the
     /// registry asks for the reason of each call. The call reason is dropped if the target tool opts out of
     /// call reasons.
     pub(crate) fn arguments_for(self, tool: &dyn Tool, asked: bool) -> String {

@@ -14,7 +14,8 @@ const NAME: usize = 0;
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// A word in fewer tools is never common. The ranking ignores common words.
+/// A word is common only if at least this number of tools contains the word. The ranking ignores common
+/// words.
 const COMMON_FROM: usize = 3;
 
 /// The maximum nesting depth of indexed parameter schemas.
@@ -80,7 +81,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of `tool` from this index. Returns `None` if the tool was added or replaced since.
+    /// Returns the words of `tool` from this index, or `None` if the tool was added or replaced later.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)

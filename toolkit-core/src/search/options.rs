@@ -21,16 +21,17 @@ settings! {
         weights: SearchWeights, with_weights(SearchWeights);
         /// The minimum score of a match, as a fraction of the best score; 0.3 by default.
         min_score_ratio: f64 = 0.3, with_min_score_ratio(f64);
-        /// The fraction of tools from which a word is common; 0.5 by default, so a word in at least every
-        /// second tool is common. Common words of a query are ignored, unless a tool has the word in the name
-        /// or the query matches no other word. A word in fewer than three tools is never common.
+        /// A word is common if at least this fraction of the tools contains the word; 0.5 by default, meaning
+        /// at least every second tool. Common words in a query are ignored, unless the name of a tool
+        /// contains the word or the query matches no other word. A word in fewer than three tools is never
+        /// common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
-        /// The maximum number of deferred tools listed in the description of `discover_tools`; 50 by default. If
-        /// there are more, the description lists the namespaces with the numbers of their tools instead.
+        /// The maximum number of deferred tools listed in the description of `discover_tools`; 50 by default.
+        /// If there are more, the description lists the namespaces instead, each with its number of tools.
         max_listed: usize = 50, with_max_listed(usize);
-        /// The maximum size of this list in tokens, because every request contains the list; 2,000 by default. The
-        /// size is estimated: one token for four ASCII characters, and one for each other character. Descriptions
-        /// of more than 200 characters are cut.
+        /// The maximum size of the list in the description of `discover_tools`, in tokens; 2,000 by default.
+        /// Every request contains the list. The size is estimated: one token for four ASCII characters, and
+        /// one for each other character. Descriptions of more than 200 characters are cut.
         max_list_tokens: usize = 2_000, with_max_list_tokens(usize);
     }
 }

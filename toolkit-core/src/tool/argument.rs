@@ -12,7 +12,7 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 /// A transform of one argument, for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments).
 ///
 /// A transform can change the name and the description of the argument, hide the argument from the model, and
-/// supply a value. Settings left out stay as the tool declares them.
+/// supply a value. All other settings stay as declared by the tool.
 ///
 /// In the example, the model sees the arguments `query` and `limit` only:
 ///
@@ -56,7 +56,7 @@ pub(super) enum Supply {
 }
 
 impl ArgumentTransform {
-    /// Creates a transform of the tool's argument `argument`, without changes.
+    /// Creates a transform for the tool's argument called `argument`, without changes.
     #[must_use]
     pub fn of(argument: impl Into<String>) -> Self {
         Self {
@@ -70,8 +70,8 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets a function to compute the value of the argument if the model omits the argument. Calls of the tool
-    /// are then neither cached nor treated as duplicates.
+    /// Sets a function to compute the value of the argument if the model omits the argument. Calls of the
+    /// tool are then neither cached nor treated as duplicates.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -96,15 +96,16 @@ impl ArgumentTransform {
         self
     }
 
-    /// Hides the argument from the model; the tool runs without it.
+    /// Hides the argument from the model. The tool receives the argument only if the transform supplies a
+    /// value.
     ///
-    /// The model cannot set the argument under an alias either. If the aliases of the arguments type cannot be
-    /// known, as for an enum or a struct with `#[serde(flatten)]`, every name missing from the schema is refused,
-    /// or dropped if the tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a type also
-    /// collects other names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
+    /// The model cannot set the argument under an alias either. If the aliases of the arguments type cannot
+    /// be known, as for an enum or a struct with `#[serde(flatten)]`, every name missing from the schema is
+    /// refused, or dropped if the tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a
+    /// type also collects other names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
     ///
-    /// A tool with a schema and no arguments type must [list](super::ToolDefinition::with_alias) its aliases: it
-    /// still receives all names that its schema allows.
+    /// A tool built from a schema, without an arguments type, must [list](super::ToolDefinition::with_alias)
+    /// its aliases, because the tool still receives every name allowed by its schema.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
@@ -113,12 +114,15 @@ impl ArgumentTransform {
 
     /// Hides the argument from the model and always passes `value` to the tool.
     ///
-    /// Errors and progress reports show `[hidden]` in place of the value, of each string and number inside of the
-    /// value, and of a computed value. Values are found in any letter case, in escapes of JSON, Rust, URLs and
-    /// HTML, and in Base64. Strings of less than 5 characters, and numbers, are found only as words of their own.
-    /// Of longer strings, every part is found that has a quarter of the characters, but at least 8 and at most 16,
-    /// and every beginning in front of an ellipsis. `true`, `false` and `null` are shown. The output of a
-    /// successful call is not changed, and other transformations of a value, such as its hash, are not found.
+    /// Errors and progress reports show `[hidden]` instead of the value, and instead of each string and
+    /// number inside of the value. Computed values are hidden in the same way. Values are found in any letter
+    /// case, in escapes of JSON, Rust, URLs and HTML, and in Base64.
+    ///
+    /// Numbers, and strings of fewer than 5 characters, are found only as separate words. Of longer strings,
+    /// parts are found as well. The required length of a part is a quarter of the string's characters, but at
+    /// least 8 and at most 16 characters. A beginning of any length is found if an ellipsis follows. `true`,
+    /// `false` and `null` are shown. The output of a successful call is not changed, and other
+    /// transformations of a value, such as its hash, are not found.
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()

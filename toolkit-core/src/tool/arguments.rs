@@ -29,23 +29,23 @@ pub(super) struct Arguments {
 struct Changes(Vec<ArgumentTransform>);
 
 impl Changes {
-    /// Returns the transform for `argument`, the tool's own name of an argument.
+    /// Returns the transform for `argument`, an argument name used by the tool.
     fn of(&self, argument: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.argument == argument)
     }
 
-    /// Returns the transform for `name`, the model's name of an argument.
+    /// Returns the transform for `name`, an argument name used by the model.
     fn shown(&self, name: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.shown_as() == Some(name))
     }
 
-    /// Returns the model's name for the tool's argument `argument`; `None` if the argument is hidden.
+    /// Returns the model's name for the tool's argument called `argument`; `None` if the argument is hidden.
     fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
         self.of(argument).map_or(Some(argument), ArgumentTransform::shown_as)
     }
 }
 
-/// The treatment of an argument given under a name that the model must not use.
+/// The treatment of an argument given under a name hidden from the model.
 #[derive(Clone, Copy)]
 enum Unknown {
     /// The tool refuses unknown names, so the argument is passed on under an unknown name. The tool's error
@@ -61,8 +61,8 @@ enum Meaning<'a> {
     Changed(&'a ArgumentTransform),
     /// An argument of the tool without a transform.
     Own,
-    /// An argument of the tool, given under a name hidden from the model, or a name that may be an alias of a
-    /// hidden argument.
+    /// An argument of the tool, given under a name hidden from the model, or a possible alias of a hidden
+    /// argument.
     NotShown,
     /// Not an argument of the tool.
     Nothing,
@@ -127,12 +127,13 @@ impl Arguments {
         Ok((Self { changes, names, unknown }, schema))
     }
 
-    /// Returns `schema`, another schema of the tool's arguments, as the transforms show it.
+    /// Applies the transforms to another schema of the tool's arguments. Returns `None` if there is no
+    /// schema, or if the transforms do not fit the schema.
     pub(super) fn adapt_schema(&self, schema: Option<Value>) -> Option<Value> {
         schema::transformed(&schema?, &self.changes).ok()
     }
 
-    /// Returns whether the argument `name` of the tool has a transform.
+    /// Returns whether the tool's argument called `name` has a transform.
     pub(super) fn change(&self, name: &str) -> bool {
         self.changes.of(name).is_some()
     }
@@ -225,7 +226,7 @@ impl ArgumentTransform {
         self.shown_as() != Some(self.argument.as_str())
     }
 
-    /// Returns the fixed value of a hidden argument, the only value that the tool can receive for it.
+    /// Returns the fixed value of a hidden argument. The tool can receive no other value for this argument.
     fn only_value(&self) -> Option<&Value> {
         match (self.hidden, &self.supply) {
             (true, Some(Supply::Fixed(value))) => Some(value),

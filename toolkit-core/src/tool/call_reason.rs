@@ -30,8 +30,8 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition for the model, with the argument `call_reason` if the model is to give a
-    /// reason. The tool's own setting takes precedence over `by_default`.
+    /// Returns the definition for the model. If the model is asked for a reason, the definition has the
+    /// argument `call_reason`. The tool's own setting takes precedence over `by_default`.
     #[must_use]
     pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
         if !asks_for_call_reason(self, by_default) || has_call_reason_parameter(self) {
@@ -58,8 +58,7 @@ impl ToolDefinition {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SplitArguments {
     pub(crate) arguments: String,
-    /// The call reason; `None` if the model wrote `null`. A value of another type than string is kept as JSON
-    /// text.
+    /// The call reason; `None` if the model wrote `null`. A value other than a string is kept as JSON text.
     pub(crate) call_reason: Option<String>,
 }
 

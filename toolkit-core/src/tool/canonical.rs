@@ -1,4 +1,4 @@
-//! The arguments of a call in the form in which calls are compared: published names, coerced values, no defaults.
+//! Canonical arguments, for comparing calls: published names, coerced values, no defaults.
 
 use super::{Tool, ToolDefinition};
 use crate::args::{not_json, with_members};
@@ -10,17 +10,17 @@ use crate::schema::__private::{
 };
 use serde_json::Value;
 
-/// Returns whether the tool takes the arguments exactly as written. A tool that panics takes nothing.
+/// Returns whether the tool accepts the arguments exactly as written. If the tool panics, returns `false`.
 pub(crate) fn takes_exactly(tool: &dyn Tool, arguments: &str) -> bool {
     let context = ToolContext::of_exact_check(tool.definition().name.clone());
     guarded(|| tool.validate(arguments, &context)).is_ok_and(|checked| checked.is_ok())
 }
 
-/// Returns the arguments as the text of one object under the parameters' names, at every depth, and without near
-/// misses if the tool coerces them.
+/// Returns the arguments as the JSON text of one object, with the parameters' own names at every depth. If
+/// the tool coerces near misses, they are coerced.
 ///
-/// `takes` returns whether the tool takes a text exactly as written. As in decoding, a string becomes an allowed one only
-/// if the tool does not take it.
+/// `takes` returns whether the tool accepts a text exactly as written. As in decoding, a string is replaced
+/// by an allowed string only if the tool does not accept the original.
 fn as_meant(
     text: &str,
     definition: &ToolDefinition,
@@ -58,11 +58,11 @@ pub(crate) fn arguments_value(
     serde_json::from_str(&as_meant(text, definition, takes)?).map_err(|error| not_json(&error))
 }
 
-/// Returns the arguments in [canonical form](Json::canonical) under the parameters' names, without those that have
-/// their default; `None` if they are not a JSON object.
+/// Returns the arguments in [canonical form](Json::canonical), under the parameters' own names and without
+/// default values. Returns `None` if the arguments are not a JSON object.
 ///
-/// `null` counts as absent only if the tool is known to treat it so, or if coercion removes it. For other tools,
-/// `null` may mean to clear a value, and a missing argument to keep it.
+/// `null` counts as absent only if the tool is known to treat `null` this way, or if coercion removes the
+/// `null`. For other tools, `null` may clear a value, while a missing argument keeps the value.
 pub(crate) fn canonical_arguments(
     text: &str,
     definition: &ToolDefinition,

@@ -20,18 +20,18 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The name of the tool, as called by the model.
+    /// The name of the tool in calls by the model.
     pub name: ToolName,
     /// The description for the model: the purpose of the tool, and when to use the tool.
     pub description: String,
-    /// The JSON Schema (draft 2020-12) of the arguments, usually of an object.
+    /// The JSON Schema (draft 2020-12) of the arguments. The arguments are usually an object.
     pub parameters: Value,
     /// The kind of the tool: a function, or a custom tool with free text as input.
     pub kind: ToolKind,
     /// The settings hidden from the model.
     pub metadata: ToolMetadata,
     pub(super) output: OutputSchema,
-    /// The aliases of parameters: each alias with the name of the parameter.
+    /// The aliases of parameters. Each alias is mapped to the name of its parameter.
     pub(super) aliases: BTreeMap<String, String>,
     /// The names accepted by the arguments type but missing from the schema: aliases of an unknown parameter.
     /// `None` if these names cannot be known, as for an enum or a type with `#[serde(flatten)]`.
@@ -41,9 +41,10 @@ pub struct ToolDefinition {
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
-    /// The parameters with the aliases of nested properties; `None` if there are none.
+    /// The parameters schema with the aliases of nested properties; `None` if there are no such aliases.
     pub(super) with_aliases: Option<Value>,
-    /// The parameters for which `null` means the same as absence, although the schema may accept `null`.
+    /// The names of parameters. For these, `null` means the same as absence, although the schema may accept
+    /// `null`.
     pub(super) none_if_null: Vec<&'static str>,
     /// The first fault of the parameters schema that keeps the tool from checking its arguments.
     pub(super) schema_fault: Option<Fault>,
@@ -143,8 +144,8 @@ impl ToolDefinition {
         super::arguments_value(arguments, self, |_| false)
     }
 
-    /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call. Equal
-    /// arguments from the model may then mean different calls.
+    /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.
+    /// Equal arguments from the model may then mean different calls.
     #[must_use]
     pub fn is_computed(&self) -> bool {
         self.is_computed
@@ -192,7 +193,8 @@ impl ToolDefinition {
         Some(self.problem(ToolFault::InvalidSchema { path, message }))
     }
 
-    /// Moves the aliases of properties from the schema to the other fields, and notes what the tool cannot check.
+    /// Moves the aliases of properties from the schema to the other fields, and records the first fault of
+    /// the schema.
     pub(super) fn strip_aliases(&mut self) {
         self.with_aliases = strip_aliases(&mut self.parameters);
         self.schema_fault = strip_unusable(&mut self.parameters)
@@ -288,7 +290,7 @@ impl ToolConfig {
     }
 }
 
-/// Returns the fault of a parameters schema that accepts no object.
+/// Returns a fault if the parameters schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
     let is_object =

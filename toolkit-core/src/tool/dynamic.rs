@@ -20,8 +20,8 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// draft. References to remote documents are not fetched.
 ///
 /// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
-/// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs. If the
-/// schema describes an object, empty text and `null` count as the empty object.
+/// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs.
+/// If the schema describes an object, empty text and `null` count as the empty object.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -55,7 +55,8 @@ impl DynamicTool {
     /// such a value.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
+    /// fault.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -86,7 +87,8 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
+    /// fault.
     #[track_caller]
     pub fn new_with<F, Return, Kind>(
         name: &str,
@@ -125,7 +127,7 @@ impl DynamicTool {
     /// schema.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with every fault of the schema.
+    /// Returns a [`BuildError`] listing every fault of the schema.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = self.definition_mut();

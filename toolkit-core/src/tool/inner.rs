@@ -59,7 +59,7 @@ impl ToolInner {
         inner
     }
 
-    /// Sets in the schemas whether unknown arguments are refused, according to the metadata.
+    /// Makes the schemas refuse or allow unknown arguments, according to the metadata.
     fn close(&mut self) {
         let ToolDefinition { parameters, with_aliases, metadata, .. } = &mut self.definition;
         let closed = metadata.unknown == UnknownArguments::Refuse;

@@ -20,7 +20,7 @@ pub(super) struct LaneArgument {
     pub(super) takes_null: bool,
 }
 
-/// The value of a hidden argument may be a secret.
+/// Shows only the lane, because the value of a hidden argument may be a secret.
 impl fmt::Debug for LaneArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LaneArgument").field("lane", &self.lane).finish_non_exhaustive()

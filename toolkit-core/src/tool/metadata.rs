@@ -46,12 +46,13 @@ settings! {
         /// Calls with the same value of this parameter run one after another, and calls of a batch in the
         /// order of the batch. This also holds between different tools with the same lane parameter.
         lane: Option<String>, with_lane(impl Into<String>) => Some(lane.into());
-        /// The time limit of a call. With `None`, the limit of the dispatcher or the registry applies.
+        /// The time limit of a call. If `None`, the limit of the dispatcher or the registry applies.
         /// [`Duration::MAX`] leaves only the dispatcher's hard limit.
         timeout: Option<Duration>, with_timeout(Duration) => Some(timeout);
         /// The maximum number of retries of a failed call by the [`Retry`](crate::middleware::Retry)
-        /// middleware. The middleware decides which failures to retry. In a dispatcher without such middleware,
-        /// the setting has no effect, and [`Dispatcher::warnings`](crate::Dispatcher::warnings) names the tool.
+        /// middleware. The middleware decides which failures to retry. In a dispatcher without such
+        /// middleware, the setting has no effect, and [`Dispatcher::warnings`](crate::Dispatcher::warnings)
+        /// names the tool.
         retries: u32, with_retries(u32);
         /// The maximum number of characters of a result for the model. A longer result is truncated.
         max_result_size: Option<usize>, with_max_result_size(usize) => Some(max_result_size);
@@ -63,7 +64,7 @@ settings! {
         idempotent: Option<bool>, with_idempotent(bool) => Some(idempotent);
         /// Whether the tool reaches systems outside of the program's control.
         open_world: Option<bool>, with_open_world(bool) => Some(open_world);
-        /// The location for running the tool. The dispatcher does not enforce this setting.
+        /// The allowed location for running the tool. The dispatcher does not enforce this setting.
         locality: Locality, with_locality(Locality);
         /// Whether the tool is deferred. With tool search on, a deferred tool is left out of the definitions,
         /// and the model finds the tool with a search.
@@ -79,7 +80,8 @@ settings! {
         /// The allowed callers of the tool, by the provider's names, such as `direct` and `programmatic`. If
         /// empty, the provider's default applies.
         allowed_callers: Vec<String>;
-        /// Whether the model is asked for the reason of each call; `None` for the setting of the registry.
+        /// Whether the model is asked for the reason of each call. If `None`, the setting of the registry
+        /// applies.
         call_reason: Option<bool>, with_call_reason(bool) => Some(call_reason);
         /// The treatment of unknown arguments.
         unknown: UnknownArguments, with_unknown(UnknownArguments);

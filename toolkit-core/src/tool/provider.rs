@@ -61,7 +61,7 @@ pub trait ToolProvider: Send + Sync + 'static {
     /// Checks a call without running it. The default accepts every JSON object.
     ///
     /// # Errors
-    /// The error that the call would have.
+    /// The error that the call would return.
     fn validate(&self, call: &ToolCall, context: &ToolContext) -> Result<(), ToolError> {
         let _ = context;
         with_object(call.arguments.as_str(), |_, _| ())

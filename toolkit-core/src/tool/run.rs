@@ -11,7 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::sleep_until;
 
-/// Starts one call. Returns the outcome if the call ends at once, or else the running call as the error.
+/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the running call
+/// otherwise.
 ///
 /// A panic, a timeout or a cancellation becomes an error outcome.
 ///
@@ -97,7 +98,7 @@ impl Future for Running<'_> {
     }
 }
 
-/// The drop of the tool's future may panic, whether it has ended or not.
+/// Drops the tool's future and catches a panic of its destructor.
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.discard_call();

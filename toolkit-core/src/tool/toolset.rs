@@ -20,7 +20,8 @@ pub trait Toolset: Send + Sync + 'static {
 
 /// The implementation of [`Toolset`] generated for an `impl` block with `#[toolset]`.
 ///
-/// A second block without `extends` is a second implementation. The compiler's error shows the name of this trait.
+/// A second block without `extends` is a second implementation. The compiler's error shows the name of this
+/// trait.
 pub trait ToolsetWithoutExtends: Send + Sync + 'static {
     /// The documentation of the `impl` block.
     const DESCRIPTION: &'static str;
@@ -56,7 +57,7 @@ type Receiver = Arc<dyn Any + Send + Sync>;
 /// A function to create the tools of one `impl` block. Each tool calls its method on the given receiver.
 pub type BlockTools = fn(&Receiver) -> Vec<FunctionTool>;
 
-/// The tools of a block with `#[toolset(extends)]`, in the list that the linker collects.
+/// The tools of a block with `#[toolset(extends)]`, collected in a list by the linker.
 #[derive(Debug)]
 pub struct MoreTools {
     /// Returns the type of the block.

@@ -14,7 +14,8 @@ fn long() -> FunctionTool {
     function.tool(&ToolCell::new())
 }
 
-/// The macro checks name and namespace separately, so only their joint length is left.
+/// The macro checks the name and the namespace separately, so only the length of the joined name can be
+/// illegal.
 #[test]
 fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
     let error = ToolRegistry::from_tools([long()]).unwrap_err();
@@ -74,7 +75,7 @@ fn a_name_clash_of_dependencies_suggests_a_remedy() {
 }
 
 proptest! {
-    /// A name or namespace without a tool is an error, and a pattern with wildcards is not.
+    /// A selected name or namespace without a tool is an error. A pattern with wildcards may match no tool.
     #[test]
     fn every_included_name_must_exist(
         functions in proptest::collection::btree_set(0..FUNCTIONS.len(), 0..4),
@@ -97,7 +98,8 @@ proptest! {
         }
     }
 
-    /// Every selection of any registrations, in any order of the linker, is the set that its words say.
+    /// A discovery selects exactly the tools described by its settings, regardless of the order of
+    /// registrations.
     #[test]
     fn a_discovery_selects_by_crate_module_and_filter(
         registered in proptest::collection::btree_set((0..MODULES.len(), 0..FUNCTIONS.len()), 0..8),

@@ -89,7 +89,7 @@ pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry)
     changes
 }
 
-/// The stream of the changes of a [live registry](super::LiveRegistry) since the subscription.
+/// A stream of changes to a [live registry](super::LiveRegistry), from the subscription on.
 ///
 /// The stream ends when all clones of the registry are dropped. A slow listener can [miss](Lagged) changes. A
 /// [snapshot](super::LiveRegistry::snapshot) then shows the current tools.

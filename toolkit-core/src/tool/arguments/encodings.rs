@@ -3,15 +3,15 @@
 use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD};
 use std::ops::Range;
 
-/// A character of a decoded text, with the bytes of the original text that encode it.
+/// A character of a decoded text, with its byte range in the original text.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     pub(super) character: char,
     pub(super) bytes: Range<usize>,
 }
 
-/// An encoding: the characters that begin an encoded character, and a function to read an encoded character at the
-/// start of some units. The function returns the character and the number of units.
+/// An encoding: the characters that begin an encoded character, and a function to read an encoded character
+/// at the start of some units. The function returns the character and the number of units.
 type Decode = (&'static str, fn(&[Unit]) -> Option<(char, usize)>);
 
 /// The maximum length in characters of an encoded character: `%F0%9F%91%8D`, or the halves `\ud83d\udc4d`.
@@ -23,8 +23,8 @@ const PERCENT: Decode = ("%", percent);
 const FORM: Decode = ("%+", percent_or_plus);
 const HTML: Decode = ("&", html);
 
-/// Returns `text` as read under each encoding, beginning with the text itself. Encodings that do not change the
-/// text are left out.
+/// Returns `text` as read under each encoding, beginning with the text itself. Encodings that do not change
+/// the text are left out.
 pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
     let unit =
         |(start, character): (usize, char)| Unit { character, bytes: start..start + character.len_utf8() };
@@ -61,7 +61,7 @@ fn decoded(units: &[Unit], (beginnings, decode): Decode) -> Option<Vec<Unit>> {
     has_changed.then_some(decoded)
 }
 
-/// Reads the beginning of an encoded character that ends with an ellipsis, as the ellipsis.
+/// Reads an encoded character cut off by an ellipsis. Returns the ellipsis.
 fn cut(units: &[Unit], beginnings: &str) -> Option<(char, usize)> {
     characters(units).next().filter(|c| beginnings.contains(*c))?;
     let length = characters(units).take(LONGEST).position(|c| c == '…')?;
@@ -69,12 +69,12 @@ fn cut(units: &[Unit], beginnings: &str) -> Option<(char, usize)> {
     characters(units).take(length).skip(1).all(is_encoding).then_some(('…', length + 1))
 }
 
-/// Returns the characters of the first units.
+/// Returns the characters of the units.
 fn characters(units: &[Unit]) -> impl Iterator<Item = char> {
     units.iter().map(|unit| unit.character)
 }
 
-/// Returns the number in `digits`, if they are digits of the radix.
+/// Parses `digits` as a number. Returns `None` unless there are only digits of the radix.
 fn number(digits: impl Iterator<Item = char>, radix: u32) -> Option<u32> {
     let digits: String = digits.collect();
     let is_number = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
@@ -140,7 +140,7 @@ fn unicode(units: &[Unit]) -> Option<(char, usize)> {
     Some((character, 5 + slashes + 5))
 }
 
-/// Reads a percent-encoded character, which has up to four bytes.
+/// Reads a percent-encoded character of up to four bytes.
 fn percent(units: &[Unit]) -> Option<(char, usize)> {
     let mut bytes = Vec::new();
     for encoded in units.chunks(3).take(4) {
@@ -186,8 +186,8 @@ fn html(units: &[Unit]) -> Option<(char, usize)> {
     Some((character, length + 1))
 }
 
-/// Returns how `bytes` appear in Base64: for each position relative to groups of three bytes and each alphabet, the
-/// digits that depend on nothing but `bytes`.
+/// Returns the forms of `bytes` within Base64 text. There is one form for each alphabet and each offset in a
+/// group of three bytes. A form contains only the digits determined by `bytes` alone.
 pub(super) fn base64_forms(bytes: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for offset in 0..3 {

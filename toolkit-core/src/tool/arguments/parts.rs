@@ -38,7 +38,8 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
     required
 }
 
-/// Returns whether the schema `root` explicitly accepts arguments of any name, or of any name with a pattern.
+/// Returns whether the schema `root` explicitly accepts arguments of any name, or of any name matching a
+/// pattern.
 pub(super) fn takes_any_name(root: &Value) -> bool {
     let keywords = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
     let mut found = false;
@@ -54,10 +55,10 @@ pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     *schema != Value::Bool(false) && violations(SchemaRef::new(root, schema), value).is_empty()
 }
 
-/// Visits `schema` and every subschema of the same object, including the targets of references.
+/// Visits `schema` and every subschema for the same JSON object, including the targets of references.
 ///
-/// The second argument of `visit` is whether the subschema always applies. A subschema under `allOf` always
-/// applies, but a branch of `anyOf`, for instance, does not.
+/// The second argument of `visit` tells whether the subschema always applies. A subschema under `allOf`
+/// always applies, but a branch of `anyOf`, for instance, does not.
 pub(super) fn each_part<'a>(
     root: &'a Value,
     schema: &'a Value,

@@ -214,7 +214,7 @@ impl View<'_> {
         refused
     }
 
-    /// Reduces `bound`, a limit on the number of members, by one for each argument that the program supplies.
+    /// Reduces `bound`, a limit on the number of members, by one for each argument supplied by the program.
     /// `is_ours` selects these arguments.
     fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
         let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();

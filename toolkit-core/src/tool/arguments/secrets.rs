@@ -10,16 +10,17 @@ use std::sync::OnceLock;
 /// Replaces a hidden value in a text.
 const HIDDEN: &str = "[hidden]";
 
-/// The minimum length in characters of a hidden string to be found inside of a word.
+/// The minimum length, in characters, of a hidden string to be found even inside of a word.
 const GLUED: usize = 5;
 
-/// The minimum length in characters of a part of a hidden string to hide, for short and for long strings.
+/// The lower and the upper bound of the length of a hidden part, in characters. Within these bounds, a part
+/// has a quarter of the string's characters.
 const PART: (usize, usize) = (8, 16);
 
-/// The minimum length in bytes of the beginning of a member.
+/// The minimum length, in bytes, of the beginning of a member before an ellipsis.
 const MEMBER: usize = 3;
 
-/// The minimum length in bytes of a line or a quoted piece of a string to hide separately.
+/// The minimum length, in bytes, of a line or a quoted piece of a string to be hidden separately.
 const PIECE: usize = 4;
 
 /// The hidden values of one call.
@@ -39,7 +40,7 @@ struct Texts {
     short: BTreeSet<Vec<char>>,
     /// The parts of all other texts, by their length.
     parts: BTreeMap<usize, HashSet<Vec<char>, RandomState>>,
-    /// The texts with beginnings to hide.
+    /// The texts to hide even if an ellipsis cuts them off.
     plain: BTreeSet<Vec<char>>,
 }
 
@@ -50,7 +51,7 @@ impl Secrets {
         self.texts = OnceLock::new();
     }
 
-    /// Adds a hidden argument: texts about the whole object do not show that the object has this member.
+    /// Adds a hidden argument. In texts that quote the whole arguments object, the member is removed.
     pub(super) fn add_hidden(&mut self, name: &str, value: &Value) {
         self.members.push(format!("{}:{value}", Value::from(name)));
         self.add(value);
@@ -92,7 +93,7 @@ impl Secrets {
 }
 
 impl Secrets {
-    /// Returns `text` without the members for hidden arguments, also if an ellipsis cuts them.
+    /// Returns `text` without the members for hidden arguments, even if an ellipsis cuts off a member.
     fn without_members(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for member in self.members.iter().flat_map(|member| [format!(",{member}"), member.clone()]) {

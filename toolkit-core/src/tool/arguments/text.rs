@@ -115,8 +115,8 @@ impl Arguments {
         })?
     }
 
-    /// Returns each name unknown to the tool in the rewritten arguments, paired with the name written by the
-    /// model.
+    /// Returns pairs of names: a name unknown to the tool in the rewritten arguments, and the name written by
+    /// the model.
     pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
         let names = with_object(arguments, |_, members| {
             let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {
