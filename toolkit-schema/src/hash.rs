@@ -43,7 +43,8 @@ enum Part<'a> {
     Name(&'a str),
 }
 
-/// Returns compact JSON with sorted keys. The parts to write are in a list, so the depth of `value` has no limit.
+/// Returns compact JSON with sorted keys. The remaining parts are kept in a list instead of a recursion, so
+/// the depth of `value` has no limit.
 fn sorted_text(value: &Value) -> String {
     let mut text = String::new();
     let mut parts = vec![Part::Value(value)];

@@ -9,7 +9,8 @@ const MOST: usize = 64;
 
 /// Returns a violation for each name given more than once in the same object, at every depth.
 ///
-/// `at` is the path of the value. Two values cannot both be meant, and a map would silently keep only one of them.
+/// `at` is the path of the value. Only one of the values can be meant, but a map would silently keep the
+/// last.
 #[must_use]
 pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();

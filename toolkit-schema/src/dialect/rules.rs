@@ -19,8 +19,8 @@ pub(super) struct Rules {
     pub(super) needs_items: bool,
     /// Whether `default` is supported.
     pub(super) default: bool,
-    /// Returns whether a schema may have a keyword with a given value. The parameters are type, keyword and
-    /// value.
+    /// Returns whether a schema may have a keyword with a given value. The parameters are the schema's type,
+    /// the keyword and its value.
     pub(super) keeps: fn(&str, &str, &Value) -> bool,
 }
 
