@@ -21,7 +21,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The `impl` block of a method.
+    /// The `impl` block around a method. `None` for a free function.
     pub(crate) owner: Option<&'a ImplBlock<'a>>,
     /// The parameters without the receiver.
     pub(crate) params: Vec<DraftParam<'a>>,
@@ -45,12 +45,12 @@ pub(crate) enum Source {
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form of a `#[state]` parameter.
+/// The form in which a `#[state]` parameter receives its value.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
     /// `true` for `Arc<T>`, `false` for `&T`.
     pub(crate) shared: bool,
-    /// `true` for an `Option`.
+    /// `true` if the type is inside an `Option`.
     pub(crate) optional: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
 
-    /// Returns the types and forms of `#[state]` parameters.
+    /// Returns the type and the form of each `#[state]` parameter.
     pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
         self.params.iter().filter_map(|param| match &param.source {
             Source::State { ty, form } => Some((&**ty, *form)),
@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
 }
 
 impl DraftParam<'_> {
-    /// Returns the name in the source, without `r#`.
+    /// Returns the name of the parameter in the source, without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }
