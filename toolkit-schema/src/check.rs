@@ -103,8 +103,8 @@ pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) ->
 /// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
 ///
 /// A type may know members, variants and values under names missing from its schema. To find out the meaning
-/// of such a name, the search passes changed JSON texts to `accepts`. It returns whether the type decodes a
-/// text.
+/// of such a name, the search changes the JSON text of the value and passes it to `accepts`. `accepts`
+/// returns whether the type decodes the text.
 #[must_use]
 pub fn check_decoded(
     schema: SchemaRef<'_>,
