@@ -17,18 +17,18 @@
 pub struct Docstring {
     /// The first paragraph of the description, joined into one line.
     pub summary: String,
-    /// The dedented text without the documentation of parameters, return value and errors.
+    /// The dedented text of the comment, without the documentation of parameters, return value and errors.
     ///
     /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address
     /// programmers.
     pub description: String,
-    /// The documented parameters in text order, each name once.
+    /// The documented parameters, in the order of the comment. Each name occurs once.
     pub params: Vec<ParamDoc>,
     /// The documentation of the return value.
     pub returns: Option<ReturnsDoc>,
-    /// The documented errors, in text order.
+    /// The documented errors, in the order of the comment.
     pub raises: Vec<RaisesDoc>,
-    /// Likely mistakes of the author, in text order.
+    /// Likely mistakes of the comment's author, in the order of the comment.
     pub problems: Vec<Problem>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum Field<'a> {
     /// A field with a known keyword, but without the second colon, such as `:param x text`.
     Unclosed {
         keyword: &'a str,
-        /// The name of the part before the missing colon, for the error message.
+        /// The part before the missing colon, for the error message: `name` or `keyword`.
         after: &'static str,
     },
     /// Any other field, such as `:meta private:`.

@@ -37,7 +37,7 @@ pub(crate) struct DraftParam<'a> {
 
 /// The source of a parameter's value.
 pub(crate) enum Source {
-    /// The arguments of the call, decoded as `ty`.
+    /// The argument for this parameter, decoded as `ty`. With `flatten`, all arguments of the call.
     Arguments { ty: Box<Type>, pass: PassMode },
     /// The context of the call.
     Context,

@@ -117,7 +117,8 @@ pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Returns the message for an attribute that is probably meant for this macro, such as `#[State]`.
+/// Returns the message for an attribute probably meant for this macro, such as `#[State]`. Returns `None` for
+/// other attributes.
 pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
     if ["serde", "schemars"].contains(&name.as_str()) {

@@ -20,7 +20,7 @@ const PACKAGE: &str = "toolkit-ai";
 /// The settings of a crate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
-    /// The absolute path of the facade; `::toolkit` if it is `None`.
+    /// The absolute path of the facade crate. If `None`, the path is `::toolkit`.
     pub(crate) krate: Option<String>,
     /// The namespace of functions without a namespace of their own.
     namespace: Option<String>,

@@ -86,7 +86,8 @@ pub enum Scope {
     Constraints,
     /// All violations except unknown members, and except the missing members of objects with unknown members.
     ///
-    /// A type may accept a member under a name missing from the schema, such as an alias.
+    /// The unknown member may be the missing member under another name, such as an alias known only to the
+    /// type.
     ExceptNames,
     /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
     Validator,

@@ -134,8 +134,8 @@ impl SchemaDialect {
     /// Converts a schema, keeping the references selected by `keep`.
     ///
     /// If the schema gets too large, also returns the recursive targets. The caller can then convert the
-    /// schema again and keep all other references. Returns no targets if the recursion must be cut off, but is
-    /// not completely known.
+    /// schema again and keep all other references. Returns no targets if the recursion must be cut off, but
+    /// is not completely known.
     fn convert_with(
         self,
         schema: &Value,

@@ -135,7 +135,8 @@ impl SchemaDiff {
         Self { changes: changes.collect() }
     }
 
-    /// Returns all changes, in the order of the older schema.
+    /// Returns all changes. Changes of properties follow the order of the older schema; added properties come
+    /// last.
     #[must_use]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes

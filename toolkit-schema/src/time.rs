@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The names of the properties of a type, each with a description.
+/// The properties of a type. Each property has a name and a description.
 type Properties = [(&'static str, &'static str); 2];
 
 /// The time types of the standard library: the properties of each type, and a description of the type.

@@ -67,7 +67,7 @@ pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     quote!(#ident::<#(#arguments),*>)
 }
 
-/// Generates the optional settings of a parameter: aliases, default and constraints.
+/// Generates an expression for the optional settings of a parameter: aliases, default and constraints.
 fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStream {
     let attr = param.attr;
     if attr.aliases.is_empty() && attr.default.is_none() && attr.constraints.is_empty() {

@@ -28,7 +28,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the number of fitting branches, and the violations found for the closest of the other branches.
+    /// Returns the number of fitting branches, and the violations found for the closest of the other
+    /// branches.
     ///
     /// For `anyOf`, the search stops at the first fitting branch, so the number is at most 1.
     fn closest_branch(

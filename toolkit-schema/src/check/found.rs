@@ -14,7 +14,7 @@ use std::ptr;
 /// A violation found by a search.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
-    /// The length of the path to the surrounding value.
+    /// The length of the first part of `path`, up to the surrounding value.
     pub(super) parent: usize,
     pub(super) path: String,
     pub(super) kind: ViolationKind,

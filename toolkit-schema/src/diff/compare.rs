@@ -40,7 +40,8 @@ pub(super) struct Difference {
     pub(super) why: String,
 }
 
-/// Returns all differences, in the order of the older schema.
+/// Returns all differences. Differences of properties follow the order of the older schema; added properties
+/// come last.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut comparison =
         Comparison { old, new, path: "#".to_owned(), seen: HashSet::new(), found: Vec::new() };
