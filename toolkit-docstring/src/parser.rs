@@ -249,7 +249,7 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
     is_deeper_prose(line, first) || is_lazy()
 }
 
-/// Returns `true` if `line` continues the text of a section such as `Returns:`, which has no separate
+/// Returns `true` if `line` continues the text of a section such as `Returns:`, without separate
 /// entries. `first` is the first line of this text.
 fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     (line.fence == Fence::Outside || line.indent > first.indent) && !begins_block(line, ahead, Some(section))

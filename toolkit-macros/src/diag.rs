@@ -1,4 +1,4 @@
-//! Collects compile errors, so that one build reports all of them.
+//! Collects compile errors, so one build reports all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;

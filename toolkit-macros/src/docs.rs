@@ -16,8 +16,7 @@ pub(crate) struct Docs {
     parsed: Docstring,
     /// The span of each line.
     spans: Vec<Span>,
-    /// The documentation that this macro cannot evaluate, such as `#[doc = my_macro!()]`. The compiler
-    /// evaluates it.
+    /// The documentation left to the compiler, such as `#[doc = my_macro!()]`. This macro cannot evaluate it.
     unread: Vec<Expr>,
 }
 
@@ -87,8 +86,8 @@ pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
     })
 }
 
-/// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!` with
-/// arguments that can be evaluated. Returns `None` for other expressions.
+/// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!`. Returns
+/// `None` for other expressions, and for a macro with an argument that cannot be evaluated.
 fn evaluate(expr: &Expr) -> Option<String> {
     let invocation = match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => return Some(number.base10_digits().to_owned()),

@@ -45,7 +45,7 @@ pub(crate) enum Source {
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form in which a `#[state]` parameter receives its value.
+/// The form of the value received by a `#[state]` parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
     /// `true` for `Arc<T>`, `false` for `&T`.

@@ -84,7 +84,7 @@ impl ImplBlock<'_> {
     }
 }
 
-/// Reports attributes that cannot be on the function of a tool, and removes them.
+/// Reports and removes attributes not allowed on the function of a tool.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     let name =
         |attr: &Attribute| ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name));
@@ -192,7 +192,7 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// Strips parentheses, and the invisible groups that other macros put around `$x:ty`.
+/// Strips parentheses, and the invisible groups put around `$x:ty` by other macros.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),

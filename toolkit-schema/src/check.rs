@@ -313,7 +313,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Inspects the keywords that contain no schemas, such as `enum` and `maximum`.
+    /// Inspects the keywords without inner schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ptr;
 
-/// The maximum number of corrected strings that [`coerced_with_words`] tries to leave unchanged.
+/// The maximum number of strings to try uncorrected in [`coerced_with_words`].
 const MOST_WORDS: usize = 16;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
@@ -117,10 +117,10 @@ struct Coercion<'a> {
     left: usize,
     /// The number of schemas applied around the current schema.
     depth: usize,
-    /// Strings that must stay unchanged. All other strings may be corrected to an allowed string with the
+    /// The strings to leave unchanged. All other strings may be corrected to an allowed string with the
     /// same letters. If `None`, no string is corrected in this way.
     kept: Option<&'a [String]>,
-    /// The original strings that were corrected to allowed strings, without repetitions.
+    /// The strings corrected to allowed strings, as they were before the correction and without repetitions.
     changed: BTreeSet<String>,
 }
 

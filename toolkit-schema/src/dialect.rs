@@ -35,7 +35,7 @@ pub use losses::SchemaLoss;
 pub enum SchemaDialect {
     /// JSON Schema, draft 2020-12, for MCP and Gemini's `parametersJsonSchema`.
     JsonSchema,
-    /// JSON Schema without references, for servers and small models that do not follow `$ref`.
+    /// JSON Schema without references, for servers and small models unable to follow `$ref`.
     Inlined,
     /// OpenAI without `strict`, and other servers with the same API.
     OpenAi,

@@ -73,7 +73,7 @@ pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
     }
 }
 
-/// Returns the items of `values` that are not in `others`.
+/// Returns the items of `values` missing from `others`.
 pub(crate) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
     values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
 }

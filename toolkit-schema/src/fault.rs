@@ -92,7 +92,7 @@ pub(crate) fn malformed(
     }
 }
 
-/// Returns a fault for the first reference that cannot be followed, or the first pattern that cannot be
+/// Returns a fault for the first reference without a usable target, or the first pattern that cannot be
 /// compiled.
 fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
     let at = |keyword: &str| format!("{path}/{keyword}");

@@ -36,7 +36,7 @@ fn hashed_text(schema: &Value) -> String {
     sorted.chars().map(escaped).collect()
 }
 
-/// A part of the text that remains to be written.
+/// A part of the text still to be written.
 enum Part<'a> {
     Value(&'a Value),
     Text(&'static str),

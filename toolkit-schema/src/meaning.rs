@@ -11,8 +11,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The maximum number of schemas in a row that apply to the same value. The limit matters for recursive
-/// schemas.
+/// The maximum number of schemas applied to the same value in a row. The limit matters for recursive schemas.
 const DEEPEST: usize = 8;
 
 /// Renames each member given under an alias to the name of its property, at every depth.

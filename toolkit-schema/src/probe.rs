@@ -12,10 +12,10 @@ use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Map, Value, json};
 
-/// The maximum depth of schemas that are compared.
+/// The maximum depth of compared schemas.
 const DEEPEST: usize = 6;
 
-/// The maximum number of values that a type is asked to decode.
+/// The maximum number of values for a type to decode.
 const QUESTIONS: usize = 400;
 
 /// A part of the error message from types unable to decode 128-bit integers.
@@ -24,7 +24,7 @@ const NO_WIDE_INTEGERS: &str = "128 is not supported";
 /// The differences between a type and its schema.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Whether the type accepts values that the schema refuses because of their type or their members.
+    /// Whether the type accepts values refused by the schema because of their type or their members.
     pub accepts_more: bool,
     /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
     /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
@@ -54,7 +54,7 @@ struct Probe<'a, 'd> {
     /// The schema of the whole value.
     schema: SchemaRef<'a>,
     decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
-    /// The number of values that may still be decoded.
+    /// The number of values left to decode.
     left: usize,
     found: Difference,
 }

@@ -47,7 +47,7 @@ pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> 
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// Follows `$ref` from `schema` until a schema has no `$ref`, and returns that schema.
+/// Follows `$ref` from `schema` until a schema has no `$ref`, and returns the last schema.
 ///
 /// Returns `None` if a reference has no target, or if the chain of references is too long.
 pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {

@@ -170,7 +170,7 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns `description` followed by the notes of `other`, which is also a description. A note is a line
+/// Returns `description` followed by the notes of another description, `other`. A note is a line
 /// about one allowed value, such as ``- `celsius`: Degrees Celsius.``
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {

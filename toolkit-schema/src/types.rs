@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Returns the type names in the value of `type`, which may be a single name or a list.
+/// Returns the type names in the value of `type`. The value may be a single name or a list.
 pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
     let list = match keyword {
         Some(Value::Array(list)) => list.as_slice(),

@@ -98,7 +98,7 @@ pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Strips parentheses, and the invisible groups that other macros put around `$x:expr`.
+/// Strips parentheses, and the invisible groups put around `$x:expr` by other macros.
 pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -142,7 +142,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
-/// Parses the value of a flag: nothing (which means `true`), `= true` or `= false`.
+/// Parses the value of a flag: `= true`, `= false`, or nothing. A flag without a value is `true`.
 pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     if !input.peek(Token![=]) {
         return Ok(true);

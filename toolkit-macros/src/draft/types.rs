@@ -204,7 +204,7 @@ fn owned_spelling(ty: &Type) -> String {
     short_spelling(&ty)
 }
 
-/// Returns the spelling of a type, without the module paths that [`owned_form`] writes.
+/// Returns the spelling of a type, without the module paths written by [`owned_form`].
 fn short_spelling(ty: &Type) -> String {
     let modules = ["vec", "string", "path"].iter();
     modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))

@@ -75,8 +75,8 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier that the user's code cannot refer to. Errors about the identifier point at the
-/// parameter's type.
+/// Returns an identifier invisible to the user's code. Errors about the identifier point at the parameter's
+/// type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }

@@ -4,7 +4,7 @@
 
 use super::PACKAGE;
 
-/// A value and the keys that lead to it, such as `dependencies`, `toolkit`, `package`.
+/// A value and the path of keys leading to it, such as `dependencies`, `toolkit`, `package`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     path: Vec<String>,

@@ -68,7 +68,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         candidates
     }
 
-    /// Adds the violations of a value that fits no branch, or several branches.
+    /// Adds violations for a value without a fitting branch, or with several fitting branches.
     fn add_unfit(
         &mut self,
         schema: &'a Value,
@@ -113,7 +113,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the distance between the value and a branch, given the violations found for that branch.
+    /// Returns the distance between the value and a branch, given the violations found for the branch.
     /// Returns `None` if the branch does not explain why the value is invalid.
     ///
     /// For a decoded value, the distance is the number of violations other than constraints: the branch that
@@ -129,7 +129,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
-/// Returns the branches of a union that match the value's type and tag.
+/// Returns the branches of a union matching the value's type and tag.
 pub(crate) fn candidates<'a>(
     root: &Value,
     branches: &'a [Value],

@@ -85,8 +85,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         })
     }
 
-    /// Inspects a decoded value that fits no branch. `closest` contains the violations of the most similar
-    /// branch.
+    /// Inspects a decoded value without a fitting branch. `closest` contains the violations of the most
+    /// similar branch.
     ///
     /// If the value's tag or its only member is missing from the schema, the type may know it under another
     /// name. The value is then inspected as each variant that the type accepts in its place.

@@ -4,7 +4,7 @@ use crate::json::{Json, Kind};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::HashMap;
 
-/// The maximum number of repeated names that are reported.
+/// The maximum number of reported names.
 const MOST: usize = 64;
 
 /// Returns a violation for each name given more than once in the same object, at every depth.

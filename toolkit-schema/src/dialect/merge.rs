@@ -9,19 +9,19 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 use std::rc::Rc;
 
-/// Keywords that act together on the members of an object: `additionalProperties`, for instance, depends on
+/// Keywords with a joint effect on the members of an object. For instance, `additionalProperties` depends on
 /// `properties`. `REST` is the same group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
-/// Keywords that act together on the items of an array.
+/// Keywords with a joint effect on the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// All groups of keywords that act together.
+/// All groups of keywords with a joint effect.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// Merges two schemas into one schema that requires both. Constraints that cannot be merged are kept side by
-/// side in `allOf`.
+/// Merges two schemas into one schema with the constraints of both. Constraints that cannot be merged are
+/// kept side by side in `allOf`.
 ///
 /// `left` is the remaining number of schemas to merge. Without this limit, many references could make a
 /// schema exponentially large.

@@ -60,7 +60,7 @@ impl<'a> Node<'a> {
         node
     }
 
-    /// Returns whether the schema is `false`, so that no value is valid.
+    /// Returns whether the schema is `false`, so no value is valid.
     pub(super) fn is_never(&self) -> bool {
         self.form == Form::False
     }

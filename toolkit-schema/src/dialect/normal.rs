@@ -28,7 +28,7 @@ pub(super) struct Keep<'k> {
     pub(super) others: Option<&'k HashSet<usize>>,
 }
 
-/// A normalised schema, together with the targets of all references that were kept.
+/// A normalised schema, together with the targets of all kept references.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,

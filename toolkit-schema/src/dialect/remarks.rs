@@ -11,7 +11,7 @@ const QUOTED: usize = 200;
 /// The maximum number of remarks on a keyword with named schemas, such as `patternProperties`.
 const NAMED: usize = 20;
 
-/// Returns the remarks on a keyword that the provider does not support. The list is empty if no remark would
+/// Returns the remarks on a keyword not supported by the provider. The list is empty if no remark would
 /// help the model to write a value. `sketch` returns an inner schema as JSON.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
     let words = |schema: &Node<'_>| in_words(&sketch(schema));

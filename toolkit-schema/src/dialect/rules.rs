@@ -24,7 +24,7 @@ pub(super) struct Rules {
     pub(super) keeps: fn(&str, &str, &Value) -> bool,
 }
 
-/// The ways in which providers allow `null` beside other values.
+/// The ways of providers to allow `null` beside other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
     /// A list of types, such as `[string, null]`, or a union.
@@ -35,7 +35,7 @@ pub(super) enum Nulls {
     Flag,
 }
 
-/// The ways in which providers list the allowed values.
+/// The ways of providers to list the allowed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literals {
     /// `enum` or `const`, together with `type`.

@@ -12,7 +12,7 @@ use crate::keyword::Keyword;
 use crate::reference::SchemaRef;
 use serde_json::{Map, Value, json};
 
-/// The keywords of the subset that apply to values of all types.
+/// The keywords for values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
 /// The maximum number of union branches to compare with each other.

@@ -76,7 +76,8 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of a schema whose only keyword is `anyOf`. Any other schema becomes the only branch.
+/// Returns the branches of a schema with `anyOf` as its only keyword. Any other schema becomes the only
+/// branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {

@@ -55,8 +55,8 @@ struct Comparison<'a> {
     /// The document for resolving references of the newer schema.
     new: &'a Value,
     path: String,
-    /// The pairs of schemas with references that were already compared. Without this set, the comparison of
-    /// recursive schemas would not end.
+    /// The pairs of schemas with references, after their comparison has begun. Without this set, the
+    /// comparison of recursive schemas would not end.
     seen: HashSet<(String, String)>,
     found: Vec<Difference>,
 }
