@@ -73,8 +73,7 @@ pub struct ParamDoc {
     pub name: String,
     /// The type as written, without words such as `optional`.
     pub ty: Option<String>,
-    /// The description. May be empty. Each paragraph is one line, and a blank line separates
-    /// paragraphs.
+    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
     /// The default value as written, taken either from the text after the type, or from a phrase such as
     /// `Defaults to 10.` in the description.
@@ -102,8 +101,7 @@ pub struct ParamDoc {
 pub struct ReturnsDoc {
     /// The type as written.
     pub ty: Option<String>,
-    /// The description. May be empty. Each paragraph is one line, and a blank line separates
-    /// paragraphs.
+    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
     /// The zero-based number of the first line.
     pub line: usize,
@@ -124,8 +122,7 @@ pub struct ReturnsDoc {
 pub struct RaisesDoc {
     /// The error type as written.
     pub ty: Option<String>,
-    /// The description. May be empty. Each paragraph is one line, and a blank line separates
-    /// paragraphs.
+    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
     /// The zero-based number of the first line.
     pub line: usize,

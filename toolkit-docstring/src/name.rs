@@ -11,8 +11,8 @@ pub(crate) struct Name<'a> {
     pub(crate) ty: Option<&'a str>,
     /// Whether the name is in backticks or emphasis.
     pub(crate) marked: bool,
-    /// The emphasis marks before the name, if they are not closed directly after the name. In `**name:
-    /// text**`, these are `**`.
+    /// The emphasis marks before the name, if they are not closed directly after the name. They are `**` in
+    /// `**name: text**`.
     pub(crate) open: &'a str,
     /// The text after the name.
     pub(crate) rest: &'a str,

@@ -279,8 +279,8 @@ fn is_known_field(line: &Line) -> bool {
     matches!(Field::parse(&line.text), Some(Field::Known { .. }))
 }
 
-/// Splits the documentation of an error into the type and the text. For instance, `ValueError: when it is
-/// empty` has the type `ValueError`. The text may be absent.
+/// Splits the documentation of an error into the type and the text. The type is `ValueError` in
+/// `ValueError: when it is empty`, for instance. The text may be absent.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

@@ -210,7 +210,7 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
 }
 
 /// Reports an empty or too long name, and a name with characters other than ASCII letters, digits and
-/// `punctuation`. Returns a correct name.
+/// `punctuation`. Returns the name if it is correct.
 fn check_name(
     kind: &str,
     name: String,

@@ -10,8 +10,8 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns `true` for `#[serde(default)]`. Does not count `default = "path"`, because it needs no `Default`
-/// bounds.
+/// Returns `true` for `#[serde(default)]`. Returns `false` for `#[serde(default = "path")]`, because it needs
+/// no `Default` bounds.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
