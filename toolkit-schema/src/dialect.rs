@@ -72,7 +72,8 @@ impl SchemaDialect {
     /// names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
     ///
     /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row,
-    /// becomes `{"type": "object"}`, and a loss is reported. Building a tool with such a schema fails.
+    /// becomes `{"type": "object"}`, and a loss is reported. The tool registry refuses a tool with such a
+    /// schema.
     ///
     /// - [`JsonSchema`](Self::JsonSchema) changes only the `type` of the root, if it is not plainly `object`.
     ///   If the root's type does not include `object`, the schema is converted as for
