@@ -2,9 +2,11 @@
 
 /// Removes the stars at the left of a block comment, but keeps a list of `*` bullets.
 ///
-/// The stars are removed only under three conditions. The last row is empty, because it contained the `*/`.
-/// Every row between the first and the last has a star in the same column. These rows are not a list of
-/// bullets below an opening line.
+/// The stars are removed only if three conditions are met:
+///
+/// - The last row is empty, because it contained the `*/`.
+/// - Every row between the first and the last has a star in the same column.
+/// - These rows are not a list of bullets below an opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;

@@ -28,7 +28,7 @@ impl<'a> Description<'a> {
         self.lines.push(Some(line));
     }
 
-    /// Marks the position at which a section was removed. A blank line will separate the text before from the
+    /// Marks the position of a removed section. A blank line will separate the text before from the
     /// text after.
     pub(crate) fn cut(&mut self) {
         self.is_cut = true;

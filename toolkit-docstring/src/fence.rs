@@ -11,7 +11,8 @@ pub(crate) enum Fence {
     Inside,
 }
 
-/// Returns the position of each trimmed line. An unclosed fence counts as ordinary text.
+/// Returns the position of each line relative to fenced code. The lines must be trimmed. An unclosed fence
+/// counts as ordinary text.
 pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut ahead = lines;

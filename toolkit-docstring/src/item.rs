@@ -9,7 +9,7 @@ use crate::type_spec::TypeSpec;
 pub(crate) struct Item<'a> {
     /// The names before the colon, usually one.
     pub(crate) names: Vec<&'a str>,
-    /// The content of the parentheses after the names.
+    /// The type and its modifiers, from the parentheses after the names or from `` `name: type` ``.
     pub(crate) spec: TypeSpec,
     /// The text after the colon.
     pub(crate) text: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct Item<'a> {
 
 impl<'a> Item<'a> {
     /// Parses the first line of an entry: `name: text`, `name (type): text` or `name - text`, with or without
-    /// a bullet. With a bullet, a name alone is an entry too.
+    /// a bullet. After a bullet, a name alone is an entry, too.
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let unbulleted = strip_bullet(line);
         let bulleted = unbulleted.is_some();

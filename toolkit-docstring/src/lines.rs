@@ -11,7 +11,7 @@ const TAB: usize = 8;
 pub(crate) struct Line {
     /// The zero-based position in the text.
     pub(crate) number: usize,
-    /// The indentation, beyond the indentation that all lines have in common.
+    /// The number of leading spaces, not counting the common indentation of all lines.
     pub(crate) indent: usize,
     /// The text without surrounding whitespace.
     pub(crate) text: String,
@@ -32,8 +32,8 @@ impl Line {
     }
 }
 
-/// Splits a text into lines. Tabs become spaces, and the stars of a block comment and the common indentation
-/// are removed.
+/// Splits a text into lines. Tabs become spaces. The stars of a block comment and the common indentation are
+/// removed.
 ///
 /// The first line counts as not indented, because in most comments it begins right after the opening quotes.
 pub(crate) fn parse(text: &str) -> Vec<Line> {
@@ -52,7 +52,7 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
     rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect()
 }
 
-/// Replaces each tab by spaces up to the next column that is a multiple of [`TAB`].
+/// Replaces each tab by spaces, up to the next tab stop. Tab stops are [`TAB`] columns apart.
 fn expand_tabs(row: &str) -> String {
     let mut parts = row.split('\t');
     let mut expanded = parts.next().unwrap_or_default().to_owned();

@@ -17,24 +17,25 @@
 pub struct Docstring {
     /// The first paragraph of the description, joined into one line.
     pub summary: String,
-    /// The dedented text without the documentation of parameters, return value and errors.
+    /// The dedented text of the comment, without the documentation of parameters, return value and errors.
     ///
-    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address programmers.
+    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address
+    /// programmers.
     pub description: String,
-    /// The documented parameters in text order, each name once.
+    /// The documented parameters, in the order of the comment. Each name occurs once.
     pub params: Vec<ParamDoc>,
     /// The documentation of the return value.
     pub returns: Option<ReturnsDoc>,
-    /// The documented errors, in text order.
+    /// The documented errors, in the order of the comment.
     pub raises: Vec<RaisesDoc>,
-    /// Likely mistakes of the author, in text order.
+    /// Likely mistakes of the comment's author, in the order of the comment.
     pub problems: Vec<Problem>,
 }
 
 impl Docstring {
-    /// Returns the documentation of the parameter `name`.
+    /// Returns the documentation of the parameter called `name`.
     ///
-    /// `r#type` and `type` are the same name.
+    /// The prefix `r#` is ignored: `r#type` and `type` are the same name.
     ///
     /// # Examples
     ///
@@ -72,13 +73,14 @@ pub struct ParamDoc {
     pub name: String,
     /// The type as written, without words such as `optional`.
     pub ty: Option<String>,
-    /// The text with joined lines and a blank line between paragraphs; may be empty.
+    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The default as written, from the type or from words such as `Defaults to 10.` in the description.
+    /// The default value as written, taken either from the text after the type, or from a phrase such as
+    /// `Defaults to 10.` in the description.
     pub default: Option<String>,
-    /// `true` if the type contains the word `optional`.
+    /// `true` if the word `optional` is written with the type.
     pub optional: bool,
-    /// The zero-based line of the name.
+    /// The zero-based number of the line with the name.
     pub line: usize,
 }
 
@@ -99,9 +101,9 @@ pub struct ParamDoc {
 pub struct ReturnsDoc {
     /// The type as written.
     pub ty: Option<String>,
-    /// The text with joined lines and a blank line between paragraphs; may be empty.
+    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The zero-based first line.
+    /// The zero-based number of the first line.
     pub line: usize,
 }
 
@@ -120,9 +122,9 @@ pub struct ReturnsDoc {
 pub struct RaisesDoc {
     /// The error type as written.
     pub ty: Option<String>,
-    /// The text with joined lines and a blank line between paragraphs; may be empty.
+    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The zero-based first line.
+    /// The zero-based number of the first line.
     pub line: usize,
 }
 
@@ -139,7 +141,7 @@ pub struct RaisesDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The zero-based line of the mistake.
+    /// The zero-based number of the line with the mistake.
     pub line: usize,
     /// The explanation, starting in lowercase and without a trailing period.
     pub message: String,

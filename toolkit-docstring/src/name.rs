@@ -7,11 +7,12 @@ use crate::prose::strip_colon;
 pub(crate) struct Name<'a> {
     /// The bare name.
     pub(crate) text: &'a str,
-    /// The type of `` `name: type` ``.
+    /// The type, if the backticks contain `name: type`.
     pub(crate) ty: Option<&'a str>,
     /// Whether the name is in backticks or emphasis.
     pub(crate) marked: bool,
-    /// The emphasis marks before the name that are not closed directly after it, as in `**name: text**`.
+    /// The emphasis marks before the name, if they are not closed directly after the name. They are `**` in
+    /// `**name: text**`.
     pub(crate) open: &'a str,
     /// The text after the name.
     pub(crate) rest: &'a str,
@@ -36,13 +37,13 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// Parses a text that is only a name.
+    /// Parses a text without anything but a name, and returns the bare name.
     pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Parses a list of names such as `a, b, c: text`. The last name is returned separately, with the rest of
-    /// the text.
+    /// Parses a list of names at the start of a text such as `a, b, c: text`. Returns all names, and the last
+    /// [`Name`] with the rest of the text.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
         let mut name = Self::parse(text)?;
         let mut names = vec![name.text];

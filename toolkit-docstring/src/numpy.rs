@@ -18,8 +18,10 @@ pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     Some(Item { names, spec: TypeSpec::default(), text: text.trim(), bulleted: false })
 }
 
-/// Splits an entry into its type and its description. `text` is the part of the first line after the colon,
-/// and `body` the lines below. If `text` does not look like a type, it becomes the start of the description.
+/// Splits an entry into its type and its description.
+///
+/// `text` is the part of the first line after the colon, and `body` is the text of the lines below. If `text`
+/// does not look like a type, it becomes the start of the description.
 pub(crate) fn split_type(text: &str, body: String) -> (TypeSpec, String) {
     let spec = TypeSpec::parse(text);
     let ty = spec.ty.as_deref().unwrap_or_default();

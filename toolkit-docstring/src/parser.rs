@@ -1,4 +1,4 @@
-//! The parser: one pass over the lines to sort them into prose, fields and section entries.
+//! The parser. It reads the lines once, and sorts them into prose, fields and section entries.
 
 use crate::builder::Builder;
 use crate::description::Description;
@@ -207,8 +207,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns `true` if a line is hidden from the description, because it is below a heading for programmers of
-/// the given `level`. Documentation of parameters, return value or errors is never hidden.
+/// Returns `true` if a line is hidden from the description. `level` is the level of the heading for
+/// programmers above the line. Documentation of parameters, return value or errors is never hidden.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     let ends = || {
         is_known_field(line)
@@ -249,7 +249,7 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
     is_deeper_prose(line, first) || is_lazy()
 }
 
-/// Returns `true` if `line` continues the text of a section such as `Returns:`, which has no separate
+/// Returns `true` if `line` continues the text of a section such as `Returns:`, without separate
 /// entries. `first` is the first line of this text.
 fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     (line.fence == Fence::Outside || line.indent > first.indent) && !begins_block(line, ahead, Some(section))
@@ -279,8 +279,8 @@ fn is_known_field(line: &Line) -> bool {
     matches!(Field::parse(&line.text), Some(Field::Known { .. }))
 }
 
-/// Splits the documentation of an error: `ValueError: when it is empty` has the type `ValueError`. A type
-/// alone is possible, too.
+/// Splits the documentation of an error into the type and the text. The type is `ValueError` in
+/// `ValueError: when it is empty`, for instance. The text may be absent.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

@@ -2,7 +2,7 @@
 
 use crate::lines::Line;
 
-/// A text with a space between joined lines and a blank line between paragraphs.
+/// A text built from lines. A space joins the lines of a paragraph, and a blank line separates paragraphs.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
     text: String,
@@ -25,8 +25,8 @@ impl Prose {
     }
 }
 
-/// Returns the characters that are not inside of brackets, with their positions. The brackets themselves are
-/// included.
+/// Returns the characters outside of brackets, with their byte positions. The outermost brackets themselves
+/// are included.
 pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut depth = 0_usize;
     text.char_indices().filter(move |(_, c)| match c {
@@ -88,7 +88,8 @@ pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark)?.strip_suffix(mark)
 }
 
-/// Splits off a leading parenthesis. Returns the content of the parenthesis and the rest of the text.
+/// Splits off a parenthesis at the start of a text. Returns the content of the parenthesis and the rest of
+/// the text.
 pub(crate) fn strip_parenthesis(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '（'])?;
     let (end, close) = outside_brackets(text).nth(1)?;

@@ -1,4 +1,4 @@
-//! The section that the parser is reading, and the lines that belong to it.
+//! The section being read by the parser, and the rules for the lines of a section.
 
 use crate::item::Item;
 use crate::lines::Line;
@@ -14,12 +14,12 @@ pub(crate) struct Section {
     bulleted: Option<bool>,
     /// The indentation of the title.
     indent: usize,
-    /// Whether the lines of the section are not indented deeper than the title.
+    /// Whether the first line below the title is not indented deeper than the title.
     flush: bool,
 }
 
 impl Section {
-    /// Opens the section below a title. Returns `None` if the text below the title is no documentation of
+    /// Opens the section below a title. Returns `None` if the title does not announce documentation of
     /// parameters, return value or errors.
     pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
         let first = body.iter().find(|line| !line.is_blank());
@@ -59,7 +59,7 @@ impl Section {
         inside || self.flush && !line.after_blank
     }
 
-    /// Returns `true` if prose on this line ends the section.
+    /// Returns `true` if a line of prose ends the section.
     pub(crate) fn ends_with_prose(self, line: &Line) -> bool {
         let open_ended = self.flush || self.style != Style::Google;
         open_ended && self.bulleted.is_some() && line.after_blank
@@ -77,8 +77,8 @@ impl Section {
             .filter(|item| self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted))
     }
 
-    /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter
-    /// `example:`.
+    /// Returns `true` if a line with the form of a title is an entry of this section, such as a parameter
+    /// called `example`.
     pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);

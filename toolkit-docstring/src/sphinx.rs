@@ -36,10 +36,10 @@ impl Tag {
 pub(crate) enum Field<'a> {
     /// `:keyword argument: text`.
     Known { tag: Tag, argument: &'a str, text: &'a str },
-    /// A field with a known keyword in which the second colon is missing, such as `:param x text`.
+    /// A field with a known keyword, but without the second colon, such as `:param x text`.
     Unclosed {
         keyword: &'a str,
-        /// The name of the part before the missing colon, for the error message.
+        /// The part before the missing colon, for the error message: `name` or `keyword`.
         after: &'static str,
     },
     /// Any other field, such as `:meta private:`.

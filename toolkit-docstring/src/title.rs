@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 pub(crate) enum Style {
     /// `Args:` above indented entries.
     Google,
-    /// `Parameters`, underlined.
+    /// `Parameters` above a line of dashes or equals signs.
     Numpy,
     /// `# Arguments`.
     Markdown,
@@ -34,7 +34,7 @@ pub(crate) enum Style {
 pub(crate) struct Title {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the title divides a list of parameters, such as `Optional:`.
+    /// Whether the title only divides a list of parameters into groups, such as `Optional:`.
     is_group: bool,
 }
 
@@ -56,7 +56,7 @@ impl Title {
         }
     }
 
-    /// Returns the number of lines that the title occupies.
+    /// Returns the number of lines of the title, including its underline.
     pub(crate) fn height(self) -> usize {
         match self.style {
             Style::Numpy => 2,
@@ -116,8 +116,8 @@ impl Title {
     }
 }
 
-/// Returns `true` for a section on one line, such as `Returns: the sum`. `matches` decides whether its kind
-/// is wanted.
+/// Returns `true` if `text` is a section on one line, such as `Returns: the sum`, and `matches` accepts the
+/// kind of the section.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
     text.starts_with(char::is_uppercase)
         && text
@@ -126,7 +126,7 @@ pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> b
             .is_some_and(|title| !title.is_group && matches(title.kind))
 }
 
-/// Returns the number of `#` marks of a heading.
+/// Returns the number of `#` marks of a heading, or `None` if the text is no heading.
 pub(crate) fn heading_level(text: &str) -> Option<usize> {
     let words = text.trim_start_matches('#');
     let level = text.len() - words.len();

@@ -1,4 +1,4 @@
-//! Types of parameters: `int, optional, default 3`.
+//! Types of parameters with modifiers, such as `int, optional, default 3`.
 
 use crate::default;
 use crate::prose::{split_colon, split_outside, unwrap_mark, words};
@@ -61,7 +61,7 @@ pub(crate) fn type_name(text: &str) -> Option<String> {
     (!bare.is_empty()).then(|| bare.to_owned())
 }
 
-/// Splits `type: text` into the type and the text. Returns the whole text if there is no type.
+/// Splits `type: text` into the type and the text. If there is no type, the second value is the whole text.
 pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
     split_colon(text)
         .filter(|(ty, _)| looks_like_type(ty.trim()))

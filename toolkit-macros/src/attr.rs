@@ -18,7 +18,8 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, Ident, LitStr};
 
-/// The path of the facade in generated code, set with `crate = path` or found in the [`Settings`].
+/// The path of the facade crate in generated code. It is set with `crate = path`, or else taken from the
+/// [`Settings`].
 pub(crate) struct CratePath(TokenStream);
 
 impl Default for CratePath {
@@ -50,7 +51,8 @@ pub(crate) struct ToolAttr {
     pub(crate) unregistered: bool,
     /// Builder calls on `ToolMetadata`.
     pub(crate) metadata: TokenStream,
-    /// The arguments forwarded to `ToolMetadata`, with their values as text.
+    /// The keys of all given arguments, with empty text. The arguments for `ToolMetadata` are added again,
+    /// with their values as text.
     seen: Vec<(Ident, String)>,
 }
 
@@ -150,12 +152,14 @@ impl ToolAttr {
         Ok(())
     }
 
-    /// Returns the key of `argument`, if the argument is given.
+    /// Returns the key in the source if the argument called `argument` is given. Errors can point at this
+    /// key.
     pub(crate) fn given(&self, argument: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, _)| key == argument).map(|(key, _)| key)
     }
 
-    /// Returns the key of `argument`, if the argument is given with the value `value`.
+    /// Returns the key in the source if the argument called `argument` is given with this value. Only values
+    /// of the arguments in [`METADATA`] are known.
     pub(crate) fn given_as(&self, argument: &str, value: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, given)| key == argument && given == value).map(|(key, _)| key)
     }
@@ -182,7 +186,7 @@ impl ToolAttr {
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: Option<LitStr>,
     pub(crate) krate: CratePath,
-    /// Set if the block adds tools to another `#[toolset]` block of the type.
+    /// The key `extends`, if the block adds tools to another `#[toolset]` block of the type.
     pub(crate) extends: Option<Ident>,
 }
 

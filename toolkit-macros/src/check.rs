@@ -14,7 +14,8 @@ use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safe
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks a draft and reports every error. Returns `None` if the draft has no legal tool name.
+/// Checks a draft, reports all errors, and returns the model. Returns `None` if the draft has no legal tool
+/// name.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
@@ -126,7 +127,7 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     draft.decoded().for_each(|param| param.attr.check_flatten(diag));
 }
 
-/// Reports useless arguments of `#[tool]`: they would change nothing.
+/// Reports arguments of `#[tool]` without any effect, and a `max_concurrency` of 0.
 fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     let attr = &draft.attr;
     let runs_in_place = draft.sig.asyncness.is_none() && attr.given_as("blocking", "true").is_none();
@@ -208,7 +209,8 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
     check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
 }
 
-/// Reports a name with characters other than letters, digits and `punctuation`.
+/// Reports an empty or too long name, and a name with characters other than ASCII letters, digits and
+/// `punctuation`. Returns the name if it is correct.
 fn check_name(
     kind: &str,
     name: String,
@@ -236,8 +238,8 @@ fn check_name(
     None
 }
 
-/// Returns the model of a parameter. Returns `None` for the context and for state, because the model never
-/// sees them.
+/// Converts a parameter to a [`ParamModel`]. Returns `None` for the context and for state, because they are
+/// not part of the schema.
 fn param_model<'a>(
     draft: &'a Draft<'a>,
     param: &'a DraftParam<'a>,

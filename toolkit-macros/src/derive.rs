@@ -1,8 +1,9 @@
 //! The derive macro `ToolParams`: `Deserialize`, `JsonSchema` and constraints in one.
 //!
-//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror names the
-//! type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]` attribute keeps its
-//! meaning. Documentation, defaults and constraints become attributes that the two derives understand.
+//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror
+//! names the type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]`
+//! attribute keeps its meaning. Documentation, defaults and constraints become attributes that the two
+//! derives understand.
 
 mod attributes;
 mod field;
@@ -177,7 +178,8 @@ fn checks(types: &[Type]) -> TokenStream {
     }
 }
 
-/// Returns the innermost type in nested `Option`, `Vec` and `Box`, to check each type only once.
+/// Returns the type inside all nested `Option`, `Vec` and `Box`. The types are compared in this form, so each
+/// type is checked only once.
 fn innermost(ty: TokenStream) -> TokenStream {
     let parsed = syn::parse2::<Type>(ty.clone()).ok();
     let inner = parsed.as_ref().and_then(|ty| {
@@ -186,13 +188,14 @@ fn innermost(ty: TokenStream) -> TokenStream {
     inner.map_or(ty, |inner| innermost(inner.to_token_stream()))
 }
 
-/// Adds a helper function to apply constraints to a schema. Returns the name of the helper function.
+/// Adds a helper function to apply constraints to a schema, and returns the name of the helper function.
+/// `calls` contains its statements.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     let constraints = quote!(let __constraints = &mut __toolkit::Constraints::of(__schema););
     transforming(helpers, quote!(#constraints #calls))
 }
 
-/// Adds a helper function to change `__schema` by the code in `body`. Returns the name of the helper
+/// Adds a helper function with the code in `body` to change `__schema`. Returns the name of the helper
 /// function.
 fn transforming(helpers: &mut Vec<TokenStream>, body: TokenStream) -> Ident {
     let transform = format_ident!("__transform_{}", helpers.len());
@@ -210,7 +213,8 @@ fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {
     }
 }
 
-/// Generates the implementations of the type. They call the implementations of the mirror.
+/// Generates the implementations of `Deserialize` and `JsonSchema` for the type. They call the
+/// implementations of the mirror.
 ///
 /// If `is_valid` is `false`, placeholders are generated, so that code using the type causes no further
 /// errors.

@@ -1,4 +1,4 @@
-//! Collects compile errors, so that one build reports all of them.
+//! Collects compile errors, so one build reports all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -38,12 +38,12 @@ impl Diag {
 
 /// Returns `` ; did you mean `x`? `` for the known word nearest to `given`, or a list of all known words.
 ///
-/// The nearest word has the fewest typing differences. Among words with equally many, the word with the longest
-/// common start is taken.
+/// The nearest word has the fewest typing differences. If several words have equally few differences, the
+/// word with the longest common start is chosen.
 pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let is_similar = |known: &&&str| strsim::normalized_damerau_levenshtein(given, known) >= 0.6;
-    // Typing mistakes are rarely in the first letters.
+    // Typing mistakes are rare in the first letters of a word.
     let same_start = |known: &str| given.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
     let closest = known
         .iter()

@@ -16,7 +16,7 @@ pub(crate) struct Docs {
     parsed: Docstring,
     /// The span of each line.
     spans: Vec<Span>,
-    /// Documentation with a value known only to the compiler, such as `#[doc = my_macro!()]`.
+    /// The documentation left to the compiler, such as `#[doc = my_macro!()]`. This macro cannot evaluate it.
     unread: Vec<Expr>,
 }
 
@@ -42,7 +42,7 @@ impl Docs {
         docs
     }
 
-    /// Returns the documentation of the first parameter accepted by `is_wanted`.
+    /// Returns the documentation of the first parameter with a name accepted by `is_wanted`.
     pub(crate) fn param(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&ParamDoc> {
         self.parsed.params.iter().find(|param| is_wanted(&param.name))
     }
@@ -64,7 +64,7 @@ impl Docs {
         }
     }
 
-    /// Reports stale documentation: parameters or fields missing from `known`.
+    /// Reports documented parameters or fields missing from `known`. Their documentation is probably stale.
     pub(crate) fn check_names(&self, owner: &Ident, kind: &str, known: &[String], diag: &mut Diag) {
         for documented in self.parsed.params.iter().filter(|param| !known.contains(&param.name)) {
             let name = &documented.name;
@@ -86,7 +86,8 @@ pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
     })
 }
 
-/// Evaluates a literal, or `concat!`, `stringify!`, `env!` or `include_str!` with such arguments.
+/// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!`. Returns
+/// `None` for other expressions, and for a macro with an argument that cannot be evaluated.
 fn evaluate(expr: &Expr) -> Option<String> {
     let invocation = match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => return Some(number.base10_digits().to_owned()),
@@ -104,7 +105,7 @@ fn evaluate(expr: &Expr) -> Option<String> {
     match invocation.path.segments.last()?.ident.to_string().as_str() {
         "concat" => Some(arguments.concat()),
         "env" => env::var(arguments.first()?).ok(),
-        // The compiler reads the file too, so a change of the file compiles the crate again.
+        // The compiler reads the file, too, so it compiles the crate again after a change of the file.
         "include_str" if proc_macro::is_available() => {
             let source = proc_macro::Span::call_site().local_file()?;
             fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
@@ -115,8 +116,8 @@ fn evaluate(expr: &Expr) -> Option<String> {
 
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
-/// In order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section in the
-/// documentation of the function or type.
+/// In order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section in
+/// the documentation of the function or type.
 pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
     let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
     attr.map(ToTokens::to_token_stream)

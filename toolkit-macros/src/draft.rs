@@ -21,7 +21,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The `impl` block of a method.
+    /// The `impl` block around a method. `None` for a free function.
     pub(crate) owner: Option<&'a ImplBlock<'a>>,
     /// The parameters without the receiver.
     pub(crate) params: Vec<DraftParam<'a>>,
@@ -37,7 +37,7 @@ pub(crate) struct DraftParam<'a> {
 
 /// The source of a parameter's value.
 pub(crate) enum Source {
-    /// The arguments of the call, decoded as `ty`.
+    /// The argument for this parameter, decoded as `ty`. With `flatten`, all arguments of the call.
     Arguments { ty: Box<Type>, pass: PassMode },
     /// The context of the call.
     Context,
@@ -45,12 +45,12 @@ pub(crate) enum Source {
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form of a `#[state]` parameter.
+/// The form of the value received by a `#[state]` parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
     /// `true` for `Arc<T>`, `false` for `&T`.
     pub(crate) shared: bool,
-    /// `true` for an `Option`.
+    /// `true` if the type is inside an `Option`.
     pub(crate) optional: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
 
-    /// Returns the types and forms of `#[state]` parameters.
+    /// Returns the type and the form of each `#[state]` parameter.
     pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
         self.params.iter().filter_map(|param| match &param.source {
             Source::State { ty, form } => Some((&**ty, *form)),
@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
 }
 
 impl DraftParam<'_> {
-    /// Returns the name in the source, without `r#`.
+    /// Returns the name of the parameter in the source, without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }

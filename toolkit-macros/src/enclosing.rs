@@ -1,16 +1,17 @@
-//! The block around an attribute.
+//! Detection of the `impl` block around an attribute, and of other `#[toolset]` blocks of a type.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// The `#[toolset]` blocks expanded so far: file, line, column and type.
+/// The file, line, column and type of each `#[toolset]` block expanded so far.
 static TOOLSETS: Mutex<Vec<(PathBuf, usize, usize, String)>> = Mutex::new(Vec::new());
 
-/// Returns the line of another `#[toolset]` block of the type `ty`, if it is certain that both mean the same type.
+/// Returns the line of another `#[toolset]` block of the type called `ty`. Returns `None` if there is none,
+/// or if it is not certain that both blocks mean the same type.
 ///
-/// Blocks in one module of one file mean the same type. Two blocks are in one module if no line between them has
-/// less indentation and no module begins between them.
+/// Blocks in the same module of one file mean the same type. Two blocks are in the same module if no line
+/// between them has less indentation and no module begins between them.
 pub(crate) fn other_toolset(ty: &str) -> Option<usize> {
     if !proc_macro::is_available() {
         return None;
@@ -31,7 +32,8 @@ pub(crate) fn other_toolset(ty: &str) -> Option<usize> {
     others.into_iter().find(|other| in_module(*other))
 }
 
-/// Returns `true` if a line neither ends a module at `indent` nor begins another.
+/// Returns `true` if a line neither ends a module with the content at `indent`, nor begins another module
+/// there.
 fn is_in_module(line: &str, indent: usize) -> bool {
     let text = line.trim_start();
     let own = line.len() - text.len();
@@ -40,12 +42,13 @@ fn is_in_module(line: &str, indent: usize) -> bool {
 
 /// Returns `true` if the attribute being expanded is inside an `impl` block or a trait.
 ///
-/// The tokens of the function do not show the block, so this function reads the source. The line of the attribute
-/// or the next line above with less indentation opens the block. Returns `false` if there is no source file.
+/// The tokens of the function do not show the block, so this function reads the source. The line of the
+/// attribute or the next line above with less indentation opens the block. Returns `false` if there is no
+/// source file.
 pub(crate) fn is_in_block() -> bool {
     let lines_above = || {
         let span = proc_macro::Span::call_site();
-        // Most tools are not indented, and cost no reading.
+        // Most tools are not indented. For these tools, no file is read.
         let indent = span.column().checked_sub(1).filter(|indent| *indent > 0)?;
         let source = fs::read_to_string(span.local_file()?).ok()?;
         let mut lines: Vec<&str> = source.lines().take(span.line()).collect();

@@ -12,7 +12,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Generics, ReturnType, Token, Type, parse_quote_spanned};
 
-/// Generates the marker struct of a function, its `tool()` and the registration.
+/// Generates the marker struct of a function, the struct's function `tool()`, and the registration of the
+/// tool.
 ///
 /// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
@@ -46,7 +47,8 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the expression of a tool, backed by a static cell.
+/// Generates an expression to create a tool. A static cell stores the data shared by all tools of the
+/// function.
 fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
     let params = params::specs(model);
@@ -67,7 +69,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
     let (call, output_schema) = (call::closure(model), output_schema(model));
-    // All instances of a generic function would share a static cell.
+    // A static cell would be shared by all instances of a generic function, so their cells are local.
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
@@ -89,7 +91,8 @@ fn allowed_lints() -> TokenStream {
     }
 }
 
-/// Generates the output schema of the return type. A type with `impl Trait` has no name and thus no schema.
+/// Generates an expression for the output schema of the return type. A type with `impl Trait` has no name and
+/// thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
     let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
@@ -100,7 +103,8 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the implementation of `Toolset` with the tools of a type, or the registration of more tools for it.
+/// Generates the implementation of `ToolsetWithoutExtends` with the tools of a type. For a block with
+/// `extends`, generates the registration of more tools for the type instead.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
     owner: &ImplBlock<'_>,
@@ -156,7 +160,7 @@ pub(crate) fn toolset(
     }
 }
 
-/// Returns the generics with types that live as long as the program, which a toolset must do.
+/// Adds the bound `'static` to all type parameters, because a toolset lives as long as the program.
 fn lasting(generics: &Generics) -> Generics {
     let mut generics = generics.clone();
     for param in generics.type_params_mut() {
@@ -170,7 +174,7 @@ fn lasting(generics: &Generics) -> Generics {
 
 /// Generates a placeholder for a tool with errors.
 ///
-/// The placeholder prevents further errors in code with the tool.
+/// The placeholder prevents further errors in code that uses the tool.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     let (krate, ident) = (&draft.attr.krate, &draft.sig.ident);
     let marker = marker(draft);

@@ -1,4 +1,4 @@
-//! Functions with an unparsed body, so that an unfinished body does not break the macro.
+//! Functions with an unparsed body. While the programmer is still writing the body, the macro keeps working.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -17,7 +17,7 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// Parses a function without its body, so that the length of the body costs nothing.
+    /// Parses a function, but not its body, so a long body takes no longer than a short body.
     pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
@@ -36,7 +36,7 @@ impl FunctionItem {
         self
     }
 
-    /// Replaces `Self` in the signature: generated items stand outside of the `impl` block.
+    /// Replaces `Self` in the signature, because generated items are outside of the `impl` block.
     pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
         let replace_self =
             |tokens: TokenStream| replace_self(tokens, block.ty, &|name| block.qualified(name));
@@ -71,20 +71,20 @@ pub(crate) struct ImplBlock<'a> {
 }
 
 impl ImplBlock<'_> {
-    /// Returns the path of the block's functions: `<Type>` or `<Type as Trait>`.
+    /// Returns the path to write before the name of a function of the block: `<Type>` or `<Type as Trait>`.
     pub(crate) fn path(&self, span: Span) -> TokenStream {
         let (ty, of_trait) = (self.ty, self.of_trait.map(|path| quote!(as #path)));
         quote_spanned!(span=> <#ty #of_trait>)
     }
 
-    /// Returns the path of the type or constant `Self::name`, without the name.
+    /// Returns the path to write in place of `Self` before `name`, the name of a type or a constant.
     fn qualified(&self, name: &Ident) -> TokenStream {
         let ty = self.ty;
         if self.types.contains(name) { self.path(name.span()) } else { quote!(<#ty>) }
     }
 }
 
-/// Reports attributes that cannot be on the function of a tool, and removes them.
+/// Reports and removes attributes not allowed on the function of a tool.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     let name =
         |attr: &Attribute| ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name));
@@ -96,7 +96,8 @@ pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     }
 }
 
-/// Removes helper attributes from parameters, also misspelled ones; returns `true` if there were any.
+/// Removes helper attributes from parameters, including misspelled attributes. Returns `true` if there were
+/// any.
 pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     let mut is_changed = false;
     for input in &mut sig.inputs {
@@ -110,12 +111,14 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     is_changed
 }
 
-/// Returns `true` for the parameter attributes of this macro and for comments. Rust forbids comments on parameters.
+/// Returns `true` for the parameter attributes of this macro and for doc comments. Rust itself forbids doc
+/// comments on parameters, so the macro must remove them.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Returns the message for an attribute that is probably meant for this macro, such as `#[State]`.
+/// Returns the message for an attribute probably meant for this macro, such as `#[State]`. Returns `None` for
+/// other attributes.
 pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
     if ["serde", "schemars"].contains(&name.as_str()) {
@@ -135,8 +138,8 @@ pub(crate) fn is_primitive(name: &Ident) -> bool {
     PRIMITIVES.iter().any(|primitive| name == primitive)
 }
 
-/// Replaces `Self` with the type `owner`. At the start of a path, `Self` is replaced by `qualified(name)` with the
-/// next name of the path.
+/// Replaces `Self` with the type `owner`. In a path such as `Self::Item`, `Self` is replaced with the result
+/// of `qualified`, called with the next name of the path.
 pub(crate) fn replace_self(
     tokens: TokenStream,
     owner: &impl ToTokens,
@@ -164,7 +167,8 @@ pub(crate) fn replace_self(
     replaced
 }
 
-/// Returns the tokens with `location` as their source location for errors, but with their own hygiene.
+/// Returns the tokens with `location` as their source location. Errors then point at this location, but the
+/// hygiene of the tokens does not change.
 fn at(tokens: TokenStream, location: Span) -> TokenStream {
     let relocate = |token| match token {
         TokenTree::Group(group) => regroup(&group, at(group.stream(), location)),
@@ -176,7 +180,8 @@ fn at(tokens: TokenStream, location: Span) -> TokenStream {
     tokens.into_iter().flat_map(relocate).collect()
 }
 
-/// Returns `T` of `name<T>`.
+/// Returns the type `T` if `ty` is `name<T>`, such as `Option<T>` for the name `Option`. Otherwise, returns
+/// `None`.
 pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
     let last = path.segments.last().filter(|last| last.ident == name)?;
@@ -187,7 +192,7 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// Strips parentheses and the invisible groups around `$x:ty` of other macros.
+/// Strips parentheses, and the invisible groups put around `$x:ty` by other macros.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
@@ -202,7 +207,7 @@ fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
     TokenTree::Group(regrouped).into()
 }
 
-/// Returns `true` for a block, including a `$body:block` of another macro.
+/// Returns `true` for a block in braces, also if it is the `$body:block` of another macro.
 fn is_block(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
     match group.delimiter() {

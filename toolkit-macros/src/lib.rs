@@ -1,8 +1,8 @@
 //! The procedural macros of `toolkit-ai`.
 //!
-//! `item`, `attr` and `docs` parse an annotated function into a `draft`. `check` turns the draft into a `model`, and
-//! `expand` generates code from the model. Drafts and models are separate types, so only a checked function can be
-//! expanded. One build reports all errors of a function.
+//! `item`, `attr` and `docs` parse an annotated function into a `draft`. `check` turns the draft into a
+//! `model`, and `expand` generates code from the model. Drafts and models are separate types, so only a
+//! checked function can be expanded. One build reports all errors of a function.
 //!
 //! The macros are documented at their re-exports in the facade.
 
@@ -42,7 +42,7 @@ pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive::expand_params(item.into()).into()
 }
 
-/// The message for a method without `#[toolset]`.
+/// The message for `#[tool]` on a method, if its `impl` block has no `#[toolset]`.
 const NEEDS_TOOLSET: &str = "a method is a tool of its type; write `#[toolset]` above the `impl` block";
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -57,7 +57,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     if function.sig.receiver().is_some() || enclosing::is_in_block() {
-        // The block cannot hold the marker struct, so only the function is generated.
+        // An `impl` block cannot contain the marker struct, so only the function is generated.
         diag.error(&function.sig.ident, NEEDS_TOOLSET);
         item::strip_helper_attrs(&mut function.sig);
         return diag.into_tokens(function.into_token_stream());

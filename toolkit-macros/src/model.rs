@@ -21,7 +21,7 @@ pub(crate) struct ParamModel<'a> {
     pub(crate) ident: &'a Ident,
     /// The decoded type.
     pub(crate) ty: &'a Type,
-    /// The span of the type, for errors. Computing it is slow.
+    /// The span of the type, for errors. It is stored, because computing it is slow.
     pub(crate) span: Span,
     pub(crate) pass: PassMode,
     pub(crate) name: String,
@@ -31,7 +31,7 @@ pub(crate) struct ParamModel<'a> {
 }
 
 impl Model<'_> {
-    /// Returns the flattened parameter: a struct of all arguments.
+    /// Returns the flattened parameter, if there is one. It is a struct with all arguments of the call.
     pub(crate) fn struct_args(&self) -> Option<&ParamModel<'_>> {
         self.params.iter().find(|param| param.attr.flatten.is_some())
     }

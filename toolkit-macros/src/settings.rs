@@ -1,7 +1,7 @@
 //! Settings of the crate being compiled, read from its `Cargo.toml`.
 //!
-//! The table `[package.metadata.toolkit]` sets defaults of attributes. Without the setting `crate`, the path of the
-//! facade is the name of the dependency on the package `toolkit-ai`.
+//! The table `[package.metadata.toolkit]` sets defaults for attributes. If the setting `crate` is absent, the
+//! path of the facade is the name of the dependency on the package `toolkit-ai`.
 
 mod manifest;
 
@@ -20,24 +20,26 @@ const PACKAGE: &str = "toolkit-ai";
 /// The settings of a crate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
-    /// The absolute path of the facade; `::toolkit` if it is `None`.
+    /// The absolute path of the facade crate. If `None`, the path is `::toolkit`.
     pub(crate) krate: Option<String>,
     /// The namespace of functions without a namespace of their own.
     namespace: Option<String>,
     /// `true` if undocumented tools and parameters are errors.
     pub(crate) strict_docs: bool,
-    /// Mistakes in the table.
+    /// The messages about mistakes in the table, until they are reported.
     problems: Vec<String>,
-    /// The manifest, if it has the table.
+    /// The path of the manifest, if the manifest has the table.
     source: Option<PathBuf>,
 }
 
-/// The settings read last, with the manifest and the time of its last change.
+/// The settings read last, with the path of their manifest and the time of the manifest's last change.
 static LAST: Mutex<Option<(PathBuf, Option<SystemTime>, Settings)>> = Mutex::new(None);
 
 impl Settings {
-    /// Reads the manifest if it has changed, once for each use of a macro. A language server expands the macros of
-    /// many crates, and of a crate after each edit, in one process.
+    /// Reads the manifest again if it has changed. Each use of a macro calls this function once.
+    ///
+    /// In a language server, one process expands the macros of many crates, and expands them again after each
+    /// edit.
     pub(crate) fn refresh() {
         let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else { return };
         let path = Path::new(&folder).join("Cargo.toml");
@@ -54,9 +56,11 @@ impl Settings {
         Self::last(|settings| settings.clone())
     }
 
-    /// Reports mistakes in the table, and generates code for compiling the crate again after a change of the table.
+    /// Reports mistakes in the table, and generates code for compiling the crate again after a change of the
+    /// table.
     ///
-    /// Only the first macro of a crate reports and generates; the result is empty for all others.
+    /// Only the first macro of a crate reports mistakes and generates code. For all others, the result is
+    /// empty.
     pub(crate) fn report_once(diag: &mut Diag) -> TokenStream {
         let (problems, source) =
             Self::last(|settings| (mem::take(&mut settings.problems), settings.source.take()));
@@ -98,7 +102,8 @@ impl Settings {
         settings
     }
 
-    /// Returns the settings of a manifest. `workspace` reads the manifest of its workspace.
+    /// Returns the settings of a crate with the manifest `entries`. `workspace` reads the manifest of the
+    /// crate's workspace.
     fn of(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Self {
         let mut settings =
             Self { krate: dependency(entries, workspace).map(|name| format!("::{name}")), ..Self::default() };
@@ -127,12 +132,13 @@ impl Settings {
 
 /// Returns the name of the dependency on the facade if the manifest renames this dependency.
 ///
-/// `workspace` reads the manifest of the workspace, for an inherited dependency.
+/// `workspace` reads the manifest of the workspace. It is called only if a dependency is inherited from
+/// there.
 fn dependency(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Option<String> {
     let is_own = |entry: &&Entry| !entry.is_below(&["workspace"]);
     let is_inherited = |entry: &Entry| entry.key() == "workspace" && entry.value == "true";
     let root = if entries.iter().filter(is_own).any(is_inherited) { workspace() } else { Vec::new() };
-    // A dependency of tests is no dependency of the library.
+    // The table `dependencies` comes first, because the library cannot use a dependency of the tests.
     let name = ["dependencies", "dev-dependencies", "build-dependencies"].iter().find_map(|table| {
         let names = entries.iter().filter(is_own).filter_map(|entry| {
             let (_, name) = entry.dependency().filter(|(of, _)| of == table)?;
@@ -180,7 +186,7 @@ mod tests {
                 "[dev-dependencies]\ntoolkit-ai = {path = \".\"}\n[dependencies]\nmy-tools = {package = \"toolkit-ai\"}",
                 renamed.clone(),
             ),
-            // The dependencies of a workspace are those of its packages that inherit them.
+            // A dependency of the workspace counts only for packages that inherit it.
             (
                 "[workspace.dependencies]\nkit = { package = \"toolkit-ai\" }\n[dependencies]\nmy-tools = { package = \"toolkit-ai\" }",
                 renamed.clone(),

@@ -55,7 +55,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         draft.attr.namespace = draft.attr.namespace.take().or_else(|| namespace.clone());
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
-    // A toolset with errors has no tools, so that code with the toolset causes no further errors.
+    // A toolset with errors is generated without tools. Code using the toolset then causes no further errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
     let generated = can_be_toolset.then(|| expand::toolset(&attr, &owner, &description, models));
@@ -63,7 +63,8 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     diag.into_tokens(quote!(#block #generated #tracked))
 }
 
-/// Reports an item that is no `impl` block. Returns the item without attributes that would cause further errors.
+/// Reports an error for an item other than an `impl` block. Returns the item without the attributes that
+/// would cause further errors.
 fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
     if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
         diag.push(error);
@@ -157,7 +158,8 @@ fn is_tool_attr(attr: &Attribute) -> bool {
     tool_arguments(attr).is_some()
 }
 
-/// Returns the arguments of `#[tool(…)]`, or of `#[cfg_attr(condition, tool(…))]` together with `#[cfg(condition)]`.
+/// Returns the arguments of `#[tool(…)]`. For `#[cfg_attr(condition, tool(…))]`, also returns
+/// `#[cfg(condition)]`. Returns `None` for other attributes.
 fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> {
     let arguments = |meta: &Meta| {
         let is_tool = meta.path().segments.last().is_some_and(|last| last.ident == "tool");
@@ -171,7 +173,8 @@ fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> 
     Some((attrs.filter_map(arguments).next()?, Some(parse_quote!(#[cfg(#condition)]))))
 }
 
-/// Returns the name of the type as a string literal. The registry normalizes the name later.
+/// Returns the last name in the path of the type, as a string literal. The registry normalizes the name
+/// later.
 fn type_name(ty: &Type) -> Option<LitStr> {
     let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;

@@ -16,22 +16,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
 
-/// The maximum size of a compiled pattern in bytes. The time to match a text grows with its length and this size.
+/// The maximum size of a compiled pattern in bytes. The time to match a string grows with the length of the
+/// string and with the size of the pattern.
 const LARGEST: usize = 1 << 18;
 
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
-/// Inner schemas count too. Call this function before the schema is [tidied](super::tidy): tidying turns
-/// number formats into bounds, and these bounds would count as constraints.
+/// Constraints in inner schemas count, too. Call this function before the schema is [tidied](super::tidy):
+/// tidying turns number formats into bounds, and these bounds would count as constraints.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
     constrains(schema, false)
 }
 
-/// Returns whether `schema` has constraints beyond the Rust type. In a branch of a union, an `enum` or a
-/// `const` is the name of a variant, so it does not count.
+/// Returns whether `schema` has constraints beyond the Rust type. In a branch of a union, `enum` and `const`
+/// contain the names of variants, so they do not count.
 fn constrains(schema: &Value, in_branch: bool) -> bool {
-    // A map, or a value of any type, would silently keep the last member of several with the same name.
+    // Maps and untyped values count: they would silently keep only the last of several members with the same
+    // name.
     let Value::Object(keywords) = schema else { return schema == &Value::Bool(true) };
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
         "minimum" => !is_unsigned_zero(schema, value),
@@ -68,7 +70,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
     })
 }
 
-/// Returns whether texts can be checked against a pattern.
+/// Returns whether `pattern` can be compiled, so strings can be checked against it.
 pub(crate) fn compiles(pattern: &str) -> bool {
     compiled(pattern).is_some()
 }
@@ -80,8 +82,8 @@ fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
 
 /// Returns the first keyword violated by a value of the right type.
 ///
-/// With `validator`, formats are not checked, and repeated items always violate `uniqueItems`. Otherwise,
-/// repeated items are accepted for a Rust set type, because a set ignores them.
+/// If `validator` is `true`, formats and content encodings are not checked, and repeated items always violate
+/// `uniqueItems`. Otherwise, the schema of a Rust set accepts repeated items, because a set ignores them.
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Option<&'static str> {
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
@@ -90,7 +92,7 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
                 return Some(SINGLE);
             }
             let written = value.number()?;
-            // The type may read a number as the nearest double: both must be in the range.
+            // The type may round the number to the nearest double, so both numbers must be in the range.
             let rounded = || rounded(schema, value.text).and_then(|number| out_of_range(schema, &number));
             out_of_range(schema, &written).or_else(rounded)
         }
@@ -117,9 +119,10 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
     }
 }
 
-/// Returns whether an array schema was generated from a Rust set, such as `HashSet<T>`. In the schema of a
-/// set, `uniqueItems` comes before `items`. Repeated items are no violation for a set, because
-/// deserialization drops them.
+/// Returns whether an array schema was generated from a Rust set, such as `HashSet<T>`.
+///
+/// Such a schema is recognised by `uniqueItems` before `items`. Repeated items are no violation for a set,
+/// because deserialization drops them.
 fn is_of_set(schema: &Value) -> bool {
     let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
     keywords
@@ -131,11 +134,14 @@ fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool)
     schema.get(keyword).and_then(Value::as_str).filter(|expected| differs(expected)).map(|_| keyword)
 }
 
-/// Returns the number as a double, if the schema has bounds for it and a double differs from what is written.
+/// Returns the number rounded to the nearest double.
+///
+/// Returns `None` if the schema has no exclusive bound or describes an integer, or if the number is too short
+/// to be changed by rounding.
 fn rounded(schema: &Value, text: &str) -> Option<Decimal> {
     let has_bounds =
         ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
-    // A double keeps 15 digits.
+    // A double keeps up to 15 digits of a number.
     if !has_bounds || text.len() <= 15 || types(schema.get("type")).any(|name| name == "integer") {
         return None;
     }
@@ -167,7 +173,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     Some(number(left)?.cmp(&number(right)?))
 }
 
-/// Returns whether two values are equal in JSON Schema: 1 and 1.0 are the same number.
+/// Returns whether two values are equal by the rules of JSON Schema: 1 and 1.0 are the same number.
 pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
     left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
 }
@@ -212,7 +218,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 /// A compiled regular expression.
 enum Pattern {
     Plain(Regex),
-    /// A regular expression with features such as look-around, which the `regex` crate does not support.
+    /// A regular expression with features not supported by the `regex-lite` crate, such as look-around.
     #[cfg(feature = "jsonschema")]
     Any(Box<jsonschema::Validator>),
 }
@@ -240,8 +246,9 @@ impl Pattern {
     }
 }
 
-/// Returns the compiled regular expression, or `None` if it is invalid. Compiled expressions are cached,
-/// because programs check the same few expressions again and again.
+/// Returns the compiled regular expression. Returns `None` if it is invalid, unsupported or too large.
+///
+/// Compiled expressions are cached, because programs use the same few expressions again and again.
 fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! The search for all violations of a schema by a value.
 //!
-//! The search covers every keyword that constrains values. A type may refuse a value by rules of its own.
+//! The search covers every keyword that constrains values. A type may refuse more values by rules of its own.
 
 use crate::bounds::{broken, is_equal};
 use crate::fault::nests_deeper;
@@ -36,12 +36,13 @@ const MOST: usize = 64;
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// The maximum number of schemas applied inside each other, for values of the maximum depth and unions in unions.
+/// The maximum number of schemas applied inside each other. It allows values of the maximum depth with nested
+/// unions.
 ///
 /// The limit keeps the recursion within the stack of a small thread.
 pub(crate) const DEEPEST: usize = 400;
 
-/// The maximum nesting depth of a value, which is the limit of JSON readers.
+/// The maximum nesting depth of a value. JSON parsers have the same limit.
 pub(crate) const DEEPEST_VALUE: usize = 127;
 
 /// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
@@ -86,7 +87,8 @@ pub enum Scope {
     Constraints,
     /// All violations except unknown members, and except the missing members of objects with unknown members.
     ///
-    /// A type may accept a member under a name missing from the schema, such as an alias.
+    /// The unknown member may be the missing member under another name, such as an alias known only to the
+    /// type.
     ExceptNames,
     /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
     Validator,
@@ -100,10 +102,11 @@ pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) ->
     Search::new(schema.root, value, at, scope).violations(schema.schema, value)
 }
 
-/// Returns the violations of constraints by a value at the path `at`, which its type has decoded.
+/// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
 ///
-/// A type may know members, variants and values under names that its schema does not list. What they are is found
-/// out by asking whether the type `accepts` another text in the place of the value.
+/// A type may know members, variants and values under names missing from its schema. To find out the meaning
+/// of such a name, the search changes the JSON text of the value and passes it to `accepts`. `accepts`
+/// returns whether the type decodes the text.
 #[must_use]
 pub fn check_decoded(
     schema: SchemaRef<'_>,
@@ -116,9 +119,8 @@ pub fn check_decoded(
     search.violations(schema.schema, value)
 }
 
-/// Returns whether a value conforms to a schema, and takes the steps from `left`.
-///
-/// `depth` is the number of schemas that are applied around the call.
+/// Returns whether a value conforms to a schema. The number of schemas applied is subtracted from `left`; if
+/// none are left, returns `false`. `depth` is the number of schemas already applied around the value.
 pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
     let mut search = Search::new(schema.root, value, "", Scope::All);
     (search.left, search.depth) = (*left, depth);
@@ -143,7 +145,7 @@ struct Search<'a, 'v, 't> {
     reading: Reading,
     /// The text of the whole value.
     text: &'v str,
-    /// Returns whether the type of the whole value accepts a text.
+    /// Returns whether the type of the whole value accepts a JSON text. `None` if the type cannot be asked.
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
     /// The path to the value being inspected.
     path: String,
@@ -151,9 +153,9 @@ struct Search<'a, 'v, 't> {
     left: usize,
     /// The number of schemas applied around the search, by the coercion or by another search.
     depth: usize,
-    /// The number of violations to collect: 1 if only their existence matters.
+    /// The number of violations to collect. It is 1 if only the existence of a violation matters.
     most: usize,
-    /// Whether the schema being inspected says more than its type, so a wrong type is a violation, too.
+    /// Whether the schema being inspected is stricter than its type, so a wrong type is a violation, too.
     exact: bool,
     /// The violations of each schema behind a reference, for each value inspected with the schema.
     ///
@@ -264,8 +266,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         found.is_empty()
     }
 
-    /// Inspects the keywords of a schema. The work is done in small functions, because the recursion leads through
-    /// this one.
+    /// Inspects the keywords of a schema. The work is done in other functions, to keep the stack frame of
+    /// this recursive function small.
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
         if self.inspect_as_struct(schema, value) || !self.inspect_type(schema, value) {
             return;
@@ -308,7 +310,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Inspects the keywords without inner schemas.
+    /// Inspects the keywords without inner schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
@@ -318,7 +320,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         } else {
             broken(schema, value, self.scope == Scope::Validator)
         };
-        // A type with such a list of its own knows the value under another name.
+        // If the type refuses these arbitrary values, it has its own list, and knows `value` under another
+        // name.
         let is_listed = matches!(wrong, Some("enum" | "const"));
         let Some(keyword) = wrong else { return };
         if is_listed && self.reading == Reading::Literal {

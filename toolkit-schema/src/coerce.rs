@@ -13,16 +13,22 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ptr;
 
-/// The maximum number of near misses in words to try one by one.
+/// The maximum number of strings to try uncorrected in [`coerced_with_words`].
 const MOST_WORDS: usize = 16;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
 ///
-/// - `5.0` becomes `5` where the schema takes integers only.
-/// - A string becomes the JSON value that it holds where the schema takes no strings, `yes` and `no` become booleans.
-/// - A number becomes its text where the schema takes a string.
-/// - A string becomes the only allowed one that differs by case, space, `-` or `_`. So does the name of a variant.
-/// - `null` is removed where a member is optional and never `null`.
+/// A near miss is an invalid value with an obvious correction:
+///
+/// - `5.0` becomes `5` where the schema accepts only integers.
+/// - A string such as `"5"` becomes the JSON value in its text where the schema accepts no strings. `yes` and
+///   `no` become booleans.
+/// - A number becomes a string of its digits where the schema accepts a string, but no number.
+/// - A string becomes an allowed string that differs only by letter case, spaces, `-` or `_`, if there is
+///   exactly one. Names of variants are corrected in the same way.
+/// - An optional member with the value `null` is removed if its schema does not accept `null`.
+///
+/// A value nested deeper than 127 levels stays unchanged.
 ///
 /// ```
 /// use serde_json::json;
@@ -50,19 +56,20 @@ pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
     Coercion::new(schema.root, budget(value), Some(&[])).coerced(schema.schema, value)
 }
 
-/// Returns the coerced JSON text of `value` like [`coerced`], but leaves strings as they are where the schema takes
-/// strings.
+/// Returns the coerced JSON text of `value` like [`coerced`], but never corrects a string to an allowed
+/// string.
 ///
-/// A type may know such a string as another name of a value that its schema lists.
+/// The type may know the string as an alias of a value in its schema.
 #[must_use]
 pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
     Coercion::new(schema.root, budget(value), None).coerced(schema.schema, value)
 }
 
-/// Returns the coerced JSON text of `value` like [`coerced`], but leaves each string as it is that the type takes.
+/// Returns the coerced JSON text of `value` like [`coerced`], except for strings accepted by the type.
 ///
-/// `takes` returns whether the type takes a text. It is called once for each of the first strings with a near miss,
-/// if there are several of them.
+/// `takes` returns whether the type accepts a JSON text in place of `value`. If several strings were
+/// corrected, up to 16 of them are tried one by one: a string stays uncorrected if `takes` accepts the text
+/// with it. If only one string was corrected, `takes` is not called.
 pub fn coerced_with_words(
     schema: SchemaRef<'_>,
     value: &Json<'_>,
@@ -86,9 +93,9 @@ pub fn coerced_with_words(
     coerced
 }
 
-/// Coerces a part of a value that is checked, and takes the steps from `left`.
+/// Coerces a part of a value during a check. The number of schemas applied is subtracted from `left`.
 ///
-/// `depth` is the number of schemas that are applied around the part.
+/// `depth` is the number of schemas already applied around the part.
 pub(crate) fn coerced_part(
     schema: SchemaRef<'_>,
     value: &Json<'_>,
@@ -110,14 +117,14 @@ struct Coercion<'a> {
     left: usize,
     /// The number of schemas applied around the current schema.
     depth: usize,
-    /// The strings to keep as they are. Each other string may become the allowed string with the same letters.
-    /// `None` keeps all strings.
+    /// The strings to leave unchanged. All other strings may be corrected to an allowed string with the
+    /// same letters. If `None`, no string is corrected in this way.
     kept: Option<&'a [String]>,
-    /// The strings that became allowed strings, each once.
+    /// The strings corrected to allowed strings, as they were before the correction and without repetitions.
     changed: BTreeSet<String>,
 }
 
-/// A part of a schema, applied to the value in a step of its own.
+/// A part of a schema. The parts are applied to the value one after the other.
 enum Part<'a> {
     Schema(&'a Value),
     /// A schema and the branches of its union.
@@ -131,7 +138,9 @@ impl<'a> Coercion<'a> {
         Self { root, known: HashMap::new(), left, depth: 0, kept, changed: BTreeSet::new() }
     }
 
-    /// Returns the only one of the `words` that differs from `text` by letter case and separators.
+    /// Returns the only word equal to `text` except for letter case and separators.
+    ///
+    /// Returns `None` if no word or several words match, or if `text` must stay unchanged.
     fn only_alike<'w>(&mut self, text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
         self.kept.filter(|kept| !kept.iter().any(|kept| kept == text))?;
         let mut alike = words.filter(|word| folded(word) == folded(text));
@@ -161,7 +170,7 @@ impl<'a> Coercion<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // The schema may lead back to itself at the same value. The repetition coerces nothing.
+        // A recursive schema may apply to the same value again. The repetition coerces nothing.
         self.known.insert(key, None);
         let coerced = self.by_parts(target, value);
         self.known.insert(key, coerced.clone());
@@ -209,11 +218,11 @@ impl<'a> Coercion<'a> {
         fits(SchemaRef::new(self.root, schema), value, &mut self.left, self.depth)
     }
 
-    /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value fits a
-    /// branch already.
+    /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value
+    /// already fits a branch.
     ///
-    /// If no branch has a valid result, a partly coerced value is returned only if exactly one branch changed
-    /// the value.
+    /// If no branch has a valid result, the partly coerced value is returned if exactly one branch changed
+    /// the value. Otherwise, the result is `None`.
     fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
         let candidates = self.candidates(branches, value);
         if let [only] = candidates.as_slice() {
@@ -227,7 +236,7 @@ impl<'a> Coercion<'a> {
                 Some(coerced.unwrap_or_else(|| value.text.to_owned()))
             });
         }
-        // Without a candidate, the tag may be a near miss.
+        // If there is no candidate, the tag may be a near miss, so all branches are tried.
         let candidates = if candidates.is_empty() { branches.iter().collect() } else { candidates };
         if self.fits_any(schema, &candidates, value) {
             return None;
@@ -256,7 +265,8 @@ impl<'a> Coercion<'a> {
         candidates
     }
 
-    /// Returns whether a value fits one of the branches, unless a branch is the union itself.
+    /// Returns whether a value fits one of the branches. Returns `false` if a branch refers to the union
+    /// itself.
     fn fits_any(&mut self, schema: &Value, branches: &[&Value], value: &Json<'_>) -> bool {
         let root = self.root;
         let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
@@ -267,7 +277,10 @@ impl<'a> Coercion<'a> {
         Json::parse(text).is_ok_and(|value| self.fits(schema, &value))
     }
 
-    /// Returns an object with one member as the variant whose name has the same letters.
+    /// Renames the only member of an object to the variant name with the same letters.
+    ///
+    /// Returns `None` if the branches are not the variants of an externally tagged enum, if the object has
+    /// more members, or if there is no single matching name.
     fn with_name_of_variant(&mut self, branches: &[Value], value: &Json<'_>) -> Option<String> {
         let choice = discriminator(self.root, branches);
         let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
@@ -288,8 +301,8 @@ impl<'a> Coercion<'a> {
 
     /// Coerces the members of an object.
     ///
-    /// An optional member with the value `null` is removed if the member's schema refuses `null`. If a model
-    /// is forced to send every member, `null` is its only way to leave a member out.
+    /// An optional member with the value `null` is removed if the member's schema refuses `null`. A provider
+    /// may force the model to send every member. The model then sends `null` to leave a member out.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         let mut changed = false;
         let mut written = Vec::with_capacity(members.len());
@@ -350,7 +363,7 @@ impl<'a> Coercion<'a> {
     }
 }
 
-/// Returns whether an object lacks a member that the branch requires. Coercion adds no members.
+/// Returns whether an object lacks a member required by the branch. Coercion never adds a missing member.
 fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
     let properties = own.get("properties").and_then(Value::as_object);
@@ -360,7 +373,7 @@ fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     names(own.get("required")).any(|required| !is_given(required))
 }
 
-/// Returns a word without its letter case and separators.
+/// Returns a word in lowercase and without spaces, `-` and `_`.
 fn folded(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
 }

@@ -55,17 +55,17 @@ impl<'a> Constraints<'a> {
         self.set("multipleOf", step);
     }
 
-    /// Sets the least number of characters of a string, items of a list, or members of a map.
+    /// Sets the minimum length of a value: characters of a string, items of a list, or members of a map.
     pub fn min_length(&mut self, least: u64) {
         self.set(self.length_keywords().0, least);
     }
 
-    /// Sets the greatest number of characters of a string, items of a list, or members of a map.
+    /// Sets the maximum length of a value: characters of a string, items of a list, or members of a map.
     pub fn max_length(&mut self, most: u64) {
         self.set(self.length_keywords().1, most);
     }
 
-    /// Sets a regular expression, required to match somewhere in the string.
+    /// Sets the regular expression for a string. A match anywhere in the string is enough.
     pub fn pattern(&mut self, pattern: &str) {
         self.set("pattern", pattern);
     }
@@ -91,15 +91,20 @@ impl<'a> Constraints<'a> {
         self.set("deprecated", true);
     }
 
-    /// Allows only `null` for the property `content` of a unit variant. In the other variants of the same
-    /// adjacently tagged enum, this property contains the data.
+    /// Allows only `null` in the property called `content`.
+    ///
+    /// Generated code calls this method for a unit variant of an adjacently tagged enum. The other variants
+    /// of the enum store their data in this property.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
             properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));
         }
     }
 
-    /// Adds constraints to each item of a list, or to each value of a map.
+    /// Adds constraints to the items of a list, or to the values of a map.
+    ///
+    /// `constrain` receives a writer for the schema of the items or values. It is not called if there is no
+    /// such schema.
     pub fn items(&mut self, constrain: impl FnOnce(&mut Constraints<'_>)) {
         let keyword = if self.type_name() == Some("object") { "additionalProperties" } else { "items" };
         if let Some(Value::Object(items)) = self.0.get_mut(keyword) {

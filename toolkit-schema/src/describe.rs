@@ -134,8 +134,8 @@ impl Describer<'_> {
 
     /// Describes the values of each branch.
     ///
-    /// If a discriminator tells the objects of the branches apart, all objects share one description. If the
-    /// list gets too long, the last entry is the number of omitted descriptions.
+    /// If the object branches have a discriminator, they share one description. If the list gets too long,
+    /// the last entry states the number of omitted descriptions.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));
@@ -178,7 +178,7 @@ fn plain_and_shown(value: &Value) -> (String, String) {
     (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
 }
 
-/// Lists up to ten allowed values. If there are more, the values most similar to `given` come first.
+/// Lists up to ten allowed values. If there are more than ten, the values most similar to `given` come first.
 fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let [(_, only)] = values.as_slice() {
         return only.clone();

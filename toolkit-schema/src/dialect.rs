@@ -35,7 +35,7 @@ pub use losses::SchemaLoss;
 pub enum SchemaDialect {
     /// JSON Schema, draft 2020-12, for MCP and Gemini's `parametersJsonSchema`.
     JsonSchema,
-    /// JSON Schema without references, for servers and small models that do not follow `$ref`.
+    /// JSON Schema without references, for servers and small models unable to follow `$ref`.
     Inlined,
     /// OpenAI without `strict`, and other servers with the same API.
     OpenAi,
@@ -57,9 +57,10 @@ pub struct ConvertedSchema {
     pub schema: Value,
     /// The constraints lost because the dialect cannot express them.
     pub losses: Vec<SchemaLoss>,
-    /// The first loss to forbid values allowed by the original schema.
+    /// The first loss to make the converted schema stricter than the original schema.
     ///
-    /// A model constrained to the converted schema cannot send the forbidden values.
+    /// A model constrained to the converted schema then cannot send some values accepted by the tool. `None`
+    /// if the converted schema accepts all of them.
     pub narrowed: Option<SchemaLoss>,
 }
 
@@ -70,16 +71,19 @@ impl SchemaDialect {
     /// Constraints unsupported by the provider move into the description and are reported as losses. Property
     /// names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
     ///
-    /// A schema of more than 128 levels, or with more than 32 references or unions in a row, becomes an object of any
-    /// members, with a loss. Tools with such a schema are not built.
+    /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row,
+    /// becomes `{"type": "object"}`, and a loss is reported. The tool registry refuses a tool with such a
+    /// schema.
     ///
-    /// - [`JsonSchema`](Self::JsonSchema) changes only the root, and only if its type is not plainly
-    ///   `object`.
+    /// - [`JsonSchema`](Self::JsonSchema) changes only the `type` of the root, if it is not plainly `object`.
+    ///   If the root's type does not include `object`, the schema is converted as for
+    ///   [`Inlined`](Self::Inlined).
     /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above.
-    ///   References stay references, and their targets are in `$defs`. So a type that is used ten times is sent
-    ///   only once.
-    /// - All other dialects replace each reference by its target. A recursive reference stays a reference, if
-    ///   the provider accepts recursion. All references stay if the schema would become too large without them.
+    ///   References stay references, and their targets are in `$defs`. So a type that is used ten times is
+    ///   sent only once.
+    /// - All other dialects replace each reference by its target. A recursive reference stays a reference if
+    ///   the provider accepts recursion. Except in the Gemini dialect, the other references stay, too, if the
+    ///   schema would become too large without them.
     /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model
     ///   may send `null`.
     /// - Both strict dialects close every object: no members other than the named properties are allowed.
@@ -130,7 +134,9 @@ impl SchemaDialect {
 
     /// Converts a schema, keeping the references selected by `keep`.
     ///
-    /// If the schema gets too large and all recursion is known, also returns the recursive targets.
+    /// If the schema gets too large, also returns the recursive targets. The caller can then convert the
+    /// schema again and keep all other references. Returns no targets if the recursion must be cut off, but
+    /// is not completely known.
     fn convert_with(
         self,
         schema: &Value,

@@ -10,10 +10,10 @@ use std::fmt;
 
 /// The differences between two versions of a schema, each with its position and its effect.
 ///
-/// A change of **arguments** is breaking if a call that was valid in the old version may be refused or
-/// understood differently in the new version. A change of **results** is breaking if the new version may
-/// return results that the old version could not return. If the effect of a change cannot be decided, for
-/// example of a change from one regular expression to another, the change counts as breaking.
+/// A change of **arguments** is breaking if the new version may refuse a call that was valid in the old
+/// version, or may understand it differently. A change of **results** is breaking if the new version may
+/// return results that the old version could not return. If the effect of a change cannot be decided, the
+/// change counts as breaking. An example is a new regular expression in place of another.
 ///
 /// References are followed. The order of keywords, properties and variants does not matter.
 ///
@@ -120,7 +120,7 @@ impl SchemaDiff {
 
     fn between(old: &Value, new: &Value, side: Side) -> Self {
         let found = match is_too_deep(old) || is_too_deep(new) {
-            // The recursion over such a schema could exhaust the stack. Hashes of any depth can be compared.
+            // A recursive comparison could exhaust the stack. Hashing has no limit of depth.
             true if schema_hash(old) == schema_hash(new) => Vec::new(),
             true => {
                 let (path, why) = ("#".to_owned(), TOO_DEEP.to_owned());
@@ -135,7 +135,8 @@ impl SchemaDiff {
         Self { changes: changes.collect() }
     }
 
-    /// Returns all changes, in the order of the older schema.
+    /// Returns all changes. Changes of properties follow the order of the older schema; added properties come
+    /// last.
     #[must_use]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes

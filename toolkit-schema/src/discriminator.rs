@@ -1,15 +1,17 @@
-//! Discriminators of unions: members to tell the object branches apart, as in the schema of an enum.
+//! Discriminators of unions. A discriminator is a member whose name or value tells the object branches of a
+//! union apart, as in the schema of an enum.
 
 use crate::reference::resolve;
 use crate::types::types;
 use serde_json::Value;
 
-/// The members to tell the object branches of a union apart.
+/// The way to tell the object branches of a union apart.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Discriminator<'a> {
-    /// A member with a different constant in each branch (a tagged enum): its name and the constants.
+    /// The name of a member, and the constant of this member in each branch. The schema of a tagged enum has
+    /// such a member.
     Tag(&'a str, Vec<&'a Value>),
-    /// A different single member in each branch (an externally tagged enum): the names of the members.
+    /// The name of the only member in each branch, as in the schema of an externally tagged enum.
     Members(Vec<&'a str>),
 }
 
@@ -41,20 +43,20 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
     choice
 }
 
-/// Returns whether a value of the branch may be an object, judging by `type`, `enum` and `const`.
+/// Returns whether a value of the branch may be an object. Only `type`, `enum` and `const` are considered.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
     let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
     may_be(root, branch, "object")
         && resolve(root, branch).is_none_or(|schema| schema.get("type").is_some() || !is_listed(schema))
 }
 
-/// Returns whether a value of the branch may be of the type `name`, judging by `type`.
+/// Returns whether a value of the branch may have the type called `name`. Only `type` is considered.
 pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
     own.is_none_or(|own| types(Some(own)).any(|type_name| type_name == name))
 }
 
-/// Returns the first property with a constant value: its name and the constant.
+/// Returns the name and the constant of the first property with a constant value.
 pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
     let own = |schema: &'a Value| {
         let properties = schema.get("properties")?.as_object()?;
@@ -63,7 +65,9 @@ pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'
     own(branch).or_else(|| own(resolve(root, branch)?))
 }
 
-/// Returns the only required member of an object without additional members.
+/// Returns the name of the only required member of an object schema.
+///
+/// Returns `None` if the schema allows additional members, or does not require exactly one member.
 pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
     let schema = resolve(root, branch)?;
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));

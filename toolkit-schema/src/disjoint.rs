@@ -1,5 +1,5 @@
-//! Detection of disjoint schemas. Schemas are disjoint if no value fits two of them. In this case, `oneOf`
-//! means the same as `anyOf`.
+//! Detection of disjoint schemas. Schemas are disjoint if no value fits two of them. For disjoint branches,
+//! `oneOf` means the same as `anyOf`.
 
 use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::reference::SchemaRef;
@@ -34,7 +34,8 @@ fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
             || requires_forbidden(&other, &one))
 }
 
-/// Returns the types named by a schema. Without `type`, returns the types of the values listed by the schema.
+/// Returns the types named by a schema. If `type` is absent, returns the types of the values in `enum` or
+/// `const`.
 fn type_names(schema: &Keywords) -> Vec<&str> {
     match schema.get("type") {
         None => allowed_values(schema).unwrap_or_default().into_iter().map(type_of).collect(),

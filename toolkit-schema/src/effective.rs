@@ -36,10 +36,10 @@ pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow
     Some(Cow::Owned(merged))
 }
 
-/// Adds the keywords of `target`, the target of a reference, to `schema`, the schema with this reference.
+/// Adds the keywords of a reference's target to the schema with this reference.
 ///
-/// If both schemas have the same keyword, or keywords such as `items` and `prefixItems` that influence each
-/// other, `target` is added to `allOf` instead. Both schemas then apply separately.
+/// The two schemas may have the same keyword, or keywords such as `items` and `prefixItems` that influence
+/// each other. In this case, `target` is added to `allOf` instead, so both schemas apply separately.
 fn add(schema: &mut Keywords, target: &Keywords) {
     let mut target = target.clone();
     target.shift_remove("$ref");
@@ -73,7 +73,7 @@ pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
     }
 }
 
-/// Returns the items of `values` that are not in `others`.
+/// Returns the items of `values` missing from `others`.
 pub(crate) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
     values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
 }

@@ -8,22 +8,25 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::ptr;
 
-/// The maximum nesting depth of a schema as JSON, which is the limit of JSON readers.
+/// The maximum nesting depth of a schema as JSON. JSON parsers have the same limit.
 const DEEPEST: usize = 128;
 
-/// The maximum number of schemas applied to the same value, one inside the other or behind its reference.
+/// The maximum length of a chain of schemas for the same value. Each schema of a chain is directly inside the
+/// previous schema, or is the target of the previous schema's reference.
 const LONGEST: usize = 32;
 
-/// The message for a schema beyond the limits of depth.
+/// The message for a schema deeper than one of the two limits.
 pub(crate) const TOO_DEEP: &str = "the schema is nested too deep; use at most 128 levels, and at most 32 of `allOf`, `anyOf` or `$ref` in a row";
 
-/// The pseudo keyword for the message of a type that can never decode a value of its schema.
+/// The internal keyword to mark a schema as unusable: its type can never decode a value. The value of the
+/// keyword is the type's error message.
 const UNUSABLE: &str = "x-toolkit-unusable";
 
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
 pub type Fault = (String, String);
 
-/// Returns the first fault of a schema whose values are checked by [`check`](crate::check::check).
+/// Returns the first fault of a schema. Values cannot be [checked](crate::check::check) completely against a
+/// schema with a fault.
 #[must_use]
 pub fn fault(schema: &Value) -> Option<Fault> {
     if is_too_deep(schema) {
@@ -34,14 +37,16 @@ pub fn fault(schema: &Value) -> Option<Fault> {
     found.into_iter().next().or_else(|| unchecked(schema, schema, "#"))
 }
 
-/// Marks a schema whose values the type can never decode, with the message of the type.
+/// Marks a schema as unusable, because its type can never decode a value. `message` is the type's error
+/// message.
 pub fn mark_unusable(schema: &mut Value, message: String) {
     if let Value::Object(keywords) = schema {
         keywords.insert(UNUSABLE.to_owned(), message.into());
     }
 }
 
-/// Removes the mark of [`mark_unusable`] from the properties of an object schema, and from the schema itself.
+/// Removes the marks set by [`mark_unusable`] from an object schema and from its properties. Returns the
+/// first mark as a fault.
 pub fn strip_unusable(schema: &mut Value) -> Option<Fault> {
     let own = schema.as_object_mut().and_then(|keywords| keywords.shift_remove(UNUSABLE));
     let mut found = own.map(|message| ("#".to_owned(), message));
@@ -55,12 +60,12 @@ pub fn strip_unusable(schema: &mut Value) -> Option<Fault> {
 }
 
 fn is_constraint(keyword: Keyword, value: &Value) -> bool {
-    // An enum without variants lists no values.
+    // The schema of a Rust enum without variants has an empty list of values.
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Collects the keywords with a wrong kind of value, in inner schemas first. Only keywords selected by `judged`
-/// count.
+/// Adds a fault to `found` for each keyword with a wrong kind of value, inner schemas first. Only the
+/// keywords selected by `judged` are checked.
 pub(crate) fn malformed(
     schema: &Value,
     path: &str,
@@ -87,7 +92,8 @@ pub(crate) fn malformed(
     }
 }
 
-/// Returns the first reference without a target, or pattern that no text can be checked against.
+/// Returns a fault for the first reference without a usable target, or the first pattern that cannot be
+/// compiled.
 fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
     let at = |keyword: &str| format!("{path}/{keyword}");
     if let Some(reference) = schema.get("$ref") {
@@ -116,7 +122,8 @@ fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
     })
 }
 
-/// Returns whether a schema is beyond the limits of depth, so the recursion over it could exhaust the stack.
+/// Returns whether a schema is deeper than one of the two limits. A recursive function could then exhaust the
+/// stack.
 pub(crate) fn is_too_deep(schema: &Value) -> bool {
     nests_deeper(schema, DEEPEST) || {
         let mut heights = HashMap::new();
@@ -148,7 +155,7 @@ fn holds_values(value: &Value) -> bool {
     value.is_array() || value.is_object()
 }
 
-/// Returns whether a schema inside of `schema` starts a chain of too many schemas for the same value.
+/// Returns whether too long a chain of schemas for the same value starts at `schema` or inside it.
 fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Value, usize>) -> bool {
     height(SchemaRef::new(root, schema), 0, heights) > LONGEST
         || subschemas(schema).any(|inside| has_long_chain(root, inside.schema, heights))
@@ -156,7 +163,8 @@ fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Val
 
 /// Returns the length of the longest chain of schemas for the same value, beginning with `schema`.
 ///
-/// `above` is the number of schemas in the chain so far. The result is above the limit as soon as that is certain.
+/// `above` is the number of schemas before `schema` in the chain. Beyond the limit, the chain is not followed
+/// further, and the result is one more than the limit.
 fn height(
     SchemaRef { root, schema }: SchemaRef<'_>,
     above: usize,

@@ -24,17 +24,18 @@ fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
 
-/// Returns whether strings in this format are checked.
+/// Returns whether this format is supported. Strings in other formats are not checked.
 pub(crate) fn is_known(format: &str) -> bool {
     find(format).is_some()
 }
 
-/// Returns whether `text` has the format `format`. For an unknown format, returns `true`.
+/// Returns whether `text` is valid in the format called `format`. Returns `true` for an unknown format.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
 }
 
-/// Returns whether `text` is in the content encoding, such as `base64`. For an unknown encoding, returns `true`.
+/// Returns whether `text` is valid in a content encoding such as `base64`. Returns `true` for an unknown
+/// encoding.
 pub(crate) fn decodes(encoding: &str, text: &str) -> bool {
     let decoder = match encoding {
         "base64" => &data_encoding::BASE64,
@@ -77,7 +78,7 @@ fn is_time(text: &str) -> bool {
     !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit()) && zone_fits && clock_fits
 }
 
-/// Parses numbers separated by `separator`. Each number must have as many digits as given in `widths`.
+/// Parses `N` numbers separated by `separator`. `widths` gives the exact number of digits of each number.
 fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> Option<[u32; N]> {
     let mut parts = text.split(separator);
     let mut numbers = [0; N];

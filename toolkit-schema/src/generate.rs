@@ -41,7 +41,7 @@ pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
     output_schema(T::json_schema)
 }
 
-/// Returns the [output schema](output_schema_of) of a type from the type's `json_schema` function.
+/// Creates the [output schema](output_schema_of) of a type by calling the type's `json_schema` function.
 pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
     let mut builder = SchemaBuilder::with(settings().for_serialize(), tidy_output);
     let mut schema = json_schema(builder.generator()).to_value();
@@ -51,8 +51,8 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
     (!root.is_empty()).then_some(schema)
 }
 
-/// Returns the schema of an arguments type, and whether it [has constraints](has_constraints). The schema
-/// includes the aliases of properties and other marks for checks.
+/// Returns the schema of an arguments type, and whether the schema [has constraints](has_constraints). The
+/// schema includes the aliases of properties and other marks for checks.
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::default();
@@ -86,7 +86,7 @@ impl SchemaBuilder {
         Self { generator: settings.into_generator(), tidy }
     }
 
-    /// Returns the generator for the schemas of the types. The generator collects the definitions of
+    /// Returns the generator to create the schemas of all types with. It collects the definitions of
     /// recursive types.
     pub fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator

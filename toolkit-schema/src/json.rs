@@ -30,7 +30,7 @@ pub enum Kind<'a> {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number. [`Json::text`] has its digits.
+    /// A number. Its digits are in [`Json::text`].
     Number,
     /// A string, with all escapes decoded.
     String(Cow<'a, str>),
@@ -65,7 +65,7 @@ impl<'a> Json<'a> {
         if let Kind::Object(members) = &self.kind { Some(members) } else { None }
     }
 
-    /// Returns the value of the member `name`. If the name is repeated, the last member counts.
+    /// Returns the value of the member called `name`. If the name is repeated, the last member counts.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.members()?.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
@@ -101,8 +101,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the path and the text of the innermost value at the byte `offset`. The path begins with `at`
-    /// and continues as in `filters[2].max`.
+    /// Returns the path and the text of the innermost value at a byte offset in the text of this value.
+    ///
+    /// `at` is the path of this value. The returned path continues it, as in `filters[2].max`.
     #[must_use]
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
         let (mut path, mut here) = (at.to_owned(), self);
@@ -131,7 +132,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the byte offset of the first number that a double rounds to `number`.
+    /// Returns the byte offset of the first number equal to `number` after rounding to the nearest double.
     #[must_use]
     pub fn offset_of(&self, number: f64) -> Option<usize> {
         let text = self.number_text(number)?;
@@ -147,7 +148,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Writes the value from its `kind`: compact and, if `canonical`, with sorted members and plain numbers.
+    /// Appends the value as compact JSON. If `canonical` is `true`, members are sorted, and equal numbers are
+    /// written alike.
     fn write(&self, written: &mut String, canonical: bool) {
         match &self.kind {
             Kind::Null | Kind::Bool(_) => written.push_str(self.text),
@@ -181,7 +183,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value in canonical form: compact, with sorted members and plain numbers.
+    /// Returns the value in canonical form: compact JSON with sorted members, and equal numbers written
+    /// alike.
     ///
     /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
     #[must_use]
@@ -189,7 +192,8 @@ impl<'a> Json<'a> {
         self.written(true)
     }
 
-    /// Returns the compact text of the value, written from `kind`. Numbers keep their original text.
+    /// Returns the value as compact JSON, including later changes to `kind`. Numbers keep their original
+    /// text.
     #[must_use]
     pub fn compact(&self) -> String {
         self.written(false)
@@ -202,7 +206,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A parser for valid JSON. It reads the text once.
+/// A parser for text already known to be valid JSON.
 struct Reader<'a> {
     text: &'a str,
     at: usize,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// A keyword of JSON Schema, with the kind of its value and its role.
+/// A keyword of JSON Schema: the kind of its value, its role, and the types it affects.
 ///
 /// ```
 /// use toolkit_schema::keyword::{Holds, Keyword, Role};
@@ -73,7 +73,7 @@ pub enum Role {
 }
 
 impl Keyword {
-    /// Returns the table entry of the keyword `name`.
+    /// Returns the table entry of the keyword called `name`.
     ///
     /// Returns `None` for unknown keywords, and for keywords beginning with `$`, except `$defs` and
     /// `$comment`.
@@ -122,7 +122,7 @@ impl Keyword {
         Self::find(name).is_some_and(|keyword| keyword.role == Role::Annotation)
     }
 
-    /// Returns whether `value` is of the kind held by the keyword. Schemas inside `value` are not inspected.
+    /// Returns whether the keyword may have this value. Schemas inside `value` are not inspected.
     pub(crate) fn takes(self, value: &Value) -> bool {
         let is_names =
             |value: &Value| value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
@@ -149,7 +149,7 @@ impl Keyword {
 }
 
 impl Holds {
-    /// Returns a phrase for the kind of value, for messages to the author of a schema.
+    /// Returns a description of the kind of value, for messages to the author of a schema.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Schema => "boolean or object",
@@ -185,13 +185,13 @@ pub struct Subschema<'a> {
     pub keyword: &'a str,
     /// The role of the keyword.
     pub role: Role,
-    /// The name or index of the schema, if the keyword holds several.
+    /// The name or index of the schema if the keyword holds several schemas, otherwise `None`.
     pub key: Option<Cow<'a, str>>,
     /// The schema.
     pub schema: &'a Value,
 }
 
-/// Returns the schemas directly inside `schema`, in their order.
+/// Returns the schemas directly inside `schema`, in the order of the keywords.
 ///
 /// Property names, defaults, examples and allowed values are not mistaken for schemas.
 ///
@@ -222,8 +222,8 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
     }
 }
 
-/// Calls `visit` for `schema` and for every schema inside, inner schemas first. Boolean schemas are skipped, and so
-/// are schemas nested deeper than 128 levels.
+/// Calls `visit` for `schema` and for every schema inside it, inner schemas first. Boolean schemas and
+/// schemas nested deeper than 128 levels are skipped.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"title": "A", "items": {"title": "B"}, "default": {"title": "C"}});

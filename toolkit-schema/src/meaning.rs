@@ -1,4 +1,5 @@
-//! The meaning of values: their members under the properties' own names, and without defaults.
+//! Simplification of values without a change of meaning: aliases become property names, and members equal to
+//! their default are removed.
 
 use crate::check::{budget, has_other_tag};
 use crate::discriminator::{Discriminator, discriminator, may_be_object, only_member};
@@ -10,27 +11,28 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The maximum number of schemas in a row that apply to the same value. Schemas may lead back to themselves.
+/// The maximum number of schemas applied to the same value in a row. The limit matters for recursive schemas.
 const DEEPEST: usize = 8;
 
-/// Renames members given under an alias to the own name of their property, at every depth.
+/// Renames each member given under an alias to the name of its property, at every depth.
 ///
-/// The schema must have aliases, see [`strip_aliases`](crate::properties::strip_aliases).
+/// `schema` must still contain the aliases. [`strip_aliases`](crate::properties::strip_aliases) returns such
+/// a schema.
 pub fn use_own_names<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
     Meaning::of(schema.into(), value, false);
 }
 
-/// Removes optional members that have the default of their property, at every depth.
+/// Removes optional members equal to the default of their property, at every depth.
 ///
-/// Inside of a union, members are removed only if the branch is certain from its tag or from types: without the
-/// member, another branch could fit.
+/// Inside a union, members are removed only if tags or types leave a single possible branch. Otherwise,
+/// another branch could fit the value without the member.
 pub fn remove_defaults<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
     Meaning::of(schema.into(), value, true);
 }
 
 struct Meaning<'a> {
     root: &'a Value,
-    /// Whether members are removed if they have their default.
+    /// Whether members equal to the default of their property are removed.
     without_defaults: bool,
     /// The number of schemas left to apply. The rest of the value stays unchanged.
     left: usize,
@@ -41,7 +43,7 @@ impl<'a> Meaning<'a> {
         Self { root, without_defaults, left: budget(value) }.apply(schema, value, DEEPEST);
     }
 
-    /// Applies `schema` to the value. `depth` is the number of schemas left for this value.
+    /// Applies `schema` to the value. `depth` is the number of schemas left to apply to this value.
     fn apply(&mut self, schema: &'a Value, value: &mut Json<'_>, depth: usize) {
         let is_container = matches!(value.kind, Kind::Object(_) | Kind::Array(_));
         let (Some(depth), Some(left), true) = (depth.checked_sub(1), self.left.checked_sub(1), is_container)
@@ -76,7 +78,9 @@ impl<'a> Meaning<'a> {
         }
     }
 
-    /// Returns the only branch of a union that the value can belong to, whatever optional members it has.
+    /// Returns the only possible branch of a union for the value, regardless of the value's optional members.
+    ///
+    /// Returns `None` if several branches or no branches are possible.
     fn only_branch(&self, branches: &'a [Value], value: &Json<'_>) -> Option<&'a Value> {
         let choice = discriminator(self.root, branches);
         let is_possible = |branch: &&Value| {
@@ -116,7 +120,7 @@ impl<'a> Meaning<'a> {
             let property = properties.get(&**name);
             let default = property.and_then(|property| Some((property, property.get("default")?)));
             let is_optional = || names(schema.get("required")).all(|required| required != name);
-            // A repeated member is a violation, or the last one counts.
+            // A repeated member stays: it is reported as a violation, or the last of them counts.
             let is_repeated = || given.get(&**name).is_some_and(|times| *times > 1);
             let may_be_left_out =
                 default.is_some_and(|(property, default)| self.is_default(property, default, member));
@@ -124,7 +128,8 @@ impl<'a> Meaning<'a> {
         });
     }
 
-    /// Returns whether the member, already without defaults, equals the default of its property.
+    /// Returns whether `member` equals the `default` of its property. Defaults inside `member` must already
+    /// be removed.
     fn is_default(&mut self, property: &'a Value, default: &Value, member: &Json<'_>) -> bool {
         let count = match (default, &member.kind) {
             (Value::Object(default), Kind::Object(members)) => members.len() <= default.len(),

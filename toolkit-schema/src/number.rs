@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The greatest exponent, positive or negative. Greater exponents are clamped.
+/// The maximum absolute value of an exponent. Parsing clamps larger exponents to this value.
 const FAR: i64 = i64::MAX / 4;
 
-/// The maximum number of digits of an integer written in full. All integer types have fewer digits.
+/// The maximum number of digits of an integer written without an exponent. Values of all Rust integer types
+/// have fewer digits.
 const LONGEST: i64 = 40;
 
 /// The exact decimal number `digits` × 10^`exponent`.
@@ -19,7 +20,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Parses a number in JSON syntax, also with leading zeros. Returns `None` for any other text.
+    /// Parses a number in JSON syntax. Leading zeros are allowed, too. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
@@ -47,7 +48,8 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Returns all digits of an integer with at most 40 digits, or `None` for any other number.
+    /// Returns an integer of at most 40 digits, written without an exponent. Returns `None` for any other
+    /// number.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
@@ -108,7 +110,7 @@ impl Ord for Decimal {
     }
 }
 
-/// Writes the number in a canonical form: equal numbers have the same form.
+/// Writes the number in its canonical form. Equal numbers have the same form.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.integer() {

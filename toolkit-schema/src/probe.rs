@@ -1,7 +1,7 @@
-//! The comparison of a type with its schema, by asking the type about values.
+//! The comparison of a type with its schema, by asking the type to decode values.
 //!
-//! A schema is trusted where its type refuses what the schema refuses. Attributes such as
-//! `#[schemars(with = "i32")]` on an `f64` make the schema say more than the type.
+//! Usually, the type refuses all values refused by the schema, so decoding is a sufficient check. Attributes
+//! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the type.
 
 use crate::check::{Scope, check_text};
 use crate::discriminator::branches;
@@ -12,37 +12,38 @@ use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Map, Value, json};
 
-/// The maximum depth of schemas that are compared.
+/// The maximum depth of compared schemas.
 const DEEPEST: usize = 6;
 
-/// The maximum number of questions to a type.
+/// The maximum number of values for a type to decode.
 const QUESTIONS: usize = 400;
 
-/// The part of a message by a type that cannot decode integers of 128 bits.
+/// A part of the error message from types unable to decode 128-bit integers.
 const NO_WIDE_INTEGERS: &str = "128 is not supported";
 
-/// How a type differs from its schema.
+/// The differences between a type and its schema.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Whether the type accepts values that the schema refuses because of their type or their members.
+    /// Whether the type accepts values refused by the schema because of their type or their members.
     pub accepts_more: bool,
-    /// Whether the type takes numbers that 32 bits cannot hold, as infinity. serde reads a number as 64 bits
-    /// first inside of flattened structs, tagged enums and untagged enums.
+    /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
+    /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
     pub overflows: bool,
-    /// The message of a type that can never decode a value of its schema.
+    /// The type's error message if the type can never decode a value of its schema.
     pub unusable: Option<String>,
 }
 
 impl Difference {
-    /// Returns whether no other question can change the answer.
+    /// Returns whether the result is final, so no more values need to be decoded.
     fn is_complete(&self) -> bool {
         self.unusable.is_some() || self.accepts_more && self.overflows
     }
 }
 
-/// Asks a type about values of its schema, and about values that its schema refuses.
+/// Compares a type with its schema. The type is asked to decode values accepted and values refused by the
+/// schema.
 ///
-/// `decode` returns the message of the type if it refuses a text.
+/// `decode` decodes a JSON text. If the type refuses the text, `decode` returns the type's error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
     let mut probe = Probe { schema, decode, left: QUESTIONS, found: Difference::default() };
     probe.node(schema.schema, DEEPEST, &|value| value);
@@ -53,13 +54,14 @@ struct Probe<'a, 'd> {
     /// The schema of the whole value.
     schema: SchemaRef<'a>,
     decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
-    /// The number of questions left.
+    /// The number of values left to decode.
     left: usize,
     found: Difference,
 }
 
 impl<'a> Probe<'a, '_> {
-    /// Compares the type with the schema of a part of the whole value. `around` returns the whole value with a part.
+    /// Compares the type with `schema`, the schema of a part of the whole value. `around` inserts a value for
+    /// the part into the whole value.
     fn node(&mut self, schema: &'a Value, depth: usize, around: &dyn Fn(Value) -> Value) {
         let (Some(own), Some(depth)) = (resolve(self.schema.root, schema), depth.checked_sub(1)) else {
             return;
@@ -126,7 +128,7 @@ impl<'a> Probe<'a, '_> {
             around(members.into())
         };
         let property = |name: &str| own.get("properties").and_then(|properties| properties.get(name));
-        // serde takes the absence of a member that may be null for null.
+        // If a member may be `null`, serde reads its absence as `null`.
         let may_be_null = |name: &str| {
             let of_property =
                 |it| check_text(SchemaRef::new(self.schema.root, it), "null", Scope::All).is_empty();
@@ -161,19 +163,21 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Asks the type about a value that the schema refuses. Values that the schema takes tell nothing.
+    /// Asks the type to decode a value probably refused by the schema. If the schema accepts the value, the
+    /// answer is ignored.
     fn ask(&mut self, whole: &Value) {
         if self.left == 0 || self.found.accepts_more || !self.takes(whole) {
             return;
         }
         let found = check_text(self.schema, &whole.to_string(), Scope::All);
-        // A value written in another form, such as a number as a string, is coerced.
+        // Only wrong types and members count, not violated constraints.
         let is_shape = |kind| kind != ViolationKind::Constraint;
         self.found.accepts_more = found.iter().any(|violation| is_shape(violation.kind));
     }
 }
 
-/// Returns a value that fits a schema in its simplest reading; `None` if there is none.
+/// Returns a simple sample value for a schema. Keywords such as `pattern` are ignored. Returns `None` if no
+/// sample can be built.
 pub(crate) fn sample(root: &Value, schema: &Value) -> Option<Value> {
     sample_within(root, schema, DEEPEST)
 }

@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 /// The keyword for the aliases of a property.
 const ALIASES: &str = "x-toolkit-aliases";
 
-/// The keyword of a schema that says more than its type, so the type's own check is not enough.
+/// The keyword to mark a schema stricter than its Rust type. The type's own check is then not enough.
 const EXACT: &str = "x-toolkit-exact";
 
-/// The keyword of a number that a type stores in 32 bits. The value is `true` if the type takes larger numbers,
-/// as infinity.
+/// The keyword to mark a number stored as `f32`. Its value is `true` if the type turns numbers outside the
+/// range of `f32` into infinity.
 pub(crate) const SINGLE: &str = "x-toolkit-single";
 
-/// Marks the numbers of a generated schema that a type stores in 32 bits.
+/// Marks the numbers of a generated schema with the format `float`: the type stores them as `f32`.
 pub(crate) fn mark_single(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get("format").is_some_and(|format| format == "float") {
@@ -26,32 +26,34 @@ pub(crate) fn mark_single(schema: &mut Value) {
     });
 }
 
-/// Marks numbers in `schema` that its type takes although 32 bits cannot hold them: they are checked.
+/// Enables the range check for all `f32` numbers in `schema`. It is needed if the type turns numbers outside
+/// the range of `f32` into infinity instead of refusing them.
 pub fn mark_overflowing(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         keywords.get_mut(SINGLE).into_iter().for_each(|overflows| *overflows = true.into());
     });
 }
 
-/// Returns whether a number of the schema must be checked against the range of 32 bits.
+/// Returns whether a number must be checked against the range of `f32`.
 pub(crate) fn overflows(schema: &Value) -> bool {
     schema.get(SINGLE) == Some(&Value::Bool(true))
 }
 
-/// Marks a schema that says more than its type: the check reports every violation, even of a decoded value.
+/// Marks a schema as stricter than its Rust type. The check then reports every violation, even in a value
+/// already decoded by the type.
 pub fn mark_exact(schema: &mut Value) {
     if let Value::Object(keywords) = schema {
         keywords.insert(EXACT.to_owned(), true.into());
     }
 }
 
-/// Returns whether a schema is [marked](mark_exact).
+/// Returns whether a schema is [marked](mark_exact) as stricter than its Rust type.
 pub(crate) fn is_exact(schema: &Value) -> bool {
     schema.get(EXACT).is_some()
 }
 
-/// Removes the aliases of properties and the [marks](mark_exact) from a schema. Returns the original schema if
-/// it had any, otherwise `None`.
+/// Removes the aliases of properties and the marks for checks from a schema. Returns the original schema if
+/// the checks need its aliases or [marks](mark_exact), otherwise `None`.
 ///
 /// Arguments are checked against the original schema, because they may use aliases.
 pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
@@ -84,9 +86,10 @@ fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
     property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns the schemas for the member `name`, from `properties` and `patternProperties`.
+/// Returns the schemas for the member called `name`.
 ///
-/// If there are none, the second value is the schema from `additionalProperties`.
+/// The list contains the schemas from `properties` and `patternProperties`. If the list is empty, the second
+/// value is the schema from `additionalProperties`.
 pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Value>, Option<&'a Value>) {
     let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
     let own = held("properties").and_then(|properties| property(properties, name));
@@ -97,7 +100,7 @@ pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Valu
     (named, other)
 }
 
-/// Returns the schema of the item at an index.
+/// Returns the schema of the item at `index`.
 pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
     // Before draft 2020-12, `items` could hold a list with the schemas of the first items.
     let first = ["prefixItems", "items"].iter().find_map(|keyword| schema.get(keyword)?.as_array());

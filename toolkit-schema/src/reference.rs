@@ -3,13 +3,14 @@
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The maximum number of references followed in a row. A chain of references may lead back to itself.
+/// The maximum number of references followed in a row. The limit matters if a chain of references leads back
+/// to itself.
 pub(crate) const LONGEST_CHAIN: usize = 8;
 
 /// A schema together with the document for resolving its references.
 ///
-/// A reference to a whole document converts into a `SchemaRef`, so functions accept `&schema`. Use
-/// [`new`](Self::new) for a schema inside a document.
+/// If the schema is itself the document, pass `&schema`: a `&Value` converts into a `SchemaRef`. Use
+/// [`new`](Self::new) for a schema inside a larger document.
 ///
 /// ```
 /// use toolkit_schema::{SchemaRef, describe};
@@ -46,9 +47,9 @@ pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> 
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// Follows the references of `schema` to a schema without a reference.
+/// Follows `$ref` from `schema` until a schema has no `$ref`, and returns the last schema.
 ///
-/// Returns `None` if a reference leads nowhere, or if the chain of references is too long.
+/// Returns `None` if a reference has no target, or if the chain of references is too long.
 pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..LONGEST_CHAIN {
         match schema.get("$ref").and_then(Value::as_str) {

@@ -29,13 +29,14 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Simplifies the schema of arguments, and keeps a mark at each number of 32 bits.
+/// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`,
+/// because the simplification removes this format.
 pub fn tidy_arguments(schema: &mut Value) {
     mark_single(schema);
     tidy(schema);
 }
 
-/// Simplifies an output schema. Optional properties keep `null`, because a tool may write `null` for them.
+/// Simplifies an output schema. Optional properties keep `null`, because a tool's result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
     each_subschema(schema, &mut tidy_keywords);
 }
@@ -90,8 +91,7 @@ fn constants_to_enum(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the type, the values and the notes of a union of constants. A note is the documentation of one
-/// value.
+/// Returns the type, the values and the notes of a union of constants. A note documents one value.
 ///
 /// Returns `None` if a branch is not a constant, or if the constants have different types.
 fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
@@ -119,7 +119,7 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
 
 /// Removes `null` from optional properties, because the model can leave out such a property instead.
 ///
-/// If the default of a property is not `null`, the property keeps `null`: leaving it out would mean the
+/// A property with a default other than `null` keeps `null`: leaving the property out would mean the
 /// default.
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
@@ -170,8 +170,8 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns `description`, followed by the notes in another description, `other`. A note is a list item about
-/// one allowed value.
+/// Returns `description` followed by the notes of another description, `other`. A note is a line
+/// about one allowed value, such as ``- `celsius`: Degrees Celsius.``
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `"));

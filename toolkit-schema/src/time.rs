@@ -1,11 +1,11 @@
-//! Descriptions for time types without a description in their generated schema.
+//! Descriptions for time types. The generated schemas of these types have no description.
 
 use serde_json::{Map, Value, json};
 
-/// The names of the properties of a type, each with a description.
+/// The properties of a type. Each property has a name and a description.
 type Properties = [(&'static str, &'static str); 2];
 
-/// Types of the standard library, by their properties.
+/// The time types of the standard library: the properties of each type, and a description of the type.
 const OBJECTS: [(Properties, &str); 2] = [
     (
         [("secs", "Whole seconds"), ("nanos", "Nanoseconds beyond the seconds, below 1000000000")],
@@ -20,14 +20,16 @@ const OBJECTS: [(Properties, &str); 2] = [
     ),
 ];
 
-/// Formats of other crates, unknown to JSON Schema: the name, an example, and the description.
+/// Time formats written by other crates, but not defined by JSON Schema. Each entry has the name of the
+/// format, an example, and a description.
 const FORMATS: [(&str, &str, &str); 3] = [
     ("partial-time", "13:45:00", "a time of day without a time zone"),
     ("partial-date-time", "2026-01-31T13:45:00", "a date and a time of day without a time zone"),
     ("zoned-date-time", "2026-01-31T13:45:00+01:00[Europe/Oslo]", "a date and a time of day in a time zone"),
 ];
 
-/// Returns an example of a value of a time type that is an object, judging by its properties.
+/// Returns an example value for a time type represented as an object. The type is recognised by the names of
+/// its properties. Returns `None` for other schemas.
 pub(crate) fn example(schema: &Value) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     let is_type = |names: &&(Properties, &str)| {
@@ -41,7 +43,7 @@ pub(crate) fn example(schema: &Value) -> Option<String> {
 pub(crate) fn describe_time(schema: &mut Map<String, Value>) {
     let format = schema.get("format").and_then(Value::as_str);
     if let Some((_, example, words)) = FORMATS.iter().find(|(name, ..)| Some(*name) == format) {
-        // Written as the note of a value, the text is kept beside the description of a parameter.
+        // The text has the form of a note, so it is kept if the parameter has a description of its own.
         schema.entry("description").or_insert_with(|| format!("- `{example}`: {words}").into());
     }
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };

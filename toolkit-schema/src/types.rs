@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Returns the type names in a `type` keyword, given as a single name or a list.
+/// Returns the type names in the value of `type`. The value may be a single name or a list.
 pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
     let list = match keyword {
         Some(Value::Array(list)) => list.as_slice(),
@@ -12,7 +12,8 @@ pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clo
     list.iter().filter_map(Value::as_str)
 }
 
-/// Returns the names in a list of names, such as `required`.
+/// Returns the names in the value of a keyword such as `required`. Returns no names if the value is not a
+/// list.
 pub(crate) fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
     types(keyword.filter(|names| names.is_array()))
 }
@@ -42,8 +43,8 @@ pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")
 }
 
-/// Returns the properties of an object schema. Returns `None` if the schema allows no objects, or also
-/// arrays.
+/// Returns the properties of an object schema. Returns `None` if `properties` is absent, if `type` does not
+/// name `object`, or if it also names `array`.
 pub(crate) fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))

@@ -1,7 +1,7 @@
-//! Validation against schemas supplied at run time, by the `jsonschema` crate.
+//! Validation by the `jsonschema` crate, for schemas supplied at run time.
 //!
-//! The validator alone decides if a value is valid. The messages come from [`violations`](crate::violations),
-//! or from the validator if `violations` finds nothing.
+//! The crate's validator alone decides whether a value is valid. The messages come from
+//! [`violations`](crate::violations), or from the validator if `violations` finds nothing.
 
 use crate::check::{Scope, check_text};
 use crate::fault::{TOO_DEEP, is_too_deep, malformed};
@@ -59,8 +59,8 @@ impl CompiledSchema {
     /// document is ever fetched.
     ///
     /// # Errors
-    /// Every mistake in the schema. A schema nested too deep is refused, because the validator could exhaust the
-    /// stack.
+    /// Returns all mistakes in the schema. A schema nested too deep is refused, because the validator could
+    /// exhaust the stack.
     pub fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         if is_too_deep(schema) {
             return Err(vec![SchemaError { path: "#".to_owned(), message: TOO_DEEP.to_owned() }]);
@@ -88,10 +88,12 @@ impl CompiledSchema {
         if found.is_empty() { self.found_by_validator(value) } else { found }
     }
 
-    /// Returns the first violation found by the validator crate, for keywords that our own check does not
-    /// know. If the validator would take too long to find the reason, the violation has a general message.
+    /// Returns the first violation found by the `jsonschema` crate. This method is called if our own check
+    /// finds nothing, because it does not know the violated keyword.
+    ///
+    /// If the crate would take too long to find the reason, returns a violation with a general message.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
-        // The validator needs time exponential in the depth of the value to explain recursive unions.
+        // To explain recursive unions, the validator needs time exponential in the depth of the value.
         let text = self.schema.to_string();
         let is_recursive = text.contains("Ref\"") || text.contains("$ref\"");
         let is_long = is_recursive && (text.contains("anyOf\"") || text.contains("oneOf\""));
@@ -124,8 +126,8 @@ fn below(path: String, name: &str) -> String {
 
 /// Returns an error for every keyword with a wrong kind of value.
 ///
-/// If there is no such keyword, returns the error of the schema compiler, for instance about a wrong
-/// reference.
+/// If there is no such keyword, returns the error reported by the schema compiler, for instance about a
+/// reference without a target.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
     let mut found = Vec::new();
     malformed(schema, "#", &|_, _| true, &mut found);

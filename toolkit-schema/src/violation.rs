@@ -4,19 +4,19 @@ use crate::words::{shorten, shorten_to};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The maximum length, in characters, of a violation's message. Schemas from elsewhere may contain very long
-/// strings.
+/// The maximum length, in characters, of a violation's message. Schemas from other servers may contain very
+/// long strings.
 const LONGEST: usize = 1_000;
 
 /// A mismatch between a part of a value and the schema. The message is written for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The path of the mismatched part, such as `filters[2].max`; empty for the value as a whole.
+    /// The path of the mismatched part, such as `filters[2].max`. Empty if the whole value is mismatched.
     pub path: String,
     /// The kind of violation.
     pub kind: ViolationKind,
-    /// The mistake and the expected value, without the path.
+    /// A description of the mistake and of the expected value. It does not repeat the path.
     pub message: String,
 }
 
@@ -35,7 +35,7 @@ pub enum ViolationKind {
     Duplicate,
     /// The value has a wrong type.
     WrongType,
-    /// The value has the right type, but violates a constraint.
+    /// The value has the right type, but violates a constraint such as `maxLength`.
     Constraint,
 }
 

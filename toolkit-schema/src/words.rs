@@ -22,7 +22,8 @@ pub fn shorten_to(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the type of a JSON value with its shortened text, as in `number 5`.
+/// Returns the type and the shortened text of a JSON value, as in `number 5`. `text` is the JSON text of the
+/// value.
 #[must_use]
 pub fn value_in_words(text: &str) -> String {
     let name = match text.as_bytes().first() {

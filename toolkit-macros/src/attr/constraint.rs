@@ -16,9 +16,10 @@ const FORMATS: &[&str] =
 /// The constraints of a parameter or of its items.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    /// Statements calling methods of the runtime's `Constraints`.
+    /// Generated statements with calls to methods of the runtime's `Constraints`.
     pub(crate) calls: TokenStream,
-    /// Assertion functions of the runtime, such as `is_number`, with the spans of their constraints.
+    /// The names of the runtime's assertion functions for the constraints, such as `is_number`. Each name has
+    /// the span of its constraint.
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
@@ -35,7 +36,7 @@ impl Constraints {
         self.calls.is_empty()
     }
 
-    /// Parses the argument `key`. Returns `false` if the argument is no constraint.
+    /// Parses the value of the argument called `key`. Returns `false` if the argument is no constraint.
     pub(crate) fn parse(
         &mut self,
         key: &Ident,
@@ -175,7 +176,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// Reports a literal default in violation of the constraints.
+    /// Reports an error if `default` is a literal and violates the constraints.
     pub(crate) fn check_default(&self, default: &Expr, diag: &mut Diag) {
         let (min, max) = self.range;
         if let Some(number) = number(default)
@@ -200,7 +201,8 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions of the constraints for a type, which may use `generics`.
+    /// Generates compile-time assertions for a type: it must support the constraints. The type may use
+    /// `generics`.
     pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
         let assertion = |name: &Ident| {
@@ -232,7 +234,7 @@ impl Constraints {
     }
 }
 
-/// Returns the value of a number literal with its sign.
+/// Returns the value of a number literal with its sign. Returns `None` for other expressions.
 fn number(expr: &Expr) -> Option<f64> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_digits().parse().ok(),

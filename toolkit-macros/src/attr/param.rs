@@ -23,7 +23,7 @@ pub(crate) struct ParamAttr {
     seen: Vec<Ident>,
 }
 
-/// `default` or `default = expr`.
+/// The argument `default` (the default of the type) or `default = expr`.
 pub(crate) enum DefaultAttr {
     OfType(Ident),
     Value(Box<Expr>),
@@ -34,7 +34,7 @@ impl DefaultAttr {
     pub(crate) fn expr(&self, ty: &Type) -> TokenStream {
         match self {
             Self::OfType(key) => quote_spanned!(key.span()=> <#ty as ::core::default::Default>::default()),
-            // The conversion lets `default = "x"` fit a `String`, and `Some` an `Option<String>`.
+            // The conversion makes `default = "x"` fit a `String`. `Some` makes it fit an `Option<String>`.
             Self::Value(value) if only_string(value).is_some() => {
                 let inner = only_argument(ty, "Option");
                 let is_number = matches!(peel(inner.unwrap_or(ty)), Type::Path(path) if path.path.get_ident().is_some_and(is_primitive));
@@ -49,10 +49,12 @@ impl DefaultAttr {
         }
     }
 
-    /// Generates an expression of type `Option<Value>`: the default as JSON. `value` is the expression of the default.
+    /// Generates an expression for the default as JSON. The expression has the type `Option<Value>`. `value`
+    /// is an expression for the default itself.
     pub(crate) fn json(&self, ty: &Type, value: &TokenStream) -> TokenStream {
         let is_empty = |container| matches!(self, Self::OfType(_)) && only_argument(ty, container).is_some();
-        // The type inside of an empty value need not be `Serialize`.
+        // An empty list or `None` is written without the inner type, because that type need not be
+        // `Serialize`.
         let value = match () {
             () if is_empty("Vec") => &quote!(::std::vec::Vec::<()>::new()),
             () if is_empty("Option") => &quote!(::core::option::Option::<()>::None),
@@ -61,7 +63,7 @@ impl DefaultAttr {
         quote_spanned!(self.span()=> __toolkit::default_value(#value).to_value())
     }
 
-    /// Returns the span for errors about the value.
+    /// Returns the span for errors about the default.
     fn span(&self) -> Span {
         match self {
             Self::OfType(key) => key.span(),
@@ -98,12 +100,12 @@ impl ParamAttr {
         parsed
     }
 
-    /// Returns the first argument whose name is accepted by `is_wanted`.
+    /// Returns the first given argument with a name accepted by `is_wanted`.
     pub(crate) fn given(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&Ident> {
         self.seen.iter().find(|key| is_wanted(&key.to_string()))
     }
 
-    /// Reports `flatten` beside other arguments.
+    /// Reports an error if `flatten` is combined with other arguments.
     pub(crate) fn check_flatten(&self, diag: &mut Diag) {
         if let (Some(flatten), Some(_)) = (&self.flatten, self.given(|key| key != "flatten")) {
             diag.error(

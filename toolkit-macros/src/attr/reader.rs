@@ -10,7 +10,10 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
-/// Parses `key …, key …`, and adds each key to `seen`. An error in one argument does not hide those in the next.
+/// Parses arguments separated by commas. Adds each key to `seen`, and calls `parse` for the tokens after the
+/// key.
+///
+/// After an error, parsing continues with the next argument, so all errors are reported.
 pub(super) fn each_argument(
     tokens: TokenStream,
     seen: &mut Vec<Ident>,
@@ -76,7 +79,7 @@ pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     })
 }
 
-/// Parses `= expr`: a string literal, a constant or a macro such as `concat!`.
+/// Parses `= expr`. The expression may be a string literal, a constant or a macro such as `concat!`.
 pub(super) fn text(input: ParseStream<'_>) -> syn::Result<Expr> {
     let expr: Expr = value(input)?;
     match ungrouped(&expr) {
@@ -87,7 +90,7 @@ pub(super) fn text(input: ParseStream<'_>) -> syn::Result<Expr> {
     }
 }
 
-/// Returns the value of a string literal.
+/// Returns the value of a string literal, or `None` for any other expression.
 pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
@@ -95,7 +98,7 @@ pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Strips parentheses and the invisible groups around `$x:expr` of other macros.
+/// Strips parentheses, and the invisible groups put around `$x:expr` by other macros.
 pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -139,7 +142,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
-/// Parses `key`, `key = true` or `key = false`.
+/// Parses the value of a flag: `= true`, `= false`, or nothing. A flag without a value is `true`.
 pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     if !input.peek(Token![=]) {
         return Ok(true);

@@ -10,12 +10,13 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns `true` for `#[serde(default)]`; `default = "path"` needs no bounds.
+/// Returns `true` for `#[serde(default)]`. Returns `false` for `#[serde(default = "path")]`, because it needs
+/// no `Default` bounds.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
 
-/// Returns all values of an argument of `#[serde(…)]`.
+/// Returns all values given for one argument in `#[serde(…)]` attributes.
 pub(super) fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
     let arguments = serde_arguments(attrs).into_iter();
     arguments.filter(|(name, _)| name.is_ident(argument)).filter_map(|(_, value)| value).collect()
@@ -31,7 +32,7 @@ pub(super) fn attribute_arguments(
 ) -> Vec<(Path, Option<Expr>)> {
     let mut arguments = Vec::new();
     for attr in attrs.iter().filter(|attr| is_wanted(attr)) {
-        // serde reports the errors.
+        // Errors are ignored here: serde reports them.
         let _ = attr.parse_nested_meta(|meta| {
             let mut value = None;
             if meta.input.peek(Token![=]) {
@@ -48,7 +49,8 @@ pub(super) fn attribute_arguments(
     arguments
 }
 
-/// Returns the `Default` bounds inferred by serde from `default`, because schemars infers none.
+/// Returns the same `Default` bounds as serde infers from `default`. They are added, because schemars infers
+/// none.
 ///
 /// The bounds apply to the type itself, or to the type parameters of each field with a default.
 pub(super) fn default_bounds<'a>(
@@ -76,9 +78,9 @@ pub(super) fn default_bounds<'a>(
 
 /// Generates the defaults of the mirror for `#[serde(default)]` on a struct.
 ///
-/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the type implements `Default`, so the mirror
-/// has an inherent function `default` that returns the type. The derive of `Deserialize` requires that the mirror
-/// implements the trait, but calls the implementation of the type.
+/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the type implements `Default`, so
+/// the mirror has an inherent function `default` that returns the type. The derive of `Deserialize` requires
+/// that the mirror implements the trait, but calls the implementation of the type.
 pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
@@ -99,7 +101,7 @@ pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenSt
     }
 }
 
-/// Reports attributes of this macro on an item where they have no effect.
+/// Reports attributes of this macro without an effect on the item. `item` describes the item in the message.
 pub(super) fn refuse_helpers(attrs: &[Attribute], helpers: &[&str], item: &str, diag: &mut Diag) {
     for attr in attrs {
         if let Some(helper) = helpers.iter().find(|helper| attr.path().is_ident(helper)) {

@@ -20,7 +20,7 @@ pub(super) struct Owner<'a> {
     pub(super) has_default: bool,
     /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
-    /// The parameters of the type, with their bounds.
+    /// The generic parameters of the type, with their bounds.
     pub(super) generics: &'a Generics,
     /// `true` for a type without type parameters and lifetimes.
     pub(super) is_concrete: bool,
@@ -67,7 +67,7 @@ pub(super) fn mirror_field(
     }
     let aliases = serde_values(&field.attrs, "alias");
     if !aliases.is_empty() {
-        // The call checks the constraints under each name of the field.
+        // The constraints are checked for the field's name and for its aliases.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
     if attr.flatten.is_some() {
@@ -98,10 +98,10 @@ pub(super) fn mirror_field(
     describe(&mut field.attrs, description);
 }
 
-/// Returns an expression of type `Option<Value>` for the JSON of a field's default.
+/// Generates an expression for the default of a field as JSON. The expression has the type `Option<Value>`.
 ///
-/// The default is set in `#[param]`, on the field for serde, or on the whole type. Returns `None` if the
-/// field has no default.
+/// The default is set by `#[param]` on the field, by serde's `default` on the field, or by serde's `default`
+/// on the type. Returns `None` if the field has no default.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<TokenStream> {
     let (ty, this) = (&field.ty, owner.this);
     let of_type = || quote!(<#ty as ::core::default::Default>::default());
@@ -109,7 +109,8 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<T
         let value = default.expr(ty);
         return Some(default.json(ty, &quote!({ let __default: #ty = #value; __default })));
     }
-    // schemars shows the default of serde if the type is `Serialize`. This adds plain variants of other types.
+    // If the type of the field is `Serialize`, schemars shows serde's default. For other types, this
+    // expression shows a default that is a plain variant.
     let value = match serde_arguments(&field.attrs).into_iter().find(|(name, _)| name.is_ident("default")) {
         Some((_, None)) => of_type(),
         Some((_, Some(path))) => {
@@ -124,7 +125,8 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<T
     Some(quote!(__toolkit::default_value(#value).plain_variant()))
 }
 
-/// Returns `true` if serde and schemars use the type of the field.
+/// Returns `true` if serde and schemars use the type of the field, and no attribute such as `with` replaces
+/// it.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];

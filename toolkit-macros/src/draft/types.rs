@@ -11,18 +11,20 @@ use syn::{GenericArgument, Ident, Lifetime, PathArguments, Type, TypePath, TypeR
 /// The conversion of a decoded value into the argument of the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassMode {
-    /// `T` as `T`.
+    /// A decoded `T` is passed as `T`.
     Owned,
-    /// `T` as `&T`.
+    /// A decoded `T` is passed as `&T`.
     Ref,
-    /// `Option<T>` as `Option<&T>`.
+    /// A decoded `Option<T>` is passed as `Option<&T>`.
     OptionRef,
-    /// `Option<T>` as `Option<&T::Target>`, such as `Option<String>` as `Option<&str>`.
+    /// A decoded `Option<T>` is passed as `Option<&T::Target>`, for instance `Option<String>` as
+    /// `Option<&str>`.
     OptionDeref,
 }
 
 impl PassMode {
-    /// Returns the argument made of the variable `value`.
+    /// Generates the argument from the variable called `value`. `name` is the parameter, for the location of
+    /// errors.
     pub(crate) fn argument(self, value: &Ident, name: &Ident) -> TokenStream {
         match self {
             Self::Owned => value.into_token_stream(),
@@ -36,7 +38,7 @@ impl PassMode {
     }
 }
 
-/// Parses the type of a parameter; reports types without a decoded form.
+/// Parses the type of a parameter. Reports an error if arguments cannot be decoded for this type.
 pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     let option = only_argument(ty, "Option").map(peel);
     let is_plain_reference = matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_none());
@@ -84,7 +86,7 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     if let Some(mutable) = &reference.mutability {
         diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
     }
-    // The lifetime parameters of the function are reported with the function.
+    // Other lifetimes are parameters of the function. They are reported when its signature is checked.
     let is_static = |lifetime: &&Lifetime| lifetime.ident == "static";
     if let Some(lifetime) = reference.lifetime.as_ref().filter(is_static) {
         diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
@@ -179,7 +181,7 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
     }
 }
 
-/// Returns `true` if `is_wanted` accepts the type or any type inside.
+/// Returns `true` if `is_wanted` accepts the type or any type inside it.
 fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
@@ -202,7 +204,7 @@ fn owned_spelling(ty: &Type) -> String {
     short_spelling(&ty)
 }
 
-/// Returns the spelling of a type, with the absolute paths of owned forms shortened.
+/// Returns the spelling of a type, without the module paths written by [`owned_form`].
 fn short_spelling(ty: &Type) -> String {
     let modules = ["vec", "string", "path"].iter();
     modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))

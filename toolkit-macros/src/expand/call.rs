@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the call as a closure, inside the function body with the schemas of the parameters.
+/// Generates a closure for the call. It is placed in the same function body as the schemas of the parameters.
 ///
 /// The compiler reports a wrong parameter type once for each function body, so a single body causes a single
 /// error.
@@ -75,7 +75,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier invisible to the user's code. Errors about this identifier point at the parameter's
+/// Returns an identifier invisible to the user's code. Errors about the identifier point at the parameter's
 /// type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span.resolved_at(Span::mixed_site()))
@@ -85,7 +85,7 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates code to decode the arguments, each into a variable named by [`value_ident`].
+/// Generates code to decode the arguments. Each argument is stored in a variable named by [`value_ident`].
 ///
 /// The variables are bound together as one tuple. The compiler generates drop code for each exit of the
 /// function, and a single tuple keeps this code small.
@@ -107,7 +107,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
     });
     let fill = params().map(|(index, param)| {
         let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
-        // With parentheses, the expression has the span of the schema, and the compiler reports one error for both.
+        // Because of the parentheses, the expression has the same span as the schema, so the compiler reports
+        // only one error for both.
         quote_spanned!(param.span=> &mut (#slots.#index))
     });
     let values = params().map(|(index, param)| {
@@ -162,7 +163,7 @@ fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
         ReturnType::Default => model.draft.sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    // One identifier for the pattern and its use: the type may come from another macro, with other hygiene.
+    // The pattern and its use share one identifier: the type may come from another macro, with other hygiene.
     let value = Ident::new("__value", span);
     let convert = quote_spanned!(span=> #value.convert());
     let into_error = quote_spanned!(span=> #value.into_error());

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{GenericParam, Ident};
 
-/// Generates the functions of defaults and the assertions about constrained types.
+/// Generates a function for each default, and the assertions for the types of constrained parameters.
 pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return TokenStream::new();
@@ -41,7 +41,8 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     quote!(&[#(#specs),*])
 }
 
-/// Returns `true` for the types of state: `&T` and `Arc<T>`, also inside an `Option`. A slice is not state.
+/// Returns `true` for a type usual for state: `&T` or `Arc<T>`, also inside an `Option`. A slice is not such
+/// a type.
 fn is_shared(param: &ParamModel<'_>) -> bool {
     let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
     let is_reference = matches!(param.pass, PassMode::Ref | PassMode::OptionRef);
@@ -53,7 +54,8 @@ fn default_ident(index: usize) -> Ident {
     format_ident!("__toolkit_default_{index}")
 }
 
-/// Returns the function generated for a default, with the types and constants of a generic `impl` block.
+/// Returns the path of the function generated for a default. In a generic `impl` block, the path includes the
+/// type and constant arguments of the block.
 pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     let ident = default_ident(index);
     let Some(generics) = model.draft.generics() else { return ident.into_token_stream() };
@@ -65,7 +67,7 @@ pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     quote!(#ident::<#(#arguments),*>)
 }
 
-/// Generates the optional settings of a parameter: aliases, default and constraints.
+/// Generates an expression for the optional settings of a parameter: aliases, default and constraints.
 fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStream {
     let attr = param.attr;
     if attr.aliases.is_empty() && attr.default.is_none() && attr.constraints.is_empty() {

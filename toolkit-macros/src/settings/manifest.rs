@@ -1,10 +1,10 @@
 //! A reader for the strings and flags of a `Cargo.toml`.
 //!
-//! Reading stops at the first syntax error, which cargo reports.
+//! Reading stops at the first syntax error. Cargo itself reports such an error.
 
 use super::PACKAGE;
 
-/// A value with its path of keys, such as `dependencies`, `toolkit`, `package`.
+/// A value and the path of keys leading to it, such as `dependencies`, `toolkit`, `package`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     path: Vec<String>,
@@ -13,7 +13,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Returns the keys after `table`, if the entry is in this table.
+    /// Returns the keys after `table` if the entry is in this table, otherwise `None`.
     pub(super) fn below(&self, table: &[&str]) -> Option<&[String]> {
         let (first, rest) = self.path.split_at_checked(table.len())?;
         (first == table).then_some(rest)
@@ -28,7 +28,8 @@ impl Entry {
         self.path.last().map_or("", String::as_str)
     }
 
-    /// Returns the table and the name of the dependency described by the entry.
+    /// Returns the table and the name of the dependency described by the entry. Returns `None` if the entry
+    /// describes no dependency.
     pub(super) fn dependency(&self) -> Option<(&str, &str)> {
         match self.path.as_slice() {
             [.., table, name, _] | [.., table, name] if table.ends_with("dependencies") => {
@@ -38,14 +39,14 @@ impl Entry {
         }
     }
 
-    /// Returns the name of the dependency if the entry shows that it is the package of the facade.
+    /// Returns the name of the dependency if the entry shows that the dependency is the facade's package.
     pub(super) fn names_facade(&self) -> Option<&str> {
         let (_, name) = self.dependency()?;
         (name == PACKAGE || self.key() == "package" && self.value == PACKAGE).then_some(name)
     }
 }
 
-/// Returns the plain values of a manifest, in text order.
+/// Returns the strings, numbers and flags of a manifest, in the order of the text.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
     let mut reader = Reader { rest: text, entries: Vec::new() };
     let _ = reader.document();

@@ -47,7 +47,7 @@ fn param_arguments() -> Vec<TokenStream> {
     examples.collect()
 }
 
-/// Checks that a macro with an argument generates something else than without, or a compile error.
+/// Checks that an argument changes the output of a macro. A compile error is also a change.
 fn assert_effect(place: &str, argument: &TokenStream, expand: impl Fn(Option<&TokenStream>) -> TokenStream) {
     let (with, without) = (expand(Some(argument)).to_string(), expand(None).to_string());
     assert!(!without.contains("compile_error"), "{place}: {without}");
@@ -306,7 +306,7 @@ fn strict_docs_means_described() {
     }
 }
 
-/// Every word with one letter left out, doubled, exchanged with the next, or replaced.
+/// Returns `word` with each letter in turn left out, doubled, exchanged with the next letter, or replaced.
 fn mistyped(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();

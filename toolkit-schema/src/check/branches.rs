@@ -29,8 +29,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns how many branches the value fits, at most 1 for `anyOf`, and the violations of the branch that the
-    /// value is closest to.
+    /// Returns the number of fitting branches, and the violations found for the closest of the other
+    /// branches.
+    ///
+    /// For `anyOf`, the search stops at the first fitting branch, so the number is at most 1.
     ///
     /// A decoded value is of a branch whose form it has as it is written. Only if there is no such branch, it may be
     /// of a branch with other names or forms.
@@ -86,13 +88,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
         let is_of_type = |branch: &&&Value| has_type(self.root, branch, value);
         if self.scope == Scope::Constraints && candidates.iter().any(|branch| is_of_type(&branch)) {
-            // The type may read a value of another type, but prefers the branch of its own type.
+            // A type may decode a value of another JSON type, but prefers the branch with the value's own
+            // type.
             candidates.retain(|branch| is_of_type(&branch));
         }
         candidates
     }
 
-    /// Adds the violations by a value that does not fit exactly one branch.
+    /// Adds violations for a value without a fitting branch, or with several fitting branches.
     fn add_unfit(
         &mut self,
         schema: &'a Value,
@@ -137,10 +140,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns how far the value is from a branch with these violations; `None` if the branch is no explanation.
+    /// Returns the distance between the value and a branch, given the violations found for the branch.
+    /// Returns `None` if the branch does not explain why the value is invalid.
     ///
-    /// A value that its type has decoded is of the branch whose shape it has. Otherwise, a branch with fewer
-    /// violations is closer, if they are all inside of the value.
+    /// For a decoded value, the distance is the number of violations other than constraints: the branch that
+    /// matches the value's shape is closest. Otherwise, the distance is the number of violations, if all of
+    /// them are inside the value.
     fn rank(&self, found: &[Found<'a, 'v>]) -> Option<(usize, usize)> {
         if self.scope == Scope::Constraints {
             let is_shape = |found: &&Found<'_, '_>| found.kind != ViolationKind::Constraint;
@@ -151,7 +156,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
-/// Returns the branches of a union that a value may be of, judging by its type and its tag.
+/// Returns the branches of a union matching the value's type and tag.
 pub(crate) fn candidates<'a>(
     root: &Value,
     branches: &'a [Value],
@@ -172,7 +177,8 @@ pub(crate) fn candidates<'a>(
     branches.iter().filter(may_be_of).collect()
 }
 
-/// Returns whether the value is of a type of the branch. An array may be a struct.
+/// Returns whether the branch allows the value's type. An array also counts as an object, because a type may
+/// decode a struct from an array.
 fn has_type(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
     let is_struct = |name: &str| name == "object" && matches!(value.kind, Kind::Array(_));

@@ -1,4 +1,5 @@
-//! The check of values that their types have decoded, possibly by names and forms that no schema lists.
+//! The check of values already decoded by their types. A type may accept names and forms missing from its
+//! schema.
 
 use super::found::{Found, Message};
 use super::{MOST, Scope, Search};
@@ -14,11 +15,12 @@ use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The steps that one question to a type costs, and the number of bytes that cost another step.
+/// The cost of asking a type once: `STEPS_PER_QUESTION` steps, and one step for every `BYTES_PER_STEP` bytes
+/// of the whole value.
 const STEPS_PER_QUESTION: usize = 100;
 const BYTES_PER_STEP: usize = 8;
 
-/// A member under another name of a property: the index of the member, and the property.
+/// A member given under an alias: the index of the member, and the name and the schema of its property.
 pub(super) type Alias<'a> = (usize, &'a str, &'a Value);
 
 /// The ways in which a decoded value may differ from its schema, each including the ways before it.
@@ -53,10 +55,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         true
     }
 
-    /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
+    /// Inspects a value decoded from a JSON type not allowed by the schema, such as a number from a string.
     pub(super) fn inspect_coerced(&mut self, schema: &'a Value, value: &Json<'v>) {
         let depth = self.depth + self.open.len();
-        // A type that accepts more than its schema does not read the value as the schema says.
+        // A type that accepts more than its schema may not read the value as the coercion would.
         let coerced = match self.exact {
             true => None,
             false => coerced_part(SchemaRef::new(self.root, schema), value, &mut self.left, depth),
@@ -67,7 +69,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the value `text` in the place of `value`.
+    /// Inspects the value with the JSON text `text` in place of `value`.
     fn inspect_instead(&mut self, schema: &'a Value, value: &Json<'v>, text: &str) {
         let Ok(instead) = Json::parse(text) else { return };
         let around = self.around(value);
@@ -95,13 +97,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.left = left;
     }
 
-    /// Returns the texts before and after a part of the whole value.
+    /// Returns the text before and the text after `part` in the whole value.
     fn around(&self, part: &Json<'_>) -> Option<(&'v str, &'v str)> {
         let start = part.text.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
         self.text.get(..start).zip(self.text.get(start + part.text.len()..))
     }
 
-    /// Returns whether the type accepts one of the texts in the place of the value; `true` if it cannot be asked.
+    /// Returns whether the type accepts one of `others` in place of `value`. Returns `true` if the type
+    /// cannot be asked.
     pub(super) fn accepts_instead(&mut self, value: &Json<'_>, others: &[&str]) -> bool {
         let around = self.around(value);
         let (Some((before, after)), Some(accepts)) = (around, &mut self.accepts) else { return true };
@@ -113,10 +116,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         })
     }
 
-    /// Inspects a value that has the form of no branch. `closest` are the violations of the most similar branch.
+    /// Inspects a decoded value without a fitting branch. `closest` contains the violations of the most
+    /// similar branch.
     ///
-    /// If the tag or the only member is unknown, the value is inspected as each variant that the type could take
-    /// it for.
+    /// If the value's tag or its only member is missing from the schema, the type may know it under another
+    /// name. The value is then inspected as each variant that the type accepts in its place.
     pub(super) fn inspect_other_forms(
         &mut self,
         schema: &'a Value,
@@ -142,10 +146,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the members under names that the schema does not list, with the properties that the type takes them
-    /// for, in the order of the members.
+    /// Finds the members given under aliases missing from the schema, and their properties. The result is in
+    /// the order of the members.
     ///
-    /// Without a type to ask, such a member is every property with constraints.
+    /// The aliases are found by asking the type. If the type cannot be asked, each member missing from the
+    /// schema counts as an alias of every property with constraints.
     pub(super) fn aliases(
         &mut self,
         schema: &'a Value,
@@ -178,12 +183,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             if !is_constrained && !self.exact && !is_required() {
                 continue;
             }
-            // No member is another name of the property if the property may stand beside all of them.
+            // If the type accepts the property beside all members, none of them is an alias of the property.
             let sample = sample(self.root, property).map(|sample| both(own, &sample.to_string()));
             if sample.is_some_and(|text| self.accepts_instead(object, &[&text])) {
                 continue;
             }
-            // A name is another one of the property if that may stand in its place, but not beside it.
+            // A name is an alias of the property if the type accepts the property in place of the name, but
+            // not beside the name.
             for index in unlisted.iter().copied() {
                 if self.left == 0 {
                     break;
@@ -205,13 +211,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         aliases
     }
 
-    /// Returns whether missing and unknown members are settled by asking the type.
+    /// Returns whether the type can be asked for aliases.
     pub(super) fn knows_aliases(&self) -> bool {
         self.scope == Scope::Constraints && self.accepts.is_some()
     }
 }
 
-/// Returns the object with its unknown tag, or the unknown name of its member, replaced by the name of each variant.
+/// Returns a copy of the object for each variant. In each copy, the variant's name replaces the unknown tag
+/// or the unknown name of a member.
 fn variants(choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Vec<String> {
     let Kind::Object(members) = &value.kind else { return Vec::new() };
     let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
@@ -229,7 +236,7 @@ fn variants(choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Vec<String>
             if !allowed.iter().any(|own| is_equal(own, given)) =>
         {
             let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
-            // serde also takes the number of a variant.
+            // serde also accepts the index of a variant.
             let number = given.text.parse().ok().and_then(|number: usize| allowed.get(number));
             let allowed = number.map_or(allowed.as_slice(), std::slice::from_ref);
             allowed.iter().map(|own| write(index, &own.to_string())).collect()

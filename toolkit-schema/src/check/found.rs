@@ -1,4 +1,4 @@
-//! The violations found by a search, put into words only if they are reported.
+//! The violations found by a search. Their messages are written only if the violations are reported.
 
 use super::SEVERAL;
 use crate::describe::{describe_for, describe_in};
@@ -14,11 +14,11 @@ use std::ptr;
 /// A violation found by a search.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
-    /// The length of the path to the surrounding value.
+    /// The length of the first part of `path`, up to the surrounding value.
     pub(super) parent: usize,
     pub(super) path: String,
     pub(super) kind: ViolationKind,
-    /// Whether the schema says more than its type, so the violation is reported whatever its kind.
+    /// Whether the schema is stricter than its type. The violation is then reported regardless of its kind.
     pub(super) exact: bool,
     pub(super) message: Message<'a, 'v>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Found<'a, 'v> {
 #[derive(Clone)]
 pub(super) enum Message<'a, 'v> {
     Text(String),
-    /// The value with this text violates the `keyword` of the schema.
+    /// The value with the JSON text `text` violates the keyword `keyword` of `schema`.
     Mismatch {
         schema: Cow<'a, Value>,
         keyword: &'static str,
@@ -49,7 +49,7 @@ impl Found<'_, '_> {
         is_same_message && self.path == other.path
     }
 
-    /// Puts the violation into words. References are resolved in `root`.
+    /// Writes the message of the violation. References are resolved in `root`.
     pub(super) fn into_violation(self, root: &Value) -> Violation {
         let message = match self.message {
             Message::Text(text) => text,
@@ -61,7 +61,8 @@ impl Found<'_, '_> {
                     _ => expected(root, &schema, keyword, value.as_ref()),
                 };
                 let expected = expected.unwrap_or_else(|| "another value".to_owned());
-                // A model may write a time as a number or a string.
+                // A model may write a time as a number or a string, so the message shows an example of the
+                // object.
                 let example = example(&schema).filter(|_| keyword == "type");
                 let expected = example
                     .map_or_else(|| expected.clone(), |example| format!("{expected}, as in {example}"));
@@ -75,7 +76,8 @@ impl Found<'_, '_> {
     }
 }
 
-/// Removes the violations about names: unknown members, and the missing members of objects with unknown members.
+/// Removes the violations about names: unknown members, and the missing members of objects with unknown
+/// members.
 pub(super) fn remove_names(found: &mut Vec<Found<'_, '_>>) {
     let parent = |found: &Found<'_, '_>| found.path.get(..found.parent).map(str::to_owned);
     let unknown = found.iter().filter(|found| found.kind == ViolationKind::Unknown);

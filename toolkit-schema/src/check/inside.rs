@@ -38,7 +38,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects a member. `parent` is the length of the path to the object, `aliases` are those of the member.
+    /// Inspects the member called `name`. `parent` is the length of the path to the object. `aliases`
+    /// contains the properties that have this name as an alias.
     fn inspect_member(
         &mut self,
         schema: &'a Value,
@@ -48,7 +49,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         aliases: &[Alias<'a>],
     ) {
         let (named, other) = member_schemas(schema, name);
-        // A type takes `null` for a member left out.
+        // A type treats `null` like an absent member.
         let is_null = self.exact && matches!(value.kind, Kind::Null);
         if !is_null || names(schema.get("required")).any(|required| required == name) {
             for schema in named {
@@ -72,7 +73,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the given properties under their own names, and the values of `keyword` for them.
+    /// Returns the names of the given properties, and the entries of `keyword` for these names. Aliases are
+    /// replaced by the names of their properties.
     fn given_and_needed<'s>(
         &self,
         schema: &'s Value,
@@ -101,7 +103,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
         let (given, needed) = self.given_and_needed(schema, "dependentRequired", members, aliases);
         let needed = needed.into_iter().flat_map(|needs| names(Some(needs)));
-        // A type has accepted that others are absent.
+        // The type has already checked `required`, but does not know `dependentRequired`.
         let is_decoded = self.scope == Scope::Constraints;
         let kind = if is_decoded { ViolationKind::Constraint } else { ViolationKind::Missing };
         let needed = needed.map(|name| (name, kind));
@@ -154,7 +156,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether a schema, or one applied to the same value that it fits, has a schema of its `own` for a part.
+    /// Returns whether a part of `value` is evaluated by `schema`, or by an inner schema for the same value.
+    ///
+    /// `own` returns whether a schema itself evaluates the part. An inner schema counts only if `value` fits
+    /// it.
     fn is_evaluated(&mut self, schema: &'a Value, value: &Json<'v>, own: &dyn Fn(&Value) -> bool) -> bool {
         self.left = self.left.saturating_sub(1);
         let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));

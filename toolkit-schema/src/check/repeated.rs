@@ -4,12 +4,13 @@ use crate::json::{Json, Kind};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::HashMap;
 
-/// The maximum number of repeated names that are reported.
+/// The maximum number of reported names.
 const MOST: usize = 64;
 
 /// Returns a violation for each name given more than once in the same object, at every depth.
 ///
-/// `at` is the path of the value. Two values cannot both be meant, and a map would silently keep only one of them.
+/// `at` is the path of the value. Only one of the values can be meant, but a map would silently keep the
+/// last.
 #[must_use]
 pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();

@@ -11,12 +11,12 @@ pub struct SchemaLoss {
     pub path: String,
     /// The removed keyword.
     pub keyword: String,
-    /// The reason for the loss, and the replacement.
+    /// An explanation of the loss: the cause, and the replacement of the constraint if there is one.
     pub reason: String,
 }
 
 impl SchemaLoss {
-    /// Creates the loss of `keyword` in the schema at `path`, a JSON pointer.
+    /// Creates a report on the loss of `keyword` in the schema at `path`, a JSON pointer.
     #[must_use]
     pub fn new(path: impl Into<String>, keyword: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), keyword: keyword.into(), reason: reason.into() }
@@ -34,22 +34,22 @@ impl fmt::Display for SchemaLoss {
 pub(super) struct Losses {
     pub(super) list: Vec<SchemaLoss>,
     seen: HashSet<(String, String)>,
-    /// The first loss that forbids some values of the original schema.
+    /// The first loss to make the converted schema stricter than the original schema.
     pub(super) narrowed: Option<SchemaLoss>,
 }
 
 impl Losses {
-    /// Adds a loss: the converted schema allows more values than the original. The tool itself still checks
-    /// the values.
+    /// Adds a loss. The converted schema accepts more values than the original schema, but the tool itself
+    /// still checks the values.
     pub(super) fn widen(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         if self.seen.insert((path.to_owned(), keyword.to_owned())) {
             self.list.push(SchemaLoss::new(path, keyword, reason));
         }
     }
 
-    /// Adds a loss: the converted schema allows fewer values than the original.
+    /// Adds a loss. The converted schema accepts fewer values than the original schema.
     ///
-    /// A model constrained to the converted schema cannot send the forbidden values.
+    /// A model constrained to the converted schema then cannot send some values accepted by the tool.
     pub(super) fn narrow(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         let reason = reason.into();
         self.narrowed.get_or_insert_with(|| SchemaLoss::new(path, keyword, reason.as_str()));

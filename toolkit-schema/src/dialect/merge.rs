@@ -9,19 +9,19 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 use std::rc::Rc;
 
-/// Keywords that act together on the members of an object: `additionalProperties`, for instance, depends on
+/// Keywords with a joint effect on the members of an object. For instance, `additionalProperties` depends on
 /// `properties`. `REST` is the same group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
-/// Keywords that act together on the items of an array.
+/// Keywords with a joint effect on the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// All groups of keywords that act together.
+/// All groups of keywords with a joint effect.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// Merges two schemas into one schema that requires both. Constraints that cannot be merged are kept side by
-/// side in `allOf`.
+/// Merges two schemas into one schema with the constraints of both. Constraints that cannot be merged are
+/// kept side by side in `allOf`.
 ///
 /// `left` is the remaining number of schemas to merge. Without this limit, many references could make a
 /// schema exponentially large.
@@ -73,8 +73,10 @@ fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
     node.set("allOf", &path, Held::Schemas(list));
 }
 
-/// Merges two schemas. If a closed object (`additionalProperties: false`) would forbid properties of the
-/// other schema, it is opened for these properties. Returns whether any object was opened.
+/// Merges two schemas, and returns whether a closed object was opened for the merge.
+///
+/// An object closed by `additionalProperties: false` is opened if it would forbid properties of the other
+/// schema. It then allows these properties.
 pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
     if !clash(OBJECT, one, other) {
         return (merge(one, other, left), false);
@@ -93,7 +95,7 @@ pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize)
     (merged, true)
 }
 
-/// Returns whether the keywords of `group` would mean something else after a merge.
+/// Returns whether a merge would change the meaning of the keywords in `group`.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
     if !has_any(one) || !has_any(other) {
@@ -106,7 +108,7 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether a merge would apply the `REST` keywords of `one` to members that only `other` describes.
+/// Returns whether a merge would apply the `REST` keywords of `one` to members described only by `other`.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
@@ -125,7 +127,7 @@ fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
 }
 
 /// Adds the keyword in `entry` to `node`. If `node` already has the keyword, the two values are merged.
-/// Returns the new value if this is impossible.
+/// Returns the value in `entry` if the two values cannot be merged.
 fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
     let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
         node.entries.push(entry.clone());
@@ -173,7 +175,8 @@ fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Nam
 
 /// Merges two different values of a keyword.
 ///
-/// Returns the value `null` if no value satisfies both, and `None` if the two values cannot be merged.
+/// Returns the JSON value `null` if no value can satisfy both constraints. Returns `None` if the two values
+/// cannot be merged.
 fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });

@@ -30,7 +30,7 @@ pub(super) enum Form {
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) keyword: &'a str,
-    /// The position of the keyword's schema in the original schema.
+    /// The position, in the original schema, of the schema with this keyword.
     pub(super) path: Path,
     pub(super) held: Held<'a>,
 }
@@ -60,7 +60,7 @@ impl<'a> Node<'a> {
         node
     }
 
-    /// Returns whether the schema is `false`, so that no value is valid.
+    /// Returns whether the schema is `false`, so no value is valid.
     pub(super) fn is_never(&self) -> bool {
         self.form == Form::False
     }
@@ -89,7 +89,7 @@ impl<'a> Node<'a> {
         if let Some(Entry { held: Held::Named(named), .. }) = self.get(keyword) { named } else { &[] }
     }
 
-    /// Returns the schema of the property `name`.
+    /// Returns the schema of the property called `name`.
     pub(super) fn property(&self, name: &str) -> Option<&Rc<Self>> {
         self.named("properties").iter().find(|(own, _)| *own == name).map(|(_, property)| property)
     }
@@ -104,12 +104,12 @@ impl<'a> Node<'a> {
         names(self.value("required")).collect()
     }
 
-    /// Returns the types listed in `type`, or `None` without the keyword.
+    /// Returns the types listed in `type`, or `None` if this keyword is absent.
     pub(super) fn types(&self) -> Option<Vec<&str>> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the index of the target in `Refs` if the schema has a `$ref`.
+    /// Returns the target of `$ref`, as an index in `Refs`. Returns `None` if `$ref` is absent.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }

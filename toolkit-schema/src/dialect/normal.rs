@@ -21,14 +21,14 @@ const GROUP: usize = 16;
 pub(super) struct Keep<'k> {
     /// Whether references to recursive schemas are kept. Otherwise recursion is cut off.
     pub(super) recursive: bool,
-    /// If set, all other references are kept too, because the schema would otherwise be too large.
+    /// If set, all other references are kept, too, because the schema would otherwise be too large.
     ///
     /// The set contains the recursive targets. References to these targets are kept only if `recursive` is
-    /// set.
+    /// `true`.
     pub(super) others: Option<&'k HashSet<usize>>,
 }
 
-/// A normalised schema, together with the targets of all references that were kept.
+/// A normalised schema, together with the targets of all kept references.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
@@ -62,7 +62,8 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns the maximum number of schemas to read or write for a document with `schemas` schemas.
+/// Returns the maximum number of schemas to read or write. `schemas` is the number of schemas in the
+/// document.
 pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
 }
@@ -154,7 +155,8 @@ impl<'a> Reader<'_, 'a> {
             node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
         }
         parts.insert(0, Rc::new(node));
-        // Merge in groups: each step copies the result so far, so a long list would take quadratic time.
+        // Merge in groups: each merge copies the result so far, so merging a long list one by one would take
+        // quadratic time.
         while parts.len() > 1 {
             parts = parts.chunks(GROUP).map(|group| self.merged(group)).collect();
         }
@@ -258,12 +260,11 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Returns the bound set by `keyword` if the schema is written in the style of draft 4. Otherwise, returns
-/// `None`.
+/// Returns the bound set by `keyword` in a schema written in the style of draft 4.
 ///
 /// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive.
-/// `exclusiveMaximum` does the same for `maximum`. Returns `Some(None)` if the style is that of draft 4 and
-/// `keyword` sets no bound.
+/// `exclusiveMaximum` does the same for `maximum`. Returns `None` if the schema has another style. Returns
+/// `Some(None)` if it has the style of draft 4, but `keyword` sets no bound.
 fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
     let (exclusive, bound) = match keyword {
         "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),

@@ -31,7 +31,7 @@ pub(super) struct Refs<'a> {
     numbers: HashMap<String, usize>,
     names: HashSet<String>,
     anchors: HashMap<&'a str, String>,
-    /// The JSON pointers to definitions at any depth, by the name of the definition.
+    /// The JSON pointer to each definition, at any depth. The key is the name of the definition.
     definitions: HashMap<&'a str, String>,
     /// The number of schemas in the document.
     pub(super) size: usize,
@@ -56,8 +56,8 @@ impl<'a> Refs<'a> {
         self.targets.get(number)
     }
 
-    /// Finds the target of a reference. Returns the target with its index, or the reason why there is no
-    /// target.
+    /// Finds the target of a reference. Returns the index of the target and the target, or the reason why
+    /// there is no target.
     pub(super) fn resolve(&self, reference: &str) -> Result<(usize, &Target<'a>), &'static str> {
         let pointer = self.pointer(reference)?;
         let number = self.numbers.get(&pointer).copied();
@@ -159,8 +159,8 @@ impl<'a> Refs<'a> {
             }
             open.push((inside.schema, path, depth + 1));
         }
-        // Reverse the stack, so the first schema is visited first and numbers and names follow the order of
-        // the document.
+        // Reverse the new part of the stack, so the first schema is visited first. The indices and names of
+        // targets then follow the order of the document.
         if let Some(new) = open.get_mut(before..) {
             new.reverse();
         }

@@ -1,4 +1,4 @@
-//! Remarks: constraints in words, added to the description that the model reads.
+//! Remarks on constraints. A remark states a constraint in words, in the description for the model.
 
 use super::node::{Held, Node};
 use crate::describe::describe;
@@ -8,10 +8,10 @@ use serde_json::Value;
 /// The maximum number of characters quoted from a value or a schema.
 const QUOTED: usize = 200;
 
-/// The maximum number of named schemas in a remark.
+/// The maximum number of remarks on a keyword with named schemas, such as `patternProperties`.
 const NAMED: usize = 20;
 
-/// Returns the remarks on a keyword that the provider does not support. The list is empty if no remark would
+/// Returns the remarks on a keyword not supported by the provider. The list is empty if no remark would
 /// help the model to write a value. `sketch` returns an inner schema as JSON.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
     let words = |schema: &Node<'_>| in_words(&sketch(schema));
@@ -68,7 +68,7 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns the remark on a keyword with inner schemas. `schemas` are these inner schemas in words.
+/// Returns the remark on a keyword with inner schemas. `schemas` contains a description of each inner schema.
 pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     let (before, between) = match keyword {
         "not" => ("not ", ""),
@@ -88,7 +88,7 @@ pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     Some(format!("{before}{}", shorten_to(&schemas.join(between), QUOTED)))
 }
 
-/// Returns a schema in a few words, or as JSON text if there is no simple description.
+/// Returns a short description of a schema, or its JSON text if there is no simple description.
 pub(super) fn in_words(schema: &Value) -> String {
     match schema {
         Value::Bool(true) => "any value".to_owned(),

@@ -53,8 +53,7 @@ struct Root<'r, 'w, 'a> {
 }
 
 impl<'a> Root<'_, '_, 'a> {
-    /// Returns one object schema for `node`: references, `allOf` and unions at the top level are merged into
-    /// it.
+    /// Converts `node` to one object schema. References, `allOf` and unions at its top level are merged.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
         if depth > DEEPEST || self.writer.left == 0 {
@@ -132,8 +131,8 @@ impl<'a> Root<'_, '_, 'a> {
         }
         let properties = names.into_iter().map(|name| {
             let found = found.remove(name).unwrap_or_default();
-            // If some branch does not describe the property, keep only the description in the schema around
-            // the union.
+            // If a branch does not describe the property, but the schema around the union does, only that
+            // description is used.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
             (name, if is_open { Rc::new(Node::new(path, Form::True)) } else { any_of(found, path) })
         });
@@ -154,7 +153,7 @@ impl<'a> Root<'_, '_, 'a> {
     }
 }
 
-/// Returns one schema for a property described in several branches: the union of the different descriptions.
+/// Returns one schema for a property described in several branches. Different descriptions become a union.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = HashSet::new();
     let mut different: Vec<Rc<Node<'a>>> =

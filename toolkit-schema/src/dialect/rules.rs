@@ -19,12 +19,12 @@ pub(super) struct Rules {
     pub(super) needs_items: bool,
     /// Whether `default` is supported.
     pub(super) default: bool,
-    /// Returns whether a schema may have a keyword with a given value. The parameters are type, keyword and
-    /// value.
+    /// Returns whether a schema may have a keyword with a given value. The parameters are the schema's type,
+    /// the keyword and its value.
     pub(super) keeps: fn(&str, &str, &Value) -> bool,
 }
 
-/// The ways in which providers allow `null` beside other values.
+/// The ways of providers to allow `null` beside other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
     /// A list of types, such as `[string, null]`, or a union.
@@ -35,7 +35,7 @@ pub(super) enum Nulls {
     Flag,
 }
 
-/// The ways in which providers list the allowed values.
+/// The ways of providers to list the allowed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literals {
     /// `enum` or `const`, together with `type`.

@@ -12,7 +12,7 @@ use crate::keyword::Keyword;
 use crate::reference::SchemaRef;
 use serde_json::{Map, Value, json};
 
-/// Keywords of the subset for values of all types.
+/// The keywords for values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
 /// The maximum number of union branches to compare with each other.
@@ -47,16 +47,16 @@ impl<'a> Subset<'_, '_, 'a> {
         schema.into()
     }
 
-    /// Writes a complete schema. Returns `None` if no value is valid. If `nullable`, the schema also allows
-    /// `null`.
+    /// Writes a complete schema. Returns `None` if no value is valid. If `nullable` is `true`, the written
+    /// schema also allows `null`.
     pub(super) fn schema(&mut self, node: &Node<'a>, depth: usize, nullable: bool) -> Option<Value> {
         let mut written = self.write(node, depth)?;
         written.nullable |= nullable;
         Some(written.complete(self.rules.nulls))
     }
 
-    /// Writes a schema without deciding yet how `null` is expressed. Returns `None` if no value is valid. The
-    /// root schema has the depth 0.
+    /// Writes a schema, but does not yet decide how `null` is expressed. Returns `None` if no value is valid.
+    /// `depth` is 0 for the root schema.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
         if node.is_never() {
             return None;
@@ -124,7 +124,8 @@ impl<'a> Subset<'_, '_, 'a> {
         entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
     }
 
-    /// Describes the constraint of an unsupported keyword in `notes`, and reports the loss.
+    /// Adds a description of an unsupported keyword to `notes`, and reports the loss. A keyword without any
+    /// effect is dropped silently.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
         if let Held::Value(value) = &entry.held {

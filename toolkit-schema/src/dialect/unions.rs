@@ -4,7 +4,7 @@ use super::rules::Nulls;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// A written schema, in which `null` is not expressed yet.
+/// A written schema, except for the way it allows `null`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
     /// The schema for values other than `null`, or `None` if only `null` is valid.
@@ -16,8 +16,8 @@ pub(super) struct Written {
 impl Written {
     pub(super) const NULL: Self = Self { schema: None, nullable: true };
 
-    /// Combines schemas into a union: a value must be valid against one of them. Returns `None` without
-    /// schemas.
+    /// Combines schemas into a union: a value must be valid against one of them. Returns `None` if `branches`
+    /// is empty.
     pub(super) fn any_of(mut branches: Vec<Self>) -> Option<Self> {
         if branches.len() < 2 {
             return branches.pop();
@@ -76,7 +76,8 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of a schema with only `anyOf`. Any other schema becomes the only branch.
+/// Returns the branches of a schema with `anyOf` as its only keyword. Any other schema becomes the only
+/// branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {

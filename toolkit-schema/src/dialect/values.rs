@@ -1,4 +1,4 @@
-//! Conversion of schemas for a provider's subset, separately for each type of value.
+//! Conversion of schemas without references and unions to a provider's subset, one type of value at a time.
 
 use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Form, Held, Node};
@@ -19,7 +19,7 @@ struct Draft {
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes a schema that has neither references nor unions.
+    /// Writes a schema without references and unions.
     pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         if let Some(written) = self.listed_values(&mut node, depth) {
             return written;
@@ -33,8 +33,8 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written.collect())
     }
 
-    /// Guesses the types of a schema without `type`: `minLength`, for instance, suggests a string. Reports
-    /// the guess as a loss.
+    /// Guesses the types of a schema without `type` from its other keywords, and reports the guess as a loss.
+    /// For instance, `minLength` suggests a string.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
@@ -123,10 +123,11 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(Written::any_of(written))
     }
 
-    /// Writes a schema for `values`, as `const` or `enum`.
+    /// Writes a schema with `values` in `const` or `enum`. `name` is the type of all values, if they have
+    /// one.
     ///
-    /// All other constraints of `node` except `format` are left out, because the author of the schema knew
-    /// them when listing the values.
+    /// The constraints of `node` except `format` are left out: the author of the schema knew them when
+    /// listing the values.
     fn list(
         &self,
         name: Option<&str>,
@@ -150,7 +151,7 @@ impl<'a> Subset<'_, '_, 'a> {
         schema
     }
 
-    /// Writes the schema for values of the type `name`.
+    /// Writes the schema for values of the type called `name`.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
         let mut draft =
             Draft { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
@@ -293,8 +294,8 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 }
 
-/// Converts an exclusive bound of an integer to the equivalent inclusive bound: more than 5 becomes at least
-/// 6.
+/// Converts an exclusive bound of an integer to the equivalent inclusive bound. For instance, "more than 5"
+/// becomes "at least 6". Returns `None` for other types and keywords.
 fn closed_bound(name: &str, keyword: &str, value: &Value) -> Option<(&'static str, Value)> {
     let bound = value.as_i64().filter(|_| name == "integer")?;
     match keyword {

@@ -87,8 +87,8 @@ impl<'w, 'a> Writer<'w, 'a> {
     /// Returns the value of `required`, or `None` if there are no names, because older drafts forbid an empty
     /// list.
     ///
-    /// If `demands` is set and the schema has properties, names without a property are dropped. Schemas behind
-    /// a reference or in `allOf` may describe these properties, so all names stay beside such a keyword.
+    /// If `demands` is `true` and the schema has properties, names without a property are dropped. If the
+    /// schema has `$ref` or `allOf`, all names stay, because the schemas there may describe these properties.
     fn required(&mut self, node: &Node<'a>, demands: bool) -> Option<Value> {
         let mut required = node.required();
         if demands && node.has("properties") && !node.has("$ref") && !node.has("allOf") {
@@ -111,7 +111,8 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", escape(&target.name))
     }
 
-    /// Returns the name and the schema of the used target at `index`.
+    /// Returns the name and the schema of a used target. `index` counts the targets in the order of first
+    /// use.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let number = self.used.get(index)?;
         Some((&self.refs.target(*number)?.name, self.tree.targets.get(number)?))
@@ -133,7 +134,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default()) }
     }
 
-    /// Returns the constraint of a keyword in words, for the description.
+    /// Returns remarks on the constraint set by a keyword, for the description.
     pub(super) fn remarks(&self, entry: &Entry<'a>) -> Vec<String> {
         remarks(entry.keyword, &entry.held, |node| self.sketch(node))
     }

@@ -24,7 +24,7 @@ const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems",
 /// Keywords for all members or items not covered by the other keywords of the schema.
 const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
 
-/// Keywords not compared as such: another method compares them, or they have no effect alone.
+/// Keywords skipped by `others`: another method compares them, or they have no effect alone.
 const SHORT: [&str; 11] =
     ["type", "enum", "const", "items", "anyOf", "oneOf", "allOf", "$defs", "$schema", "$id", "$anchor"];
 const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "prefixItems", "definitions"];
@@ -40,7 +40,8 @@ pub(super) struct Difference {
     pub(super) why: String,
 }
 
-/// Returns all differences, in the order of the older schema.
+/// Returns all differences. Differences of properties follow the order of the older schema; added properties
+/// come last.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut comparison =
         Comparison { old, new, path: "#".to_owned(), seen: HashSet::new(), found: Vec::new() };
@@ -54,7 +55,8 @@ struct Comparison<'a> {
     /// The document for resolving references of the newer schema.
     new: &'a Value,
     path: String,
-    /// The pairs of schemas with references already compared, to end the comparison of recursive schemas.
+    /// The pairs of schemas with references, after their comparison has begun. Without this set, the
+    /// comparison of recursive schemas would not end.
     seen: HashSet<(String, String)>,
     found: Vec<Difference>,
 }
@@ -127,8 +129,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether any difference found since `before` affects the accepted values. `before` is a number
-    /// of differences.
+    /// Returns whether any of the differences found after the first `before` differences affects the accepted
+    /// values.
     fn has_changed_since(&self, before: usize) -> bool {
         self.found.iter().skip(before).any(|found| found.kind != Described)
     }
@@ -257,7 +259,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the schemas under a keyword such as `items`. Without the keyword, every value is accepted.
+    /// Compares the schemas under a keyword such as `items`. If the keyword is absent, every value is
+    /// accepted.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -322,8 +325,8 @@ impl Comparison<'_> {
         self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
-    /// Compares the keywords without a rule of their own. Such a keyword is only added, removed, changed or
-    /// equal.
+    /// Compares all keywords not compared by another method. For these keywords, only addition, removal and
+    /// any other change are distinguished.
     fn others(&mut self, old: &Keywords, new: &Keywords) {
         let added = new.keys().map(String::as_str).filter(|keyword| !old.contains_key(*keyword));
         let is_compared =

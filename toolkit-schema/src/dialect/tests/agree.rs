@@ -131,8 +131,8 @@ proptest! {
         }
     }
 
-    /// A provider that understands references receives no copy of a definition. Only merged unions at the root
-    /// and their remarks make a schema longer.
+    /// A provider that understands references receives no copy of a definition. Only merged unions at the
+    /// root and their remarks make a schema longer.
     #[test]
     fn kept_references_do_not_multiply_a_schema(schema in document()) {
         for dialect in [SchemaDialect::OpenAi, SchemaDialect::Anthropic] {
