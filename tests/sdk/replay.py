@@ -49,10 +49,31 @@ def own_calls(replayed):
 
 
 def sdk_calls(exchange):
-    return [(id, name, name and value(arguments)) for id, name, arguments in accumulators.calls(exchange)]
+    """Returns the calls that the SDK finds, or its error."""
+    try:
+        return [(id, name, name and value(arguments)) for id, name, arguments in accumulators.calls(exchange)]
+    except Exception as error:
+        return error
+
+
+def is_no_json(ours, theirs):
+    """The SDK refuses the whole response for arguments that are no JSON, or drops what follows the last whole value."""
+    if not any(isinstance(arguments, str) for _, _, arguments in ours):
+        return False
+    if isinstance(theirs, Exception):
+        return isinstance(theirs, ValueError)
+    return [call[:2] for call in ours] == [call[:2] for call in theirs] and all(
+        a == b or isinstance(a, str) for (*_, a), (*_, b) in zip(ours, theirs)
+    )
+
+
+def is_early(ours, theirs):
+    return ours == [] and isinstance(theirs, RuntimeError) and "Unexpected event order" in str(theirs)
 
 
 def only_ids_differ(ours, theirs):
+    if isinstance(theirs, Exception):
+        return False
     same = [(name, arguments) for _, name, arguments in ours] == [(name, arguments) for _, name, arguments in theirs]
     pairs = zip(ours, theirs)
     return same and all(a == b or b is None and GENERATED_ID.fullmatch(a) for (a, *_), (b, *_) in pairs)
@@ -60,6 +81,8 @@ def only_ids_differ(ours, theirs):
 
 def only_ids_are_known(ours, theirs):
     """The SDK has items with fields of their own in place of a name and arguments."""
+    if isinstance(theirs, Exception):
+        return False
     pairs = zip(ours, theirs)
     same = all(a[0] == b[0] and (a == b or b[1] is None and isinstance(a[2], dict)) for a, b in pairs)
     return same and len(ours) == len(theirs)
@@ -67,6 +90,9 @@ def only_ids_are_known(ours, theirs):
 
 # A rule: its name, why the difference is meant, and whether it covers a difference of our calls and the SDK's.
 CALL_RULES = [
+    ("no JSON", "arguments that are no JSON stay as they are: the call is refused, and the model can repeat it",
+     is_no_json),
+    ("unknown event", "events of later versions of the API are skipped, also before the first known one", is_early),
     ("generated id", "a call without an id gets one, so that its result can be matched", only_ids_differ),
     ("client item", "a call of a tool defined by the provider gets a name and arguments, so that a tool of the "
      "program can answer it", only_ids_are_known),
@@ -103,7 +129,7 @@ def round_trip(exchange, replayed):
     """Returns the differences of a request after a round trip; None if it has neither tools nor turns."""
     request, written = exchange["request"], replayed["written"]
     tools, pieces = written["tools"], written["messages"]
-    if not pieces and not any(request.get(name) for name in TOOL_FIELDS):
+    if not pieces and not written["is_repaired"] and not any(request.get(name) for name in TOOL_FIELDS):
         return None
     if "error" in tools or "error" in pieces:
         return [("/error", "a request that the service accepted", tools.get("error") or pieces["error"])]
@@ -169,7 +195,8 @@ REQUEST_RULES = [
      "`output` and `error` tell outputs from errors, so each output is written as `output`"),
     ("gemini", "/model/.*/parts", only_empty_texts_dropped, "some models refuse empty texts"),
     ("bedrock", "/repaired", repeats_a_role, "most models behind the API require alternating roles"),
-    ("ollama", "/results/.*/tool_name", added("_"), "the request lacks the name of the tool"),
+    ("gemini", ".*/parameters", dropped({"properties": {}, "required": [], "type": "object"}),
+     "the API refuses objects without properties"),
 ]
 
 
@@ -206,7 +233,7 @@ class Report:
                 self.used.add(name)
                 self.reasons[f"calls: {name}: {reason}"] += 1
                 return None
-        return self.fault(exchange, f"the calls are {ours}, and the SDK finds {theirs}")
+        return self.fault(exchange, f"the calls are {ours}, and the SDK finds {theirs!r}")
 
     def add_request(self, exchange, replayed):
         found = round_trip(exchange, replayed)
