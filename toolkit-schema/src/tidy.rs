@@ -6,12 +6,15 @@ use crate::properties::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
 /// - A numeric `format` (`uint32`, `double`) is replaced by bounds, because no validator knows these formats.
 /// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
 ///   description.
+/// - The variants of `Result` and similar enums allow no other members, because their deserializers refuse
+///   them.
 /// - A type for times or durations gets a description in words.
 /// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
 ///
@@ -45,7 +48,35 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
     schema.shift_remove(ONE_OF);
     numeric_format_to_bounds(schema);
     constants_to_enum(schema);
+    close_variants(schema);
     describe_time(schema);
+}
+
+/// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`. Each variant is an
+/// object with a single member. The deserializer refuses other members, but schemas written by hand allow them.
+fn close_variants(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
+    let mut variants: Vec<&mut Map<String, Value>> = branches
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+        .filter(|branch| types(branch.get("type")).any(|name| name == "object"))
+        .collect();
+    let only_member = |branch: &Map<String, Value>| {
+        let name = branch
+            .get("properties")?
+            .as_object()
+            .filter(|properties| properties.len() == 1)?
+            .keys()
+            .next()?;
+        let is_open = branch.keys().all(|keyword| matches!(&**keyword, "type" | "properties" | "required"));
+        (is_open && names(branch.get("required")).eq([name])).then(|| name.clone())
+    };
+    let members: Option<BTreeSet<String>> = variants.iter().map(|branch| only_member(branch)).collect();
+    if members.is_some_and(|members| members.len() == variants.len() && variants.len() > 1) {
+        for branch in &mut variants {
+            branch.insert("additionalProperties".to_owned(), false.into());
+        }
+    }
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
