@@ -49,12 +49,13 @@ def own_calls(replayed):
     return [(call["id"], call["name"], value(call["arguments"])) for call in replayed["calls"]]
 
 
-def sdk_calls(exchange):
-    """Returns the calls that the SDK finds, or its error."""
+def sdk_answer(exchange):
+    """Returns the text and the calls that the SDK finds, or None and its error."""
     try:
-        return [(id, name, name and value(arguments)) for id, name, arguments in accumulators.calls(exchange)]
+        text, calls = accumulators.answer(exchange)
+        return text, [(id, name, name and value(arguments)) for id, name, arguments in calls]
     except Exception as error:
-        return error
+        return None, error
 
 
 def is_no_json(ours, theirs):
@@ -236,7 +237,9 @@ class Report:
             self.fault(exchange, fault)
         if "error" in replayed:
             return self.fault(exchange, replayed["error"])
-        theirs = sdk_calls(exchange)
+        text, theirs = sdk_answer(exchange)
+        if text not in (None, replayed["text"]):
+            self.fault(exchange, f"the text is {replayed['text'][:300]!r}, and the SDK reads {text[:300]!r}")
         ours = own_calls(replayed)
         row["calls"] += len(ours)
         if ours == theirs:
