@@ -1,7 +1,7 @@
 """Reads recorded answers with the official SDKs of the providers.
 
-`calls(exchange)` returns the tool calls of an exchange as a list of `(id, name, arguments)`, with the arguments
-as JSON text. The SDK gets the recorded bytes as the answer to a request, so its own reader of streams is used.
+`answer(exchange)` returns the text of an answer, and its tool calls as a list of `(id, name, arguments)`, with the
+arguments as JSON text. The readers yield both: pieces of text as strings, and calls as tuples. The SDK gets the recorded bytes as the answer to a request, so its own reader of streams is used.
 """
 
 import json
@@ -51,6 +51,10 @@ def openai_chat(is_stream):
         completion = state.current_completion_snapshot
     else:
         completion = completions.create(model="m", messages=MESSAGES)
+    for choice in completion.choices[:1]:
+        content = choice.message.content or ""
+        # Mistral's reasoning models answer with a list.
+        yield content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
     for choice in completion.choices:
         if older := choice.message.function_call:
             yield None, older.name, older.arguments
@@ -74,6 +78,8 @@ def openai_responses(is_stream):
     else:
         response = OPENAI.responses.create(model="m", input="x")
     for item in response.output:
+        if item.type == "message":
+            yield from (part.text for part in item.content if part.type == "output_text")
         if item.type == "function_call":
             yield item.call_id, item.name, item.arguments
         elif item.type == "custom_tool_call":
@@ -93,6 +99,8 @@ def anthropic_(is_stream):
     else:
         message = messages.create(model="m", max_tokens=9, messages=MESSAGES)
     for block in message.content:
+        if block.type == "text":
+            yield block.text
         if block.type == "tool_use":
             yield block.id, block.name, text(block.input)
 
@@ -104,6 +112,9 @@ def gemini(is_stream):
     else:
         responses = [models.generate_content(model="m", contents="x")]
     for response in responses:
+        for candidate in (response.candidates or [])[:1]:
+            parts = candidate.content and candidate.content.parts or []
+            yield "".join(part.text for part in parts if part.text and not part.thought)
         for call in response.function_calls or []:
             yield call.id, call.name, text(call.args or {})
 
@@ -142,6 +153,8 @@ def bedrock(is_stream):
     if not is_stream:
         message = client.converse(modelId="m", messages=messages)["output"]["message"]
         for block in message["content"]:
+            yield block.get("text", "")
+            yield from (part["text"] for part in block.get("citationsContent", {}).get("content", []))
             if "toolUse" in block:
                 yield block["toolUse"]["toolUseId"], block["toolUse"]["name"], text(block["toolUse"]["input"])
         return
@@ -154,6 +167,7 @@ def bedrock(is_stream):
                 blocks[start["contentBlockIndex"]] = [start["start"]["toolUse"], ""]
         if "contentBlockDelta" in event:
             delta = event["contentBlockDelta"]
+            yield delta["delta"].get("text", "")
             if "toolUse" in delta["delta"]:
                 blocks[delta["contentBlockIndex"]][1] += delta["delta"]["toolUse"]["input"]
     for call, arguments in blocks.values():
@@ -168,13 +182,17 @@ def cohere_(is_stream):
     )
     client = cohere.ClientV2(api_key="x", httpx_client=httpx.Client(transport=transport))
     if not is_stream:
-        for call in client.chat(model="m", messages=MESSAGES).message.tool_calls or []:
+        message = client.chat(model="m", messages=MESSAGES).message
+        yield from (part.text for part in message.content or [] if part.type == "text")
+        for call in message.tool_calls or []:
             yield call.id, call.function.name, call.function.arguments
         return
     # The SDK has no accumulator, so the pieces are joined here.
     calls = {}
     for event in client.chat_stream(model="m", messages=MESSAGES):
-        if event.type == "tool-call-start":
+        if event.type == "content-delta":
+            yield event.delta.message.content.text or ""
+        elif event.type == "tool-call-start":
             calls[event.index] = event.delta.message.tool_calls
         elif event.type == "tool-call-delta":
             calls[event.index].function.arguments += event.delta.message.tool_calls.function.arguments
@@ -190,6 +208,7 @@ def ollama_(is_stream):
     client._client = httpx.Client(transport=transport, base_url="http://127.0.0.1:1")
     answers = client.chat(model="m", messages=MESSAGES, stream=is_stream)
     for answer in answers if is_stream else [answers]:
+        yield answer.message.content or ""
         for call in answer.message.tool_calls or []:
             yield None, call.function.name, text(dict(call.function.arguments))
 
@@ -205,8 +224,8 @@ READERS = {
 }
 
 
-def calls(exchange):
-    """Returns the calls that the provider's SDK finds. Raises the error of the SDK."""
+def answer(exchange):
+    """Returns the text and the calls that the provider's SDK finds. Raises the error of the SDK."""
     is_stream = "stream" in exchange
     ANSWER.data = exchange["stream"] if is_stream else json.dumps(exchange["body"]).encode()
     if not is_stream:
@@ -215,4 +234,6 @@ def calls(exchange):
         ANSWER.kind = "application/vnd.amazon.eventstream"
     else:
         ANSWER.kind = "text/event-stream"
-    return list(READERS[exchange["format"]](is_stream))
+    found = list(READERS[exchange["format"]](is_stream))
+    said = "".join(piece for piece in found if isinstance(piece, str))
+    return said, [call for call in found if not isinstance(call, str)]

@@ -16,25 +16,28 @@ import zlib
 import brotli
 import yaml
 
-# Packages whose source distributions contain recordings. The first are enough for a quick run.
+# The packages whose source distributions contain recordings, with the version that the rules of replay.py cover.
+PACKAGES = {
+    "langchain-openai": "1.7.4",
+    "langsmith": "0.15.0",
+    "anthropic": "2.12.0",
+    "langchain-anthropic": "1.7.10",
+    "langchain-aws": "1.9.1",
+    "langchain-groq": "1.1.3",
+    "mirascope": "2.8.2",
+    "opentelemetry-instrumentation-anthropic": "0.62.4",
+    "opentelemetry-instrumentation-bedrock": "0.62.4",
+    "opentelemetry-instrumentation-cohere": "0.62.4",
+    "opentelemetry-instrumentation-google-generativeai": "0.62.4",
+    "opentelemetry-instrumentation-groq": "0.62.4",
+    "opentelemetry-instrumentation-langchain": "0.62.4",
+    "opentelemetry-instrumentation-mistralai": "0.62.4",
+    "opentelemetry-instrumentation-ollama": "0.62.4",
+    "opentelemetry-instrumentation-openai": "0.62.4",
+    "opentelemetry-instrumentation-openai-v2": "2.4b0",
+}
+# The packages of a quick run: all large formats in a few megabytes.
 QUICK = ["langchain-openai", "langsmith"]
-PACKAGES = QUICK + [
-    "anthropic",
-    "langchain-anthropic",
-    "langchain-aws",
-    "langchain-groq",
-    "mirascope",
-    "opentelemetry-instrumentation-anthropic",
-    "opentelemetry-instrumentation-bedrock",
-    "opentelemetry-instrumentation-cohere",
-    "opentelemetry-instrumentation-google-generativeai",
-    "opentelemetry-instrumentation-groq",
-    "opentelemetry-instrumentation-langchain",
-    "opentelemetry-instrumentation-mistralai",
-    "opentelemetry-instrumentation-ollama",
-    "opentelemetry-instrumentation-openai",
-    "opentelemetry-instrumentation-openai-v2",
-]
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -44,13 +47,13 @@ def download(packages, folder):
     folder.mkdir(parents=True, exist_ok=True)
     found = {}
     for package in packages:
-        pattern = package.replace("-", "_") + "-*.tar.gz"
-        if not any(folder.glob(pattern)):
+        path = folder / f"{package.replace('-', '_')}-{PACKAGES[package]}.tar.gz"
+        if not path.exists():
             # Only the package itself as source: its build backend comes as a wheel.
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", package,
-                       "--dest", str(folder), package]
+                       "--dest", str(folder), f"{package}=={PACKAGES[package]}"]
             subprocess.run(command, check=True)
-        found[package] = max(folder.glob(pattern))
+        found[package] = path
     return found
 
 

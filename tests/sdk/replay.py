@@ -3,11 +3,12 @@
 
 usage: replay.py WIRE_DUMP FOLDER [--all] [--cuts N] [--packages NAME,NAME]
 
-The recordings are in the source distributions of published packages, downloaded into FOLDER. Each response is
-read by WIRE_DUMP (`examples/wire_dump`) whole; each stream also byte by byte, and cut off at N positions. The
-calls must be those of the provider's own SDK. The tools and histories of the recorded requests are read, written
-again, and compared with the recording. A difference needs a rule in `CALL_RULES` or `REQUEST_RULES`, which says
-why it is meant. With `--all`, a rule without a difference is a fault, too.
+The recordings are in the source distributions of published packages, downloaded into FOLDER
+(tests/sdk/recordings.py). Each response is read by WIRE_DUMP (`examples/wire_dump`) whole; each stream also byte
+by byte, and cut off at N positions. The calls must be those of the provider's own SDK (tests/sdk/accumulators.py).
+The tools and histories of the recorded requests are read, written again, and compared with the recording. A
+difference needs a rule in `CALL_RULES` or `REQUEST_RULES`, which says why it is meant. With `--all`, a rule without
+a difference is a fault, too.
 """
 
 import argparse
@@ -48,12 +49,13 @@ def own_calls(replayed):
     return [(call["id"], call["name"], value(call["arguments"])) for call in replayed["calls"]]
 
 
-def sdk_calls(exchange):
-    """Returns the calls that the SDK finds, or its error."""
+def sdk_answer(exchange):
+    """Returns the text and the calls that the SDK finds, or None and its error."""
     try:
-        return [(id, name, name and value(arguments)) for id, name, arguments in accumulators.calls(exchange)]
+        text, calls = accumulators.answer(exchange)
+        return text, [(id, name, name and value(arguments)) for id, name, arguments in calls]
     except Exception as error:
-        return error
+        return None, error
 
 
 def is_no_json(ours, theirs):
@@ -158,6 +160,14 @@ def dropped(*values):
     return lambda recorded, written: recorded in values and written == ABSENT
 
 
+def dropped_any(recorded, written):
+    return written == ABSENT
+
+
+def states_default(recorded, written):
+    return ABSENT not in (recorded, written) and written.startswith(f"{recorded}\nBy default ")
+
+
 def anything(recorded, written):
     return True
 
@@ -172,7 +182,9 @@ def repeats_a_role(recorded, written):
 
 DEFAULT = "the default of the API is written or left out"
 MEMBER = r"/tools/.*/(input_schema|parameters)(/.*)?"
-STRICT = r"/tools/strict/.*(input_schema|parameters)/.*"
+STRICT = r"/tools/strict/(.*/)?(input_schema|parameters)/(.*/)?"
+DESCRIBED = "strict schemas have no defaults, so the description states the default"
+INLINED = "in strict schemas, a reference with other keywords beside it is replaced by its target"
 # A rule: the formats, the pattern of the path, whether it covers the recorded and the written value, and why the
 # difference is meant.
 REQUEST_RULES = [
@@ -181,7 +193,7 @@ REQUEST_RULES = [
     ("gemini", "/toolConfig", added({"functionCallingConfig": {"mode": "AUTO"}}), DEFAULT),
     ("openai_responses", "/results/.*/detail", added("auto"), DEFAULT),
     ("openai_responses", "/results/.*/status", added("completed"),
-     "the status that the service itself gives to a result"),
+     "some compatible servers require the field"),
     ("openai_responses", "/model/.*/status", dropped("completed"),
      "the request of the API has no status for calls of custom tools"),
     ("openai_chat", "/model/.*/content", added(None), "some servers require the field beside calls"),
@@ -190,7 +202,11 @@ REQUEST_RULES = [
     (None, "/tools|/tool_choice", dropped([], None, "auto"), "without tools, a choice would be refused"),
     (None, ".*/(cache_control|content)", dropped(None), "`null` says nothing, and some servers refuse it"),
     (None, f"{MEMBER}/required", dropped([]), "an empty list requires nothing"),
-    (None, STRICT, anything, "the strict dialect; its schemas are compared by their meaning elsewhere"),
+    (None, f"{STRICT}default", dropped_any, DESCRIBED),
+    (None, f"{STRICT}description", states_default, DESCRIBED),
+    ("anthropic", f"{STRICT}type", dropped("string"), "the values of `enum` have the type"),
+    ("openai_chat openai_responses", rf"{STRICT}(\$ref|\$defs)", dropped_any, INLINED),
+    ("openai_chat openai_responses", f"{STRICT}.*", lambda recorded, written: recorded == ABSENT, INLINED),
     ("gemini", "/results/.*/response/.*", anything,
      "`output` and `error` tell outputs from errors, so each output is written as `output`"),
     ("gemini", "/model/.*/parts", only_empty_texts_dropped, "some models refuse empty texts"),
@@ -221,7 +237,9 @@ class Report:
             self.fault(exchange, fault)
         if "error" in replayed:
             return self.fault(exchange, replayed["error"])
-        theirs = sdk_calls(exchange)
+        text, theirs = sdk_answer(exchange)
+        if text not in (None, replayed["text"]):
+            self.fault(exchange, f"the text is {replayed['text'][:300]!r}, and the SDK reads {text[:300]!r}")
         ours = own_calls(replayed)
         row["calls"] += len(ours)
         if ours == theirs:
