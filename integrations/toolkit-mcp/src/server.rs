@@ -31,6 +31,7 @@ mod results;
 mod sessions;
 mod settings;
 
+pub use crate::invisible::show_invisible;
 pub use caller::{Caller, LogLevel};
 pub use error::ServeError;
 #[cfg(feature = "server-http")]

@@ -16,12 +16,12 @@ pub(crate) fn takes_exactly(tool: &dyn Tool, arguments: &str) -> bool {
     guarded(|| tool.validate(arguments, &context)).is_ok_and(|checked| checked.is_ok())
 }
 
-/// Returns the arguments as the text of one object under the parameters' names, at every depth, and without near
-/// misses if the tool coerces them.
+/// Returns the arguments as the JSON text of one object under the parameters' names, at every depth, and without near
+/// misses if the tool coerces them. Numbers keep every digit.
 ///
 /// `takes` returns whether the tool takes a text exactly as written. As in decoding, a string becomes an allowed one only
 /// if the tool does not take it.
-fn as_meant(
+pub(crate) fn arguments_json(
     text: &str,
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
@@ -55,7 +55,7 @@ pub(crate) fn arguments_value(
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
 ) -> Result<Value, ToolError> {
-    serde_json::from_str(&as_meant(text, definition, takes)?).map_err(|error| not_json(&error))
+    serde_json::from_str(&arguments_json(text, definition, takes)?).map_err(|error| not_json(&error))
 }
 
 /// Returns the arguments in [canonical form](Json::canonical) under the parameters' names, without those that have
@@ -68,7 +68,7 @@ pub(crate) fn canonical_arguments(
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let text = as_meant(text, definition, takes).ok()?;
+    let text = arguments_json(text, definition, takes).ok()?;
     let mut arguments = Json::parse(&text).ok()?;
     remove_defaults(&definition.parameters, &mut arguments);
     if let Kind::Object(members) = &mut arguments.kind {

@@ -289,7 +289,8 @@ async fn terminated() {
 /// A server as a tower service. Clones share sessions and limits.
 #[derive(Clone)]
 pub struct HttpService {
-    service: StreamableHttpService<Handler, Sessions>,
+    /// Shared, because axum clones a service for each request, and a clone of the SDK's service copies its settings.
+    service: Arc<StreamableHttpService<Handler, Sessions>>,
     settings: Arc<Settings>,
 }
 
@@ -311,7 +312,7 @@ impl HttpService {
         let of_session = settings.clone();
         let handler = move || Ok(Handler::new(of_session.clone()));
         let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
-        Self { service: StreamableHttpService::new(handler, sessions, config), settings }
+        Self { service: Arc::new(StreamableHttpService::new(handler, sessions, config)), settings }
     }
 
     fn is_authorized(&self, headers: &HeaderMap) -> bool {
@@ -325,7 +326,7 @@ impl HttpService {
         })
     }
 
-    async fn handle(mut self, request: Request<Body>) -> Response<Body> {
+    async fn handle(self, request: Request<Body>) -> Response<Body> {
         if !self.is_authorized(request.headers()) {
             let mut response = refusal(StatusCode::UNAUTHORIZED, "a bearer token is required");
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -343,8 +344,10 @@ impl HttpService {
         } else {
             body
         };
-        match unless_refused(self.service.call(Request::from_parts(parts, body))).await {
-            Some(response) => response.unwrap_or_else(|never| match never {}).map(Body::new),
+        // Boxed, because the future of a request is large and would be moved several times.
+        let response = Box::pin(self.service.handle(Request::from_parts(parts, body)));
+        match unless_refused(response).await {
+            Some(response) => response.map(Body::new),
             None => {
                 let max = self.settings.http.max_sessions;
                 let message = format!(
