@@ -139,3 +139,70 @@ fn response(message: &TxJsonRpcMessage<RoleServer>) -> Option<Response<Body>> {
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Some(response)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::Request;
+    use toolkit::{Dispatcher, ToolRegistry, tool, tools};
+
+    /// Adds two numbers.
+    #[tool]
+    fn add(a: i64, b: i64) -> i64 {
+        a + b
+    }
+
+    const HEADERS: [(&str, &str); 6] = [
+        ("host", "127.0.0.1:8000"),
+        ("accept", "application/json, text/event-stream"),
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "add"),
+    ];
+
+    const BODY: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+
+    fn is_usual(headers: &[(&str, &str)], body: &str) -> bool {
+        let registry = ToolRegistry::from_tools(tools![add]).expect("legal");
+        let settings = Settings::new(Dispatcher::new(registry).expect("complete"));
+        let request = headers
+            .iter()
+            .fold(Request::post("/mcp"), |request, (name, value)| request.header(*name, *value));
+        let (parts, ()) = request.body(()).expect("legal headers").into_parts();
+        usual_call(&settings, &parts, body.as_bytes()).is_some()
+    }
+
+    #[test]
+    fn the_usual_form_is_answered_directly_and_any_deviation_by_the_sdk() {
+        assert!(is_usual(&HEADERS, BODY));
+        for (index, (name, _)) in HEADERS.into_iter().enumerate() {
+            let mut headers = HEADERS.to_vec();
+            headers.remove(index);
+            assert!(!is_usual(&headers, BODY), "without {name}");
+            let twice = [&HEADERS[..], &HEADERS[index..=index]].concat();
+            assert!(!is_usual(&twice, BODY), "{name} twice");
+            let mut other = HEADERS.to_vec();
+            other[index].1 = "other";
+            assert!(!is_usual(&other, BODY), "another {name}");
+        }
+        let origin = [&HEADERS[..], &[("origin", "http://localhost")]].concat();
+        assert!(!is_usual(&origin, BODY));
+        for (part, other) in [
+            ("tools/call", "tools/list"),
+            ("\"add\"", "\"sub\""),
+            ("{\"a\":1,\"b\":2}", "[1, 2]"),
+            ("\"id\":1", "\"id\":null"),
+            ("2026-07-28", "2025-11-25"),
+            ("clientCapabilities\":{}", "clientCapabilities\":5"),
+            ("clientCapabilities\":{}", "clientCapabilities\":{},\"progressToken\":1"),
+            (
+                "clientCapabilities\":{}",
+                "clientCapabilities\":{},\"io.modelcontextprotocol/logLevel\":\"info\"",
+            ),
+            ("\"jsonrpc\"", "\"other\":1,\"jsonrpc\""),
+        ] {
+            assert!(BODY.contains(part) && !is_usual(&HEADERS, &BODY.replace(part, other)), "{other}");
+        }
+    }
+}
