@@ -274,6 +274,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Returns a JSON text in canonical form: compact, with sorted members and plain numbers.
+///
+/// Texts of equal values have equal canonical forms: the order of members does not matter, and the numbers 5, 5.0 and 5e0
+/// are equal. No number is rounded, and repeated members are kept. So a digest of the form identifies a value.
+///
+/// ```
+/// use toolkit_schema::canonical_json;
+///
+/// assert_eq!(canonical_json(r#"{"b": 5.0, "a": "\u0061"}"#)?, r#"{"a":"a","b":5}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// # Errors
+/// The text is not JSON, or is nested too deep.
+pub fn canonical_json(text: &str) -> Result<String, Error> {
+    Json::parse(text).map(|json| json.canonical())
+}
+
 /// Returns `text` as a JSON string, with quotes and escapes.
 #[must_use]
 pub fn quoted(text: &str) -> String {

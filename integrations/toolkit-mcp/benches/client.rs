@@ -8,7 +8,7 @@
 #[path = "support/bare.rs"]
 mod bare;
 
-use bare::{Bare, can_count, count, counted, report_counts};
+use bare::{Bare, can_count, count, counted, report_counts, wanted};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::{RoleClient, RunningService};
@@ -140,10 +140,6 @@ async fn main() {
         ["serve-stdio"] => bare::serve_stdio().await,
         ["drive", name, calls] => drive(name, calls.parse().unwrap()).await,
         _ => {
-            let wanted = |section: &str| {
-                let mut words = words.iter().filter(|word| !word.starts_with('-')).peekable();
-                words.peek().is_none() || words.any(|word| section.contains(word))
-            };
             println!("{:<44} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
             if wanted("calls") {
                 calls().await;

@@ -7,13 +7,13 @@
 
 #[path = "support/bare.rs"]
 mod bare;
+#[path = "support/peers.rs"]
+mod peers;
 
-use bare::{Add, Bare, can_count, count, counted, report_counts};
-use rmcp::ServiceExt;
+use bare::{Add, can_count, count, counted, report_counts, wanted};
+use peers::{HttpClient, Kind, LineClient, http_child, ours, port, serve_http};
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 use std::env;
 use std::future::Future;
@@ -21,256 +21,11 @@ use std::hint::black_box;
 use std::pin::Pin;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::process::{Child, Command};
-use toolkit::{ClosureTool, ToolRegistry, tool, tools};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use tokio::process::Child;
+use toolkit::{ClosureTool, ToolRegistry};
 use toolkit_mcp::McpServer;
-
-/// Adds two numbers.
-#[tool]
-fn add(a: i64, b: i64) -> String {
-    (a + b).to_string()
-}
-
-fn ours() -> McpServer {
-    McpServer::new(ToolRegistry::from_tools(tools![add]).unwrap()).unwrap()
-}
-
-/// A server in the comparison.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Toolkit,
-    Sdk,
-    FastMcp,
-}
-
-impl Kind {
-    const BOTH: [Self; 2] = [Self::Toolkit, Self::Sdk];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Toolkit => "toolkit",
-            Self::Sdk => "rmcp",
-            Self::FastMcp => "fastmcp",
-        }
-    }
-}
-
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
-
-/// A client that writes calls and reads responses as lines, with as little work as possible.
-struct LineClient {
-    read: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
-    write: Pin<Box<dyn AsyncWrite + Send>>,
-    line: Vec<u8>,
-    next: u64,
-    _child: Option<Child>,
-}
-
-impl LineClient {
-    fn new(
-        read: impl AsyncRead + Send + 'static,
-        write: impl AsyncWrite + Send + 'static,
-        child: Option<Child>,
-    ) -> Self {
-        let read = BufReader::new(Box::pin(read) as Pin<Box<dyn AsyncRead + Send>>);
-        Self { read, write: Box::pin(write), line: Vec::new(), next: 1, _child: child }
-    }
-
-    async fn in_memory(kind: Kind) -> Self {
-        let (client, server) = tokio::io::duplex(1 << 16);
-        match kind {
-            Kind::Toolkit => drop(tokio::spawn(ours().serve(server))),
-            _ => drop(tokio::spawn(async { Bare::new().serve(server).await.unwrap().waiting().await })),
-        }
-        let (read, write) = tokio::io::split(client);
-        Self::new(read, write, None).open().await
-    }
-
-    async fn over_stdio(kind: Kind) -> Option<Self> {
-        let mut command = match kind {
-            Kind::FastMcp => {
-                let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-                let tools = env::var("TOOLKIT_MCP_TOOLS").unwrap_or(format!("{root}/target/mcp-tools"));
-                let mut command = Command::new(format!("{tools}/python/bin/python"));
-                command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/fastmcp_server.py"));
-                command
-            }
-            _ => {
-                let mut command = Command::new(env::current_exe().unwrap());
-                command.args(["serve-stdio", kind.name()]);
-                command
-            }
-        };
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        let mut child = command.spawn().ok()?;
-        let (read, write) = (child.stdout.take()?, child.stdin.take()?);
-        Some(Self::new(read, write, Some(child)).open().await)
-    }
-
-    async fn open(mut self) -> Self {
-        let params = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "bench", "version": "1"},
-        });
-        let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        self.write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
-        self.write.flush().await.unwrap();
-        self.response().await;
-        let initialized = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
-        self.write.write_all(initialized.as_bytes()).await.unwrap();
-        self.write.flush().await.unwrap();
-        self
-    }
-
-    async fn send(&mut self, calls: u64) {
-        let mut lines = String::new();
-        for _ in 0..calls {
-            let id = self.next;
-            self.next += 1;
-            lines.push_str(&format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}}}}}}\n"
-            ));
-        }
-        self.write.write_all(lines.as_bytes()).await.unwrap();
-        self.write.flush().await.unwrap();
-    }
-
-    async fn response(&mut self) {
-        self.line.clear();
-        let read = self.read.read_until(b'\n', &mut self.line).await.unwrap();
-        assert!(read > 0, "the server has left");
-    }
-
-    /// Runs one call.
-    async fn call(&mut self) {
-        self.send(1).await;
-        self.response().await;
-        debug_assert!(self.line.windows(6).any(|part| part == b"result"));
-    }
-
-    /// Runs calls with many on their way at once.
-    async fn flood(&mut self, calls: u64) {
-        for _ in 0..calls / 50 {
-            self.send(50).await;
-            for _ in 0..50 {
-                self.response().await;
-            }
-        }
-    }
-}
-
-/// A client over one HTTP connection that stays open.
-struct HttpClient {
-    stream: BufReader<TcpStream>,
-    session: Option<String>,
-    next: u64,
-}
-
-impl HttpClient {
-    async fn connect(port: u16) -> Self {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream: BufReader::new(stream), session: None, next: 1 }
-    }
-
-    async fn post(&mut self, headers: &str, body: &str) -> String {
-        let session = self.session.as_ref().map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n{session}{headers}\r\n{body}",
-            body.len(),
-        );
-        self.stream.write_all(request.as_bytes()).await.unwrap();
-        let (mut head, mut length, mut is_chunked) = (String::new(), 0, false);
-        loop {
-            let start = head.len();
-            assert!(self.stream.read_line(&mut head).await.unwrap() > 0, "the server has left");
-            let line = head[start..].trim().to_ascii_lowercase();
-            if let Some(value) = line.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            is_chunked |= line == "transfer-encoding: chunked";
-            if line.is_empty() {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).await.unwrap();
-        while is_chunked {
-            let mut size = String::new();
-            self.stream.read_line(&mut size).await.unwrap();
-            let mut chunk = vec![0; usize::from_str_radix(size.trim(), 16).unwrap() + 2];
-            self.stream.read_exact(&mut chunk).await.unwrap();
-            is_chunked = chunk.len() > 2;
-        }
-        head
-    }
-
-    /// Runs one call of the version without sessions.
-    async fn call(&mut self) {
-        let id = self.next;
-        self.next += 1;
-        let body = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}},{META}}}}}"
-        );
-        let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n";
-        let head = self.post(headers, &body).await;
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    }
-
-    async fn open_session(&mut self) {
-        let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
-        let head = self.post("", body).await;
-        let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-        self.session = Some(session.expect("a session").trim().to_owned());
-        self.post(
-            "MCP-Protocol-Version: 2025-11-25\r\n",
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        )
-        .await;
-    }
-}
-
-async fn serve_http(kind: Kind, listener: TcpListener) {
-    let router = match kind {
-        Kind::Toolkit => ours().into_router(),
-        _ => {
-            let config = StreamableHttpServerConfig::default().with_json_response(true);
-            let service = StreamableHttpService::new(
-                || Ok(Bare::new()),
-                std::sync::Arc::new(LocalSessionManager::default()),
-                config,
-            );
-            axum::Router::new().route_service("/mcp", service)
-        }
-    };
-    axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), router)
-        .await
-        .unwrap();
-}
-
-/// Starts a server over HTTP in a process of its own and returns its port.
-async fn http_child(kind: Kind) -> (Child, u16) {
-    let mut child = Command::new(env::current_exe().unwrap())
-        .args(["serve-http", kind.name()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let port = port(&mut child).await;
-    (child, port)
-}
-
-/// Reads the port of a server.
-async fn port(child: &mut Child) -> u16 {
-    let mut port = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).await.unwrap();
-    port.trim().parse().unwrap()
-}
 
 /// Counts the instructions of one call with callgrind, over stdio and over HTTP. The count does not depend on the load
 /// of the machine.
@@ -312,31 +67,38 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-fn report(section: &str, times: &[(Kind, Duration)]) {
-    let micros = |time: Duration| time.as_secs_f64() * 1e6;
-    let sdk = times.iter().find(|(kind, _)| *kind == Kind::Sdk).map(|(_, time)| micros(*time));
-    for (kind, time) in times {
-        let ratio = sdk.map(|sdk| micros(*time) / sdk).unwrap_or_default();
-        println!("{section:<44} {:<8} {:>10.1} µs  {ratio:>5.2}", kind.name(), micros(*time));
+/// Prints the median time of each side, and the median over all rounds of the ratio to the time of the SDK.
+fn report(section: &str, sides: &[(Kind, Vec<Duration>)]) {
+    let sdk = sides.iter().find(|(kind, _)| *kind == Kind::Sdk).map(|(_, times)| times);
+    for (kind, times) in sides {
+        let mut ratios: Vec<f64> = sdk.into_iter().flat_map(|sdk| ratios(times, sdk)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or_default();
+        let micros = median(times.clone()).as_secs_f64() * 1e6;
+        println!("{section:<44} {:<8} {micros:>10.1} µs  {ratio:>5.2}", kind.name());
     }
 }
 
-/// Measures rounds of both sides in turn and returns the medians.
+fn ratios(times: &[Duration], sdk: &[Duration]) -> impl Iterator<Item = f64> {
+    times.iter().zip(sdk).map(|(time, sdk)| time.as_secs_f64() / sdk.as_secs_f64())
+}
+
+/// Measures rounds of all sides in turn and returns the times of each.
 async fn rounds<T: Send>(
     sides: &mut [(Kind, T)],
     rounds: usize,
     mut round: impl for<'a> FnMut(&'a mut T) -> Pin<Box<dyn Future<Output = Duration> + 'a>>,
-) -> Vec<(Kind, Duration)> {
-    let mut times: Vec<Vec<Duration>> = sides.iter().map(|_| Vec::new()).collect();
+) -> Vec<(Kind, Vec<Duration>)> {
+    let mut times: Vec<(Kind, Vec<Duration>)> = sides.iter().map(|(kind, _)| (*kind, Vec::new())).collect();
     for (_, side) in sides.iter_mut() {
         round(side).await;
     }
     for _ in 0..rounds {
         for (index, (_, side)) in sides.iter_mut().enumerate() {
-            times[index].push(round(side).await);
+            times[index].1.push(round(side).await);
         }
     }
-    sides.iter().map(|(kind, _)| *kind).zip(times.into_iter().map(median)).collect()
+    times
 }
 
 fn one_by_one(client: &mut LineClient) -> Pin<Box<dyn Future<Output = Duration> + '_>> {
@@ -376,10 +138,13 @@ async fn calls() {
     report("calls/stdio, 50 at once, per call", &rounds(&mut sides, 15, flood).await);
 
     let mut sides = Vec::new();
-    for kind in Kind::BOTH {
-        let (child, port) = http_child(kind).await;
-        sides.push((kind, (child, HttpClient::connect(port).await)));
+    for kind in [Kind::Toolkit, Kind::Sdk, Kind::FastMcp] {
+        match http_child(kind).await {
+            Some((child, port)) => sides.push((kind, (child, HttpClient::connect(port).await))),
+            None => println!("{} is not installed; `conformance/peers.sh` installs it", kind.name()),
+        }
     }
+    let mut switches: Vec<u64> = sides.iter().map(|(_, (child, _))| context_switches(child)).collect();
     let http = rounds(&mut sides, 25, |(_, client): &mut (Child, HttpClient)| {
         Box::pin(async {
             let started = Instant::now();
@@ -390,6 +155,25 @@ async fn calls() {
         })
     });
     report("calls/http without sessions, one by one", &http.await);
+    for ((kind, (child, _)), before) in sides.iter().zip(&mut switches) {
+        // 26 rounds: the first is not measured.
+        let switches = (context_switches(child) - *before) as f64 / 2_600.0;
+        println!("{:<44} {:<8} {switches:>10.2}", "context switches, one such call", kind.name());
+    }
+}
+
+/// Returns the number of times at which the threads of a process waited.
+fn context_switches(child: &Child) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id().unwrap())).into_iter().flatten();
+    let count = |status: String| {
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or_default()
+    };
+    threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok())
+        .map(count)
+        .sum()
 }
 
 /// A server of the SDK whose router is rebuilt for each request, as its macro does by default.
@@ -426,7 +210,7 @@ async fn listing() {
             assert_eq!(black_box(list()), TOOLS);
             started.elapsed()
         });
-        median(times.collect())
+        times.collect::<Vec<_>>()
     };
     let ours = time(Box::new(move || server.list_once()));
     let rebuilt = time(Box::new(move || bare.router().list_all().len()));
@@ -483,7 +267,7 @@ fn resident(pid: u32) -> u64 {
 
 async fn sessions() {
     for kind in Kind::BOTH {
-        let (child, port) = http_child(kind).await;
+        let (child, port) = http_child(kind).await.unwrap();
         let pid = child.id().unwrap();
         let mut first = HttpClient::connect(port).await;
         first.open_session().await;
@@ -524,10 +308,6 @@ async fn main() {
             }
         }
         _ => {
-            let wanted = |section: &str| {
-                let mut words = words.iter().filter(|word| !word.starts_with('-')).peekable();
-                words.peek().is_none() || words.any(|word| section.contains(word))
-            };
             println!("{:<44} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
             if wanted("calls") {
                 calls().await;

@@ -15,6 +15,8 @@
 pub mod client;
 #[cfg(feature = "client")]
 pub mod config;
+#[cfg(any(feature = "client", feature = "server"))]
+mod invisible;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "client")]

@@ -19,6 +19,8 @@ mod caller;
 mod changes;
 mod completion;
 mod definitions;
+#[cfg(feature = "server-http")]
+mod direct;
 mod error;
 mod handler;
 #[cfg(feature = "server-http")]
@@ -28,14 +30,19 @@ mod lines;
 mod outputs;
 mod results;
 #[cfg(feature = "server-http")]
+mod service;
+#[cfg(feature = "server-http")]
 mod sessions;
 mod settings;
 
+pub use crate::invisible::show_invisible;
 pub use caller::{Caller, LogLevel};
 pub use error::ServeError;
 #[cfg(feature = "server-http")]
-pub use http::{HttpServer, HttpService};
+pub use http::HttpServer;
 pub use input::{Elicited, ask_client};
+#[cfg(feature = "server-http")]
+pub use service::HttpService;
 
 use handler::Handler;
 use lines::LineTransport;

@@ -2,6 +2,8 @@
 
 mod calls;
 mod client;
+#[cfg(feature = "server-http")]
+mod direct;
 mod faults;
 #[cfg(feature = "server-http")]
 mod http;

@@ -30,7 +30,8 @@ pub enum Permission {
 pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The arguments of the call, with aliases replaced by the names of the parameters.
+    /// The arguments of the call, with aliases replaced by the names of the parameters. Integers beyond 64 bits are
+    /// rounded; the text of [`ToolRequest::arguments_json`] is exact.
     pub arguments: Value,
     /// The reason why the call needs approval.
     pub reason: String,

@@ -1,9 +1,13 @@
 //! Requests: calls on their way through the middleware.
 
+use crate::args::not_json;
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::tool::{Tool, ToolDefinition, arguments_value, canonical_arguments, takes_exactly};
+use crate::schema::__private::Json;
+use crate::tool::{
+    Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, takes_exactly,
+};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -129,6 +133,20 @@ impl ToolRequest {
     /// The arguments are not a JSON object.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
         self.arguments.value().as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the arguments as compact JSON text, with the members that [`arguments_value`](Self::arguments_value)
+    /// returns.
+    ///
+    /// The text has every digit of a number, while a [`Value`] rounds integers beyond 64 bits. So show this text to a
+    /// human who approves the call.
+    ///
+    /// # Errors
+    /// The arguments are not a JSON object.
+    pub fn arguments_json(&self) -> Result<String, ToolError> {
+        let takes = |text: &str| self.arguments.is_taken(text);
+        let text = arguments_json(self.arguments(), self.definition(), takes)?;
+        Json::parse(&text).map(|json| json.compact()).map_err(|error| not_json(&error))
     }
 
     /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near

@@ -21,7 +21,7 @@ pub(crate) fn takes_exactly(tool: &dyn Tool, arguments: &str) -> bool {
 ///
 /// `takes` returns whether the tool accepts a text exactly as written. As in decoding, a string is replaced
 /// by an allowed string only if the tool does not accept the original.
-fn as_meant(
+pub(crate) fn arguments_json(
     text: &str,
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
@@ -55,7 +55,7 @@ pub(crate) fn arguments_value(
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
 ) -> Result<Value, ToolError> {
-    serde_json::from_str(&as_meant(text, definition, takes)?).map_err(|error| not_json(&error))
+    serde_json::from_str(&arguments_json(text, definition, takes)?).map_err(|error| not_json(&error))
 }
 
 /// Returns the arguments in [canonical form](Json::canonical), under the parameters' own names and without
@@ -68,7 +68,7 @@ pub(crate) fn canonical_arguments(
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let text = as_meant(text, definition, takes).ok()?;
+    let text = arguments_json(text, definition, takes).ok()?;
     let mut arguments = Json::parse(&text).ok()?;
     remove_defaults(&definition.parameters, &mut arguments);
     if let Kind::Object(members) = &mut arguments.kind {

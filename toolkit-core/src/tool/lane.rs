@@ -1,7 +1,7 @@
 //! Lanes: calls with an equal lane argument run one after another.
 
 use super::ToolDefinition;
-use crate::schema::__private::Json;
+use crate::schema::canonical_json;
 use serde_json::Value;
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl ToolDefinition {
             Some(Value::String(text)) => text.clone(),
             Some(value) => {
                 let text = value.to_string();
-                Json::parse(&text).map_or(text.clone(), |value| value.canonical())
+                canonical_json(&text).unwrap_or(text)
             }
             None => "null".to_owned(),
         })

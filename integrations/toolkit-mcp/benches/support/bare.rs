@@ -46,6 +46,12 @@ pub(crate) async fn serve_stdio() {
     running.waiting().await.map(drop).unwrap();
 }
 
+/// Returns whether a section is measured: the arguments of the program name parts of sections, or no section.
+pub(crate) fn wanted(section: &str) -> bool {
+    let mut words = env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    words.peek().is_none() || words.any(|word| section.contains(&word))
+}
+
 /// The command that starts this program again under callgrind.
 pub(crate) fn counted(arguments: &[&str]) -> Command {
     let mut command = Command::new("valgrind");

@@ -4,11 +4,11 @@ use super::catalog::RemoteTool;
 use super::content::{lenient_outcome, outcome, short};
 use super::endpoint::chain;
 use super::lines::{INVALID, TOO_LARGE};
-use super::schema::clean;
 use super::session::{Pending, Session};
 use super::settings::Settings;
 use super::wire::ProgressSink;
 use crate::TraceContext;
+use crate::invisible::clean;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
     InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,

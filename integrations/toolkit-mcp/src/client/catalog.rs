@@ -1,8 +1,9 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::issue::{ToolIssue, ToolIssueKind};
-use super::schema::{checked, checked_parameters, clean};
+use super::schema::{checked, checked_parameters};
 use super::settings::Settings;
+use crate::invisible::clean;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};

@@ -1,7 +1,8 @@
 //! Questions of servers to the user.
 
 use super::content::short;
-use super::schema::clean;
+use super::schema::clean_texts;
+use crate::invisible::{clean, is_clean};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -100,12 +101,17 @@ pub(super) async fn elicit(
     let Some(handler) = handler else { return declined };
     let (message, kind) = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
-            let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
+            let mut schema = serde_json::to_value(&requested_schema).unwrap_or_default();
+            clean_texts(&mut schema);
+            // The names of fields and the choices return to the server, so they cannot be changed.
+            if !is_visible(&schema) {
+                return declined;
+            }
             (message, ElicitationKind::Form { schema })
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
             // Other schemes, such as `javascript:` and `file:`, do more than open a page.
-            if !(url.starts_with("https://") || url.starts_with("http://")) {
+            if !(url.starts_with("https://") || url.starts_with("http://")) || !is_clean(&url) {
                 return declined;
             }
             (message, ElicitationKind::Url { url })
@@ -141,6 +147,16 @@ async fn answered(handler: &dyn ElicitationHandler, request: ElicitationRequest)
         polled.unwrap_or(Poll::Ready(ElicitationAnswer::Cancel))
     })
     .await
+}
+
+/// Returns whether no string of a value, and no name of a member, has hidden characters.
+fn is_visible(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_clean(text),
+        Value::Array(items) => items.iter().all(is_visible),
+        Value::Object(members) => members.iter().all(|(name, value)| is_clean(name) && is_visible(value)),
+        _ => true,
+    }
 }
 
 /// Returns the default of each property that has one.

@@ -2,6 +2,7 @@
 
 use super::issue::ToolIssueKind;
 use super::limits::McpLimits;
+use crate::invisible::clean;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use toolkit_core::schema::{each_subschema, subschemas};
@@ -69,14 +70,24 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fa
             )));
         }
     }
-    each_subschema(&mut schema, &mut |keywords| {
-        for keyword in ["title", "description"] {
-            if let Some(Value::String(text)) = keywords.get_mut(keyword) {
-                *text = clean(text);
-            }
-        }
-    });
+    clean_texts(&mut schema);
     Ok(schema)
+}
+
+/// Removes hidden characters from the texts of a schema for models and humans.
+pub(super) fn clean_texts(schema: &mut Value) {
+    let clean_text = |text: &mut Value| {
+        if let Value::String(text) = text {
+            *text = clean(text);
+        }
+    };
+    each_subschema(schema, &mut |keywords| {
+        for keyword in ["title", "description"] {
+            keywords.get_mut(keyword).into_iter().for_each(clean_text);
+        }
+        let names = keywords.get_mut("enumNames").and_then(Value::as_array_mut);
+        names.into_iter().flatten().for_each(clean_text);
+    });
 }
 
 #[derive(Default)]
@@ -103,20 +114,6 @@ fn depth(value: &Value) -> usize {
         Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
         _ => 0,
     }
-}
-
-/// Returns `text` without invisible characters. A model may read such characters, but a human does not see them.
-///
-/// Invisible characters are control characters except line breaks and tabs, marks for the direction of text,
-/// and the copies of ASCII letters in the Unicode block Tags.
-pub(super) fn clean(text: &str) -> String {
-    let is_visible = |c: &char| match c {
-        '\n' | '\t' => true,
-        '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => false,
-        '\u{e0000}'..='\u{e007f}' => false,
-        c => !c.is_control(),
-    };
-    text.chars().filter(is_visible).collect()
 }
 
 #[cfg(test)]
@@ -167,12 +164,5 @@ mod tests {
             assert_eq!(found, kind, "{reason}");
             assert!(reason.contains(part), "{reason}");
         }
-    }
-
-    #[test]
-    fn invisible_text_is_removed() {
-        let hidden: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
-        let text = format!("Adds.\u{202e}\u{200b}{hidden}\n\tTwo\u{7} numbers. 😀");
-        assert_eq!(clean(&text), "Adds.\n\tTwo numbers. 😀");
     }
 }

@@ -5,8 +5,8 @@ use super::endpoint::{Attempt, McpEndpoint, Running, chain};
 use super::error::{McpError, McpErrorKind};
 use super::fresh::Freshness;
 use super::handler::Handler;
-use super::schema::clean;
 use super::wire::Wire;
+use crate::invisible::clean;
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
 };

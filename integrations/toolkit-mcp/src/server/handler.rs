@@ -61,7 +61,7 @@ impl Handler {
             let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
             match run.session() {
                 Some(_) => run,
-                None => run.with_session(Session::new(uuid::Uuid::new_v4().to_string())),
+                None => run.with_session(Session::new(self.settings.next_session_id())),
             }
         };
         self.run.get_or_init(new).clone()

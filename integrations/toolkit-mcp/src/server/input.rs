@@ -4,7 +4,7 @@
 //! that needs input ends with `input_required`; the client repeats the call with the answers and with the
 //! signed state of the earlier rounds.
 
-use super::Caller;
+use super::{Caller, show_invisible};
 use data_encoding::BASE64URL_NOPAD;
 use rmcp::model::{
     CallToolResponse, ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests,
@@ -21,8 +21,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use toolkit_core::ToolError;
 use toolkit_core::middleware::{Approval, ApprovalRequest};
-use toolkit_core::schema::__private::Json;
-use toolkit_core::schema::violations;
+use toolkit_core::schema::{canonical_json, violations};
 
 /// The time for which a client may repeat a call with its state.
 const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
@@ -72,10 +71,10 @@ pub async fn ask_client(question: ApprovalRequest) -> Approval {
         return Approval::Refused("the call needs approval, and the client cannot ask its user".to_owned());
     }
     let name = &question.request.definition().name;
-    let message = format!(
-        "Allow the tool `{name}` to run? Reason: {}. Arguments: {}",
-        question.reason, question.arguments
-    );
+    let arguments = question.request.arguments_json().unwrap_or_default();
+    let message =
+        format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
+    let message = show_invisible(&message);
     let schema = json!({"type": "object", "properties": {}});
     match caller.elicit("toolkit.approval", message, schema).await {
         Ok(Elicited::Accepted(_)) => Approval::Granted,
@@ -207,7 +206,7 @@ fn now() -> u64 {
 /// Returns a digest of the call. The order of members in the arguments does not matter. Numbers are compared
 /// exactly, because a `Value` would round them.
 fn digest(name: &str, arguments: &str) -> String {
-    let canonical = Json::parse(arguments).map_or_else(|_| arguments.to_owned(), |json| json.canonical());
+    let canonical = canonical_json(arguments).unwrap_or_else(|_| arguments.to_owned());
     let hash = hmac_sha256::Hash::hash(format!("{name}\n{canonical}").as_bytes());
     BASE64URL_NOPAD.encode(&hash)
 }

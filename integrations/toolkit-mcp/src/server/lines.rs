@@ -184,11 +184,11 @@ fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Refusa
     Ok(Some(message))
 }
 
-/// A line with a call. The SDK reads every line into a buffer, and tries each kind of message in turn; a call in its
-/// usual form needs neither. A line with other members is left to the SDK.
+/// A message with a call. The SDK reads every line into a buffer, and tries each kind of message in turn; a call in its
+/// usual form needs neither. A message with other members is left to the SDK.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallLine<'a> {
+pub(super) struct CallLine<'a> {
     #[serde(rename = "jsonrpc")]
     _jsonrpc: JsonRpcVersion2_0,
     id: RequestId,
@@ -211,12 +211,24 @@ struct CallParams<'a> {
 }
 
 impl CallLine<'_> {
+    /// Returns the name of the called tool.
+    #[cfg(feature = "server-http")]
+    pub(super) fn name(&self) -> &str {
+        &self.params.name
+    }
+
+    /// Returns the `_meta` of the call.
+    #[cfg(feature = "server-http")]
+    pub(super) fn meta(&self) -> Option<&JsonObject> {
+        self.params.meta.as_ref()
+    }
+
     /// Returns whether the arguments are an object or missing.
-    fn has_object(&self) -> bool {
+    pub(super) fn has_object(&self) -> bool {
         self.params.arguments.is_none_or(|arguments| arguments.get().starts_with('{'))
     }
 
-    fn into_message(self) -> RxJsonRpcMessage<RoleServer> {
+    pub(super) fn into_message(self) -> RxJsonRpcMessage<RoleServer> {
         let CallParams { meta, name, arguments, input_responses, request_state } = self.params;
         let mut params = CallToolRequestParams::new(name);
         (params.input_responses, params.request_state) = (input_responses, request_state);

@@ -45,6 +45,9 @@ pub(super) struct Settings {
     #[cfg(feature = "server-http")]
     pub(super) http: super::http::HttpSettings,
     calls: Arc<AtomicU64>,
+    /// The prefix of session ids, which no other server has.
+    session_prefix: Arc<str>,
+    sessions: Arc<AtomicU64>,
 }
 
 impl Settings {
@@ -69,6 +72,8 @@ impl Settings {
             #[cfg(feature = "server-http")]
             http: super::http::HttpSettings::default(),
             calls: Arc::default(),
+            session_prefix: uuid::Uuid::new_v4().simple().to_string().into(),
+            sessions: Arc::default(),
         }
     }
 
@@ -109,6 +114,13 @@ impl Settings {
     pub(super) fn next_call_id(&self) -> CallId {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         format!("mcp_{number}").into()
+    }
+
+    /// Returns a session id that no other session has, not even a session of another server. A random id for each
+    /// request without a session would cost a system call.
+    pub(super) fn next_session_id(&self) -> String {
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{number}", self.session_prefix)
     }
 }
 

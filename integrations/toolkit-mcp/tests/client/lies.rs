@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolkit::ToolProvider;
 use toolkit_mcp::client::{
-    ElicitationAnswer, ElicitationRequest, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpProtocol,
-    ToolIssue, ToolIssueKind,
+    ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpErrorKind,
+    McpEvent, McpProtocol, ToolIssue, ToolIssueKind,
 };
 
 /// A server whose answers are functions.
@@ -208,6 +208,51 @@ async fn a_flood_of_questions_does_not_reach_the_user() {
     .await;
     assert_eq!(asked.load(Ordering::Relaxed), 16);
     assert!(declined().contains(&json!(1_000)), "only pages of the web are opened");
+    drop(client);
+}
+
+#[tokio::test]
+async fn the_user_sees_no_hidden_characters_in_a_form() {
+    let server = Raw::new(Liar { list: |_| json!({"tools": []}), call: |_| json!({}) });
+    let (sender, mut asked) = tokio::sync::mpsc::unbounded_channel();
+    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
+    let builder = builder.with_elicitation(move |request: ElicitationRequest| {
+        sender.send(request).unwrap();
+        async { ElicitationAnswer::Cancel }
+    });
+    let client = within(builder.connect()).await.unwrap();
+    let form = |name: &str, field: Value| {
+        let schema = json!({"type": "object", "properties": {name: field}});
+        json!({"message": "Your\u{202e} name\u{1b}[2J?", "requestedSchema": schema})
+    };
+    let page = |url: &str| json!({"mode": "url", "message": "Look!", "url": url, "elicitationId": "1"});
+    let questions = [
+        form("a\u{202e}b", json!({"type": "string"})),
+        form("a", json!({"type": "string", "enum": ["yes", "n\u{200b}o"]})),
+        form("a", json!({"type": "string", "default": "\u{1b}[2J"})),
+        page("https://example.com/\u{202e}moc.knab"),
+        form("a", json!({"type": "string", "title": "Na\u{202e}me", "description": "Tell\u{e0041}!"})),
+    ];
+    for (id, params) in questions.iter().enumerate() {
+        let question = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
+        server.client().line(question.to_string());
+    }
+    let request = within(asked.recv()).await.unwrap();
+    assert_eq!(request.message, "Your name[2J?");
+    let ElicitationKind::Form { schema } = request.kind else { panic!("a page") };
+    let field = &schema["properties"]["a"];
+    assert_eq!((&field["title"], &field["description"]), (&json!("Name"), &json!("Tell!")));
+    let answered = |id: usize, action: &str| {
+        let received = server.received.lock().unwrap();
+        received.iter().any(|message| message["id"] == id && message["result"]["action"] == action)
+    };
+    within(async {
+        while !((0..4).all(|id| answered(id, "decline")) && answered(4, "cancel")) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert!(asked.try_recv().is_err(), "a declined question does not reach the user");
     drop(client);
 }
 

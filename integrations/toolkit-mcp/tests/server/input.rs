@@ -193,3 +193,28 @@ async fn an_approval_is_for_the_exact_arguments() {
     client.send_text(&line(9, approved, &more)).await;
     assert_eq!(text(&client.finish(9).await.expect("a result")), format!("paid {approved}"));
 }
+
+#[tokio::test]
+async fn the_user_sees_every_digit_and_every_invisible_character() {
+    let mut client = Client::session(server(), json!({"elicitation": {}})).await;
+    let question = |tool: &str, reason: &str, arguments: &str| {
+        format!("Allow the tool `{tool}` to run? Reason: {reason}. Arguments: {arguments}")
+    };
+    let big = "340282366920938463463374607431768211455";
+    let line = |id: u64, name: &str, arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
+        )
+    };
+    client.send_text(&line(100, "pay", &format!(r#"{{"amount":      {big}}}"#))).await;
+    let asked = answer(&mut client, json!({"action": "accept", "content": {}})).await;
+    assert_eq!(asked["message"], question("pay", "it costs money", &format!(r#"{{"amount":{big}}}"#)));
+    assert_eq!(text(&client.finish(100).await.expect("a result")), format!("paid {big}"));
+
+    let path = "/tmp/\u{202e}gpj\u{2066}.\u{200b}exe\u{e0041}";
+    client.send_text(&line(101, "delete", &json!({ "path": path }).to_string())).await;
+    let asked = answer(&mut client, json!({"action": "accept", "content": {}})).await;
+    let shown = r#"{"path":"/tmp/\u202egpj\u2066.\u200bexe\udb40\udc41"}"#;
+    assert_eq!(asked["message"], question("delete", "it destroys data", shown));
+    assert_eq!(text(&client.finish(101).await.expect("a result")), format!("deleted {path}"));
+}

@@ -1,0 +1,148 @@
+//! Invisible characters, which can hide a text from a human or change its meaning on the screen.
+
+/// Returns whether no text for a human needs the character: control characters except line breaks and tabs, marks that
+/// change the direction of text, characters without width, and the copies of ASCII letters in the Unicode block Tags.
+fn is_hidden(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        character => character.is_control(),
+    }
+}
+
+/// Returns whether the character is invisible, although some scripts and emoji need it: soft hyphens, joiners, marks for
+/// the direction of a letter, fillers and variation selectors. Two strings that differ in them look alike.
+#[cfg(feature = "server")]
+fn is_mark(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200c}'..='\u{200f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0080}'..='\u{e0fff}'
+    )
+}
+
+/// Returns `text` without hidden characters. A model may read such characters, but a human does not see them.
+#[cfg(feature = "client")]
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().filter(|character| !is_hidden(*character)).collect()
+}
+
+/// Returns whether `text` has no hidden characters.
+#[cfg(feature = "client")]
+pub(crate) fn is_clean(text: &str) -> bool {
+    !text.chars().any(is_hidden)
+}
+
+/// Returns `text` with every invisible character written as an escape of JSON, such as `\u202e`.
+///
+/// A question to the user should show values of the model this way. Otherwise, characters that change the direction of
+/// text or have no width can make a value look like another value. Line breaks and tabs stay. A text that is JSON stays
+/// JSON with the same value.
+///
+/// ```
+/// use toolkit_mcp::server::show_invisible;
+///
+/// assert_eq!(show_invisible("report\u{202e}fdp.exe"), r"report\u202efdp.exe");
+/// assert_eq!(show_invisible("Grüße, 世界!"), "Grüße, 世界!");
+/// ```
+#[cfg(feature = "server")]
+#[must_use]
+pub fn show_invisible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_hidden(character) || is_mark(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(all(test, feature = "client", feature = "server"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    #[test]
+    fn hidden_characters_are_removed() {
+        let hidden: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+        let text = format!("Adds.\u{202e}\u{200b}{hidden}\n\tTwo\u{7} numbers. 😀");
+        assert_eq!(clean(&text), "Adds.\n\tTwo numbers. 😀");
+        assert!(!is_clean(&text) && is_clean(&clean(&text)));
+        // Persian needs the joiner, and the emoji needs its selector.
+        assert_eq!(clean("می\u{200c}خواهم ❤\u{fe0f}"), "می\u{200c}خواهم ❤\u{fe0f}");
+    }
+
+    #[test]
+    fn invisible_characters_are_shown() {
+        for (text, shown) in [
+            ("a\u{202e}b\u{2066}c", r"a\u202eb\u2066c"),
+            ("zero\u{200b}width\u{200d}\u{feff}", r"zero\u200bwidth\u200d\ufeff"),
+            ("tag\u{e0041} ❤\u{fe0f}", r"tag\udb40\udc41 ❤\ufe0f"),
+            ("bell\u{7}\u{1b}[2J\u{85}\u{7f}", r"bell\u0007\u001b[2J\u0085\u007f"),
+            ("lines\n\tstay", "lines\n\tstay"),
+        ] {
+            assert_eq!(show_invisible(text), shown);
+        }
+    }
+
+    /// Strings in which every third character is invisible.
+    fn strings() -> impl Strategy<Value = String> {
+        let near = |first: u32, last: u32| (first..=last).prop_filter_map("a character", char::from_u32);
+        let character = prop_oneof![
+            any::<char>(),
+            near(0x20, 0x7e),
+            prop_oneof![
+                near(0, 0x9f),
+                near(0xad, 0xad),
+                near(0x2000, 0x206f),
+                near(0xfe00, 0xfe0f),
+                near(0xe0000, 0xe01ef)
+            ],
+        ];
+        prop::collection::vec(character, 0..20).prop_map(|characters| characters.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_the_same_value_and_shows_every_character(name in strings(), text in strings()) {
+            let value = serde_json::json!({ name: [text, 1.5, null] });
+            let shown = show_invisible(&value.to_string());
+            prop_assert_eq!(serde_json::from_str::<Value>(&shown).ok(), Some(value));
+            prop_assert!(!shown.chars().any(|c| is_hidden(c) || is_mark(c) || c == '\n'), "{}", shown);
+        }
+
+        #[test]
+        fn different_strings_look_different(one in strings(), other in strings()) {
+            // As JSON, because a string may contain the text of an escape.
+            let shown = |text: &String| show_invisible(&Value::from(text.as_str()).to_string());
+            prop_assert_eq!(one == other, shown(&one) == shown(&other));
+        }
+
+        #[test]
+        fn a_clean_text_is_cleaned_once(text in strings()) {
+            let cleaned = clean(&text);
+            prop_assert!(is_clean(&cleaned));
+            prop_assert_eq!(is_clean(&text), cleaned == text);
+            prop_assert_eq!(clean(&cleaned), cleaned);
+        }
+    }
+}
