@@ -1,5 +1,7 @@
 //! Values of unions: the constraints of the branch that a value is of, however the type reads it.
 
+#![allow(dead_code, reason = "only `Debug` reads the fields")]
+
 use super::argument_promises::call;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 use super::extra;
 use super::settings::{self, Draft, Server};
 use super::state;
-use crate::message::Message;
+use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolConfig;
@@ -166,7 +166,8 @@ const fn messages_field(format: ApiFormat) -> &'static str {
 /// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
 fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
     let (format, request) = (draft.format, draft.request);
-    let writer = format.history(names).with_model(draft.model);
+    let is_mistral = draft.server == Server::Mistral;
+    let writer = format.history(names).with_model(draft.model).with_mistral(is_mistral);
     let new = state::new_messages(format, request);
     let mut messages = Vec::new();
     // Chat Completions has no field for the instructions, so they become the first message.
@@ -181,13 +182,21 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
                 writer.user_losses(&message.content)
             }
             Message::Assistant(message) => {
-                messages.extend(match &message.native {
-                    Some(native) if native.format == format.name() => {
-                        state::sendable(format, request, native)
+                let losses = writer.call_losses(&message.calls);
+                // Mistral refuses the ids of other servers with the same API.
+                let is_sendable = |native: &&NativeMessages| {
+                    native.format == format.name() && (!is_mistral || losses.is_empty())
+                };
+                match message.native.as_ref().filter(is_sendable) {
+                    Some(native) => {
+                        messages.extend(state::sendable(format, request, native));
+                        Vec::new()
                     }
-                    _ => writer.encode_assistant(&message.text, &message.calls),
-                });
-                Vec::new()
+                    None => {
+                        messages.extend(writer.encode_assistant(&message.text, &message.calls));
+                        losses
+                    }
+                }
             }
             Message::Tool(message) => {
                 messages.extend(writer.encode_results(&message.results));
@@ -200,4 +209,38 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
         }));
     }
     messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{AssistantMessage, ToolMessage};
+    use toolkit_core::{ToolCall, ToolOutput, ToolResult};
+
+    #[test]
+    fn mistral_gets_ids_of_nine_characters_for_calls_of_other_servers() {
+        for id in ["call_Ab12", "a1b2c3d4e"] {
+            let calls = vec![ToolCall::new(id, "now", "{}")];
+            let writer = ApiFormat::OpenAiChat.history(&WireNames::default()).encode_calls(&calls);
+            let assistant = AssistantMessage {
+                native: Some(NativeMessages::new(ApiFormat::OpenAiChat.name(), writer)),
+                calls,
+                ..AssistantMessage::default()
+            };
+            let result = ToolResult::new(id.into(), "now", Ok(ToolOutput::text("noon")));
+            let messages = [
+                Message::user("When?"),
+                Message::Assistant(assistant),
+                Message::Tool(ToolMessage::new(vec![result])),
+            ];
+            let request = ModelRequest::new(messages);
+            let encoded = encode_for(Server::Mistral, ApiFormat::OpenAiChat, "m", &request, false);
+            let body = Value::from(encoded.body);
+            let called = body["messages"][1]["tool_calls"][0]["id"].as_str();
+            let is_nine = |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            assert!(called.is_some_and(is_nine), "{body}");
+            assert_eq!(called, body["messages"][2]["tool_call_id"].as_str());
+            assert_eq!(encoded.losses.is_empty(), called == Some(id), "{:?}", encoded.losses);
+        }
+    }
 }
