@@ -1,14 +1,18 @@
 //! Values of unions: the constraints of the branch that a value is of, however the type reads it.
 
 use super::argument_promises::call;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use toolkit::prelude::*;
 use toolkit::{ClosureTool, FunctionTool, ToolParams};
 
-#[derive(Debug, Clone, ToolParams)]
-struct UpTo4(#[param(range = ..=4)] u8);
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct UpTo4(#[schemars(range(max = 4))] u8);
 
-#[derive(Debug, Clone, ToolParams)]
-struct UpTo99(#[param(range = ..=99)] u8);
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct UpTo99(#[schemars(range(max = 99))] u8);
 
 #[derive(Debug, ToolParams)]
 #[serde(untagged)]
