@@ -91,7 +91,10 @@ async fn errors_use_the_spellings_the_model_knows() {
     let calls = [ToolCall::new("1", "fs_reed", "{}"), ToolCall::new("2", "nothing like it", "{}")];
     let results = dispatcher.dispatch(calls).await;
     assert_eq!(results[0].to_text(), "Tool `fs_reed` not found; did you mean `fs_read`?");
-    assert_eq!(results[1].to_text(), "Tool `nothing like it` not found; use `fs_read` or `fs_write`");
+    assert_eq!(
+        results[1].to_text(),
+        "Tool `nothing like it` not found; available tools: `fs_read`, `fs_write`"
+    );
     let token = toolkit::CancellationToken::new();
     token.cancel();
     let cancelled = dispatcher.dispatch_with([ToolCall::new("3", "fs_read", "{}")], token).await;

@@ -79,7 +79,7 @@ async fn an_unknown_tool_fails_with_the_nearest_names() {
     let registry = ToolRegistry::from_tools(tools![plus, minus, divide]).expect("no collisions");
     for (name, message) in [
         ("registry-pluss", "Tool `registry-pluss` not found; did you mean `registry-plus`"),
-        ("x", "Tool `x` not found; use `registry-divide` or `registry-minus` or `registry-plus`"),
+        ("x", "Tool `x` not found; available tools: `registry-divide`, `registry-minus`, `registry-plus`"),
     ] {
         let error = registry.call(name, "{}").await.expect_err("there is no such tool");
         assert!(error.message().starts_with(message), "{error}");

@@ -15,7 +15,7 @@ pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
 pub use crate::tool::{
-    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture,
+    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, ToolTag,
     ToolsetWithoutExtends, UnknownArguments,
 };
 pub use core::option::Option::{None, Some};

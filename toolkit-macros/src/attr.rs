@@ -80,7 +80,18 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
     (&["retries", "max_result_size", "max_concurrency"], |input| {
         value::<Expr>(input).map(ToTokens::into_token_stream)
     }),
-    (&["tags", "icons"], |input| texts(input).map(|tags| quote!([#(#tags),*]))),
+    (&["tags"], |input| {
+        let tags = texts(input)?;
+        // Constants of different types fit into one list only as tags.
+        let are_literals = tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some());
+        let converted = |tag: &Expr| quote!(__toolkit::ToolTag::from(#tag));
+        let tags: Vec<TokenStream> = match are_literals {
+            true => tags.iter().map(ToTokens::to_token_stream).collect(),
+            false => tags.iter().map(converted).collect(),
+        };
+        Ok(quote!([#(#tags),*]))
+    }),
+    (&["icons"], |input| texts(input).map(|icons| quote!([#(#icons),*]))),
     (&["input_examples"], |input| list(input).map(|examples| quote!([#(#examples),*]))),
 ];
 

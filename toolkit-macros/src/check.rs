@@ -144,6 +144,14 @@ fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     if let Some(limit) = attr.given_as("max_concurrency", "0") {
         diag.error(limit, "`max_concurrency` of 0 would allow no call; write at least 1");
     }
+    for (argument, effect) in [
+        ("retries", "is the default; remove it"),
+        ("max_result_size", "would return nothing; write at least 1"),
+    ] {
+        if let Some(zero) = attr.given_as(argument, "0") {
+            diag.error(zero, format!("`{argument}` of 0 {effect}"));
+        }
+    }
     for (argument, other) in [("max_concurrency", "exclusive"), ("destructive", "read_only")] {
         let is_given = attr.given(argument).filter(|_| attr.given_as(argument, "false").is_none());
         if let (Some(argument), Some(other)) = (is_given, attr.given_as(other, "true")) {

@@ -4,13 +4,14 @@ use crate::check::{DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
 use crate::discriminator::{Discriminator, discriminator, may_be};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, quoted};
+use crate::mend::mend;
 use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ptr;
 
 /// The maximum number of strings to try uncorrected in [`coerced_with_words`].
@@ -26,6 +27,8 @@ const MOST_WORDS: usize = 16;
 /// - A number becomes a string of its digits where the schema accepts a string, but no number.
 /// - A string becomes an allowed string that differs only by letter case, spaces, `-` or `_`, if there is
 ///   exactly one. Names of variants are corrected in the same way.
+/// - The names of members in a map with an enum as its key are corrected in the same way.
+/// - A code fence around the JSON value in a string is ignored, and so are unescaped control characters.
 /// - An optional member with the value `null` is removed if its schema does not accept `null`.
 ///
 /// A value nested deeper than 127 levels stays unchanged.
@@ -304,9 +307,11 @@ impl<'a> Coercion<'a> {
     /// An optional member with the value `null` is removed if the member's schema refuses `null`. A provider
     /// may force the model to send every member. The model then sends `null` to leave a member out.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
-        let mut changed = false;
+        let renamed = self.with_names_of_map(schema, members);
+        let mut changed = renamed.iter().any(Option::is_some);
         let mut written = Vec::with_capacity(members.len());
-        for (name, member) in members {
+        for ((name, member), renamed) in members.iter().zip(renamed) {
+            let name = renamed.as_deref().unwrap_or(name);
             let (named, other) = member_schemas(schema, name);
             let is_required = || names(schema.get("required")).any(|other| other == name);
             let is_repeated = || members.iter().filter(|(other, _)| other == name).nth(1).is_some();
@@ -323,6 +328,34 @@ impl<'a> Coercion<'a> {
             written.push(format!("{}:{}", quoted(name), coerced.as_deref().unwrap_or(member.text)));
         }
         changed.then(|| format!("{{{}}}", written.join(",")))
+    }
+
+    /// Returns the new name of each member, or `None` for a member that keeps its name.
+    ///
+    /// A map with an enum as its key accepts only the names of the variants, all with the same schema. A name
+    /// is replaced by the only variant with the same letters, unless this variant is given, too.
+    fn with_names_of_map(
+        &mut self,
+        schema: &Value,
+        members: &[(Cow<'_, str>, Json<'_>)],
+    ) -> Vec<Option<String>> {
+        let names = schema.get("properties").and_then(Value::as_object).filter(|properties| {
+            let mut schemas = properties.values();
+            let first = schemas.next();
+            schema.get("additionalProperties") == Some(&Value::Bool(false))
+                && schema.get("required").is_none()
+                && schemas.all(|other| Some(other) == first)
+        });
+        let Some(names) = names else { return vec![None; members.len()] };
+        let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
+        let renamed = members.iter().map(|(name, _)| {
+            if property(names, name).is_some() {
+                return None;
+            }
+            let alike = self.only_alike(name, names.keys().map(String::as_str))?;
+            taken.insert(alike.to_owned()).then(|| alike.to_owned())
+        });
+        renamed.collect()
     }
 
     fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -343,7 +376,8 @@ impl<'a> Coercion<'a> {
                 self.only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
-                let text = text.trim();
+                let mended = if Json::parse(text).is_err() { mend(text) } else { None };
+                let text = mended.as_deref().unwrap_or(text).trim();
                 let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
                 let inner = self.again(text, |this, inner| {
                     let coerced = this.by_parts(schema, inner);

@@ -1,5 +1,6 @@
 //! A writer to add constraints to schemas.
 
+use crate::number::Decimal;
 use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -8,6 +9,51 @@ use serde_json::{Map, Value};
 ///
 /// Tidying the schema removes the keyword.
 pub(crate) const ONE_OF: &str = "x-one-of";
+
+/// A number usable as a bound: every integer and floating-point type, and a JSON value.
+///
+/// A JSON value holds an integer beyond 64 bits only as a double. If the text of the double is another number,
+/// the bound becomes a string, and the schema has a fault: a tool with this schema cannot be registered.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a bound of a number",
+    label = "`range` and `multiple_of` need numbers",
+    note = "write the bound as an integer or a float of a primitive type"
+)]
+pub trait Bound {
+    /// Returns the number as JSON.
+    fn into_json(self) -> Value;
+}
+
+macro_rules! bounds {
+    ($($ty:ty)*) => {$(
+        impl Bound for $ty {
+            fn into_json(self) -> Value {
+                self.into()
+            }
+        }
+    )*};
+    (wide: $($ty:ty)*) => {$(
+        impl Bound for $ty {
+            fn into_json(self) -> Value {
+                if let Ok(narrow) = i64::try_from(self) {
+                    return narrow.into();
+                }
+                u64::try_from(self).map_or_else(|_| wide_bound(&self.to_string()), Value::from)
+            }
+        }
+    )*};
+}
+
+bounds! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 Value }
+bounds! { wide: i128 u128 }
+
+/// Returns the bound `digits`, an integer beyond 64 bits, as a double. Returns a string if the text of
+/// the double is another number.
+fn wide_bound(digits: &str) -> Value {
+    let double = digits.parse::<f64>().ok().map(Value::from);
+    let is_exact = |double: &Value| Decimal::parse(&double.to_string()) == Decimal::parse(digits);
+    double.filter(is_exact).unwrap_or_else(|| digits.into())
+}
 
 /// A writer to add constraints to the schema of a parameter or a field.
 ///
@@ -36,23 +82,23 @@ impl<'a> Constraints<'a> {
     }
 
     /// Sets the least allowed number.
-    pub fn minimum(&mut self, bound: impl Into<Value>) {
-        self.set("minimum", bound);
+    pub fn minimum(&mut self, bound: impl Bound) {
+        self.set("minimum", bound.into_json());
     }
 
     /// Sets the greatest allowed number.
-    pub fn maximum(&mut self, bound: impl Into<Value>) {
-        self.set("maximum", bound);
+    pub fn maximum(&mut self, bound: impl Bound) {
+        self.set("maximum", bound.into_json());
     }
 
     /// Sets the exclusive upper bound of a number.
-    pub fn exclusive_maximum(&mut self, bound: impl Into<Value>) {
-        self.set("exclusiveMaximum", bound);
+    pub fn exclusive_maximum(&mut self, bound: impl Bound) {
+        self.set("exclusiveMaximum", bound.into_json());
     }
 
     /// Sets the divisor `step`: only multiples of `step` are allowed.
-    pub fn multiple_of(&mut self, step: impl Into<Value>) {
-        self.set("multipleOf", step);
+    pub fn multiple_of(&mut self, step: impl Bound) {
+        self.set("multipleOf", step.into_json());
     }
 
     /// Sets the minimum length of a value: characters of a string, items of a list, or members of a map.

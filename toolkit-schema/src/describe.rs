@@ -106,7 +106,12 @@ impl Describer<'_> {
                     + &said("exclusiveMaximum", ", ")
                     + &said("multipleOf", ", ")
             }
-            "string" => range("minLength", "maxLength") + &said("pattern", " ") + &said("format", " "),
+            "string" => {
+                range("minLength", "maxLength")
+                    + &said("pattern", " ")
+                    + &said("format", " ")
+                    + &said("contentEncoding", " ")
+            }
             "array" => {
                 let count = range("minItems", "maxItems");
                 self.given = None;

@@ -2,6 +2,7 @@
 
 use crate::bounds::compiles;
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
+use crate::number::Decimal;
 use crate::reference::{SchemaRef, escape, resolve, target};
 use crate::words::{shorten, value_in_words};
 use serde_json::Value;
@@ -84,7 +85,14 @@ pub(crate) fn malformed(
             && judged(keyword, value)
             && held(name, value).is_empty()
         {
-            found.push(wrong(format!("{path}/{name}"), keyword.holds.words(), value));
+            let is_bound = keyword.types.contains(&"number");
+            let (path, expected) = (format!("{path}/{name}"), keyword.holds.words());
+            found.push(match value.as_str().filter(|text| is_bound && Decimal::parse(text).is_some()) {
+                Some(number) => {
+                    (path, format!("{number} has more digits than a bound can hold; use at most 64 bits"))
+                }
+                None => wrong(path, expected, value),
+            });
         }
     }
     if !schema.is_object() && !schema.is_boolean() {

@@ -139,6 +139,24 @@ impl<'a> Json<'a> {
         Some(text.as_ptr().addr() - self.text.as_ptr().addr())
     }
 
+    /// Returns whether a [`serde_json::Value`] holds every number inside the value exactly, and integers as
+    /// integers.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        match &self.kind {
+            Kind::Number if self.is_of_type("integer") => {
+                self.text.parse::<i64>().is_ok() || self.text.parse::<u64>().is_ok()
+            }
+            Kind::Number => {
+                let double = self.text.parse::<f64>().ok().filter(|double| double.is_finite());
+                double.is_some_and(|double| Decimal::parse(&format!("{double:e}")) == self.number())
+            }
+            Kind::Array(items) => items.iter().all(Self::is_exact),
+            Kind::Object(members) => members.iter().all(|(_, member)| member.is_exact()),
+            _ => true,
+        }
+    }
+
     fn number_text(&self, number: f64) -> Option<&'a str> {
         match &self.kind {
             Kind::Number => self.text.parse::<f64>().is_ok_and(|own| own == number).then_some(self.text),

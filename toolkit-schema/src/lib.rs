@@ -19,6 +19,7 @@ mod hash;
 mod json;
 pub mod keyword;
 mod meaning;
+mod mend;
 mod nearest;
 mod number;
 mod probe;
@@ -34,7 +35,7 @@ mod words;
 
 pub use check::violations;
 pub use coerce::coerce;
-pub use constraints::Constraints;
+pub use constraints::{Bound, Constraints};
 pub use describe::describe;
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};
 pub use diff::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
@@ -59,6 +60,7 @@ pub mod __private {
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::meaning::{remove_defaults, use_own_names};
+    pub use crate::mend::mend;
     pub use crate::number::Decimal;
     pub use crate::probe::{Difference, difference};
     pub use crate::properties::{aliases, mark_exact, mark_overflowing, strip_aliases};

@@ -46,6 +46,7 @@ pub(crate) fn phrase(keyword: &str, value: &Value) -> Option<String> {
         "exclusiveMaximum" => format!("less than {value}"),
         "multipleOf" => format!("a multiple of {value}"),
         "pattern" => format!("matching `{}`", value.as_str()?),
+        "contentEncoding" => format!("encoded as {}", value.as_str()?),
         "format" => {
             let format = value.as_str()?;
             let example = format::example(format).map(|example| format!(", as in {example}"));

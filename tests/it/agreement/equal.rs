@@ -65,9 +65,28 @@ impl<'a> Writer<'a> {
                 _ if self.random.once_in(4) => escaped(text),
                 _ => value.to_string(),
             },
-            (Value::Array(items), Some("array")) => self.array(schema, items),
+            (Value::Array(items), Some("array")) => {
+                let text = self.array(schema, items);
+                self.in_string(schema, text)
+            }
+            (Value::Object(members), Some("object")) => {
+                let text = self.object(schema, members);
+                self.in_string(schema, text)
+            }
             (Value::Object(members), _) => self.object(schema, members),
             (value, _) => value.to_string(),
+        }
+    }
+
+    /// Writes the text of a list or an object as a string, now and then, plain or in a fence.
+    fn in_string(&mut self, schema: &Value, text: String) -> String {
+        if std::ptr::eq(schema, self.root) {
+            return text;
+        }
+        match self.random.below(24) {
+            0 => Value::from(text).to_string(),
+            1 => Value::from(format!("```json\n{text}\n```")).to_string(),
+            _ => text,
         }
     }
 

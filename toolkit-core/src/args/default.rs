@@ -5,6 +5,7 @@
 //! `Serialize`.
 
 use super::param::ToolParams;
+use crate::schema::__private::Json;
 use schemars::{Schema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -31,14 +32,17 @@ pub const fn default_value<T>(value: T) -> DefaultValue<T> {
 
 /// The implementation of `to_value` for default values of `Serialize` types.
 pub trait DefaultBySerialize {
-    /// Returns the value as JSON.
+    /// Returns the value as JSON. Returns `None` if a [`Value`] cannot hold the value exactly, such as an
+    /// integer beyond 64 bits.
     fn to_value(&self) -> Option<Value>;
 }
 
 impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
     fn to_value(&self) -> Option<Value> {
         // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
-        serde_json::to_string(&self.0.0.0).ok().and_then(|text| serde_json::from_str(&text).ok())
+        let text = serde_json::to_string(&self.0.0.0).ok()?;
+        let is_exact = Json::parse(&text).is_ok_and(|value| value.is_exact());
+        if is_exact { serde_json::from_str(&text).ok() } else { None }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Decoding of arguments for tools with a schema supplied at run time.
 
 use super::explain;
-use super::members::{mend, not_an_object, not_json};
+use super::members::{not_an_object, not_json};
 use super::options::DecodeOptions;
 use super::struct_args::{emit_coerced, relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
+use crate::schema::__private::{Json, Scope, TOO_COMPLEX, check, mend};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
@@ -45,38 +46,50 @@ impl DynamicArgs {
         let mut value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(_) if self.takes_object && text.trim().is_empty() => Value::Object(Map::new()),
+            // A number may be out of range.
+            Err(_) if Json::parse(text).is_ok() => explain::parse_value(text)?,
             Err(error) if coerce && self.takes_object => {
-                let mended = mended.insert(mend(text).ok_or_else(|| not_json(&error))?);
+                let mended = mended.insert(mend(text).ok_or_else(|| not_json(text, &error))?);
                 explain::check_json(text, &DecodeOptions::strict(schema, context))?;
-                serde_json::from_str(mended).map_err(|_| not_json(&error))?
+                Json::parse(mended).map_err(|_| not_json(text, &error))?;
+                explain::parse_value(mended)?
             }
-            Err(error) if self.takes_object => return Err(not_json(&error)),
+            Err(error) if self.takes_object => return Err(not_json(text, &error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
         let repeated = explain::repeated_inside(mended.as_deref().unwrap_or(text), "");
         if !repeated.is_empty() {
             return Err(ToolError::invalid_arguments(repeated));
         }
-        if self.schema.is_valid(&value) {
+        let given = mended.as_deref().unwrap_or(text);
+        if self.schema.is_valid(&value) && rounded(given, schema).is_empty() {
             return Ok(value);
         }
+        let mut coerced_text = None;
         if value.is_null() && self.takes_object {
             value = Value::Object(Map::new());
         }
-        if coerce && let Some(coerced) = self.coerce(text, &value, schema, context) {
+        if coerce && let Some((coerced, of_text)) = self.coerce(text, &value, schema, context) {
             value = coerced;
+            coerced_text = Some(of_text);
         }
-        if self.schema.is_valid(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
+        let rounded = rounded(coerced_text.as_deref().unwrap_or(given), schema);
+        match self.schema.is_valid(&value) {
+            true if rounded.is_empty() => Ok(value),
+            true => Err(ToolError::invalid_arguments(rounded)),
+            false => Err(self.refusal(schema, &value)),
+        }
     }
 
-    /// Coerces arguments refused by the validator. Returns `None` if no coercion applies.
+    /// Coerces arguments refused by the validator. Returns the coerced value and its text, or `None` if no
+    /// coercion applies.
     fn coerce(
         &self,
         text: &str,
         value: &Value,
         schema: &Value,
         context: Option<&ToolContext>,
-    ) -> Option<Value> {
+    ) -> Option<(Value, String)> {
         if self.takes_object {
             let options = DecodeOptions::strict(schema, context);
             let (object, _) = relax(text, &options, |_| false).ok()?;
@@ -88,10 +101,11 @@ impl DynamicArgs {
             let mut coerced = explain::coercions(schema, schema, &object, &mut |_| false);
             let coerced = coerced.pop().unwrap_or_else(|| object.clone());
             emit_coerced(&object, &coerced, &options);
-            return serde_json::from_str(&coerced).ok();
+            return Some((serde_json::from_str(&coerced).ok()?, coerced));
         }
-        let inner = serde_json::from_str(value.as_str()?).ok()?;
-        self.schema.is_valid(&inner).then_some(inner)
+        let inner = value.as_str()?;
+        let parsed = serde_json::from_str(inner).ok()?;
+        self.schema.is_valid(&parsed).then(|| (parsed, inner.to_owned()))
     }
 
     fn refusal(&self, schema: &Value, value: &Value) -> ToolError {
@@ -114,6 +128,15 @@ impl DynamicArgs {
         }
         ToolError::invalid_arguments(violations)
     }
+}
+
+/// Returns the violations of the schema by numbers that a [`Value`] rounds. The numbers are compared as they
+/// are written in `text`.
+fn rounded(text: &str, schema: &Value) -> Vec<Violation> {
+    let Some(value) = Json::parse(text).ok().filter(|value| !value.is_exact()) else { return Vec::new() };
+    let mut found = check(schema.into(), &value, "", Scope::Validator);
+    found.retain(|violation| violation.message != TOO_COMPLEX);
+    found
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
-use super::members::{Member, mend, not_an_object, not_json, said, with_members};
+use super::members::{Member, not_an_object, not_json, said, with_members};
 use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
-    Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, missing,
+    Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, mend, missing,
     repeated_names, value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
@@ -20,6 +20,20 @@ const ARGUMENTS: &str = "arguments";
 
 /// The maximum length, in characters, of a `serde_json` message quoted in a violation.
 const SAID: usize = 200;
+
+/// The ends of `serde_json` messages about the name of a map's member that is not an integer.
+const NOT_AN_INTEGER_AS_NAME: [&str; 2] = ["expected key to be a number in quotes", "expected `\"`"];
+
+/// Parses the JSON text of arguments.
+///
+/// # Errors
+/// The text is not JSON, or a number is out of range. A number out of range is named by its path.
+pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
+    serde_json::from_str(text).map_err(|error| match Json::parse(text) {
+        Ok(_) => ToolError::invalid_arguments(vec![refused_by_type("", text, &error)]),
+        Err(_) => not_json(text, &error),
+    })
+}
 
 /// Decodes the arguments like [`decode`](super::decode::decode), but also coerces near misses and reports all
 /// violations.
@@ -41,10 +55,10 @@ pub(super) fn decode(
 ///
 /// # Errors
 /// Near misses are not coerced, and the text is not JSON or is a JSON string.
-pub(super) fn check_json(text: &str, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
+pub(crate) fn check_json(text: &str, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
     let parsed = serde_json::from_str::<&RawValue>(text);
     let is_mended = match &parsed {
-        Err(error) if !options.coerce && !text.trim().is_empty() => return Err(not_json(error)),
+        Err(error) if !options.coerce && !text.trim().is_empty() => return Err(not_json(text, error)),
         Err(_) => mend(text).is_some_and(|mended| serde_json::from_str::<&RawValue>(&mended).is_ok()),
         Ok(value) => value.get().starts_with('"'),
     };
@@ -345,6 +359,10 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
     let said = said(error);
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    if NOT_AN_INTEGER_AS_NAME.iter().any(|message| said.ends_with(message)) && text.starts_with('{') {
+        let message = "the name of each member must be an integer, as in \"1\"";
+        return Violation::new(path, ViolationKind::WrongType, message);
+    }
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     let (said, got) = match said.starts_with("invalid ") {
         // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.

@@ -1,7 +1,7 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{members_of, value_in_words};
+use crate::schema::__private::{members_of, mend, value_in_words};
 use serde_json::Error;
 use serde_json::value::RawValue;
 
@@ -58,25 +58,6 @@ pub(crate) fn with_object<T>(
     }
 }
 
-/// Removes a Markdown code fence around the arguments and escapes control characters inside of strings.
-/// Returns `None` if nothing changes.
-pub(super) fn mend(text: &str) -> Option<String> {
-    let text = text.trim();
-    let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
-    let of_language = |c: char| c.is_ascii_alphanumeric();
-    let inner = fenced.map_or(text, |inner| inner.trim_start_matches(' ').trim_start_matches(of_language));
-    let (mut mended, mut is_inside, mut is_escaped) = (String::with_capacity(inner.len()), false, false);
-    for c in inner.chars() {
-        is_inside ^= c == '"' && !is_escaped;
-        is_escaped = c == '\\' && !is_escaped;
-        match c {
-            c if is_inside && c.is_ascii_control() => mended.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => mended.push(c),
-        }
-    }
-    (mended != text).then_some(mended)
-}
-
 fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
     if text.trim().is_empty() {
         return Ok(Members::Absent);
@@ -90,11 +71,26 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
             _ => Ok(Members::Other),
         }
     };
-    read().map_err(|error| not_json(&error))
+    read().map_err(|error| not_json(text, &error))
 }
 
-pub(crate) fn not_json(error: &Error) -> ToolError {
-    ToolError::invalid_json(format_args!("{}; the arguments must be one JSON object", said(error)))
+/// Returns the error for arguments that are not JSON. For frequent mistakes, the message contains advice.
+pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
+    let advice = advice(text, error).map_or(String::new(), |advice| format!("; {advice}"));
+    ToolError::invalid_json(format_args!("{}{advice}; the arguments must be one JSON object", said(error)))
+}
+
+/// Returns the advice for a syntax error at a single quote or after a trailing comma.
+fn advice(text: &str, error: &Error) -> Option<&'static str> {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    // The column counts bytes from 1.
+    let offset = (lines.map(str::len).sum::<usize>() + error.column()).checked_sub(1)?;
+    let (before, after) = text.split_at_checked(offset)?;
+    match after.as_bytes().first()? {
+        b'\'' => Some("use double quotes"),
+        b'}' | b']' if before.trim_end().ends_with(',') => Some("remove the comma"),
+        _ => None,
+    }
 }
 
 /// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the

@@ -25,6 +25,14 @@ pub(super) fn listed(violations: &[Violation], more: usize) -> String {
 
 /// Joins names as `` `a` or `b` ``.
 pub(crate) fn one_of(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(" or ")
+    quoted(names).join(" or ")
+}
+
+/// Joins names as `` `a`, `b` ``.
+pub(super) fn names(names: &[&str]) -> String {
+    quoted(names).join(", ")
+}
+
+fn quoted(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
 }

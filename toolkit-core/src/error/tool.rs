@@ -2,7 +2,7 @@
 
 use super::details::Details;
 use super::kind::ErrorKind;
-use super::listing::{LISTED, listed, one_of};
+use super::listing::{LISTED, listed, names, one_of};
 use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -108,7 +108,7 @@ impl ToolError {
         let nearest = nearest(name, known.iter().copied());
         let message = match (nearest.as_slice(), known.len()) {
             ([], 0) => format!("{brief}; there are no tools"),
-            ([], 1..=LISTED) => format!("{brief}; use {}", one_of(&known)),
+            ([], 1..=LISTED) => format!("{brief}; available tools: {}", names(&known)),
             ([], _) => brief.clone(),
             (nearest, _) => format!("{brief}; did you mean {}?", one_of(nearest)),
         };

@@ -130,9 +130,13 @@ impl ToolRequest {
     /// The arguments are parsed on the first use, once for all middleware.
     ///
     /// # Errors
-    /// The arguments are not a JSON object.
+    /// The arguments are not a JSON object, or a number is out of range.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
-        self.arguments.value().as_ref().map_err(Clone::clone)
+        // The error of the tool itself lists every violation.
+        self.arguments
+            .value()
+            .as_ref()
+            .map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
     }
 
     /// Returns the arguments as compact JSON text, with the members that [`arguments_value`](Self::arguments_value)

@@ -9,6 +9,7 @@ mod secrets;
 mod text;
 
 use super::argument::Supply;
+use super::canonical::canonical_argument;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
 use crate::error::{BuildError, ToolFault, nearest, one_of};
@@ -162,9 +163,17 @@ impl Arguments {
         let Some(change) = argument.shown_as.as_deref().and_then(|name| self.changes.of(name)) else {
             return Some(argument);
         };
-        let default = match &change.supply {
-            Some(Supply::Fixed(value)) => Some(value.clone()),
-            _ => argument.default,
+        let name = change.argument.as_str();
+        let canonical = |value| serde_json::from_str(&canonical_argument(value, name, definition)).ok();
+        let default = match (&change.supply, argument.default) {
+            (Some(Supply::Fixed(value)), _) => canonical(value),
+            // The schema of a hidden argument is not published, and with it the tool's own default.
+            (None, None) if change.hidden => {
+                let property = definition.parameters.get("properties").and_then(|names| names.get(name));
+                let default = property.and_then(|property| property.get("default"));
+                default.and_then(|default| canonical(default))
+            }
+            (_, default) => default,
         };
         let takes_null = change.takes_null && argument.takes_null;
         Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, takes_null, ..argument })

@@ -1,13 +1,14 @@
 //! Canonical arguments, for comparing calls: published names, coerced values, no defaults.
 
 use super::{Tool, ToolDefinition};
-use crate::args::{not_json, with_members};
+use crate::args::{parse_value, with_members};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::guard::guarded;
 use crate::schema::__private::{
     Json, Kind, coerced_except_words, coerced_with_words, quoted, remove_defaults, use_own_names,
 };
+use crate::schema::SchemaRef;
 use serde_json::Value;
 
 /// Returns whether the tool accepts the arguments exactly as written. If the tool panics, returns `false`.
@@ -49,13 +50,13 @@ pub(crate) fn arguments_json(
 /// Parses the arguments into one object, with every member under the published name of the parameter.
 ///
 /// # Errors
-/// The arguments are not a JSON object.
+/// The arguments are not a JSON object, or a number is out of range.
 pub(crate) fn arguments_value(
     text: &str,
     definition: &ToolDefinition,
     takes: impl Fn(&str) -> bool,
 ) -> Result<Value, ToolError> {
-    serde_json::from_str(&arguments_json(text, definition, takes)?).map_err(|error| not_json(&error))
+    parse_value(&arguments_json(text, definition, takes)?)
 }
 
 /// Returns the arguments in [canonical form](Json::canonical), under the parameters' own names and without
@@ -76,6 +77,24 @@ pub(crate) fn canonical_arguments(
         members.retain(|(name, value)| !matches!(value.kind, Kind::Null) || !is_none(name));
     }
     Some(arguments.canonical())
+}
+
+/// Returns the value of one argument in [canonical form](Json::canonical), without default values inside of
+/// it. `name` is the published name of the argument.
+pub(super) fn canonical_argument(value: &Value, name: &str, definition: &ToolDefinition) -> String {
+    let text = value.to_string();
+    let Ok(mut value) = Json::parse(&text) else { return text };
+    let schema_in = |root| {
+        let schema = Value::get(root, "properties")?.get(name)?;
+        Some(SchemaRef::new(root, schema))
+    };
+    if let Some(with_aliases) = definition.with_aliases.as_ref().and_then(schema_in) {
+        use_own_names(with_aliases, &mut value);
+    }
+    if let Some(schema) = schema_in(&definition.parameters) {
+        remove_defaults(schema, &mut value);
+    }
+    value.canonical()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Lanes: calls with an equal lane argument run one after another.
 
 use super::ToolDefinition;
-use crate::schema::canonical_json;
+use super::canonical::canonical_argument;
 use serde_json::Value;
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(super) struct LaneArgument {
     pub(super) lane: String,
     /// The argument's name for the model; `None` if the argument is hidden.
     pub(super) shown_as: Option<String>,
-    /// The value of the argument if the model omits it.
+    /// The value of the argument if the model omits it, without default values inside of it.
     pub(super) default: Option<Value>,
     /// Whether `null` is a value of the argument. If not, `null` counts as absent, provided there is a
     /// default.
@@ -51,20 +51,20 @@ impl ToolDefinition {
     /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in `arguments`; `None` if the
     /// tool has no lane.
     ///
-    /// The string `"5"` and the number 5 are the same lane, because coercion makes both the same argument.
+    /// The string `"5"` and the number 5 are the same lane, because coercion makes both the same argument. So
+    /// are a struct with an omitted default and the same struct with the default given.
     pub(crate) fn lane_value(&self, arguments: &Value) -> Option<String> {
         let lane = self.metadata.lane.as_deref()?;
-        let value = match self.lane.as_deref().filter(|argument| argument.lane == lane) {
+        let adapted = self.lane.as_deref().filter(|argument| argument.lane == lane);
+        let name = adapted.map_or(Some(lane), |argument| argument.shown_as.as_deref());
+        let value = match adapted {
             Some(argument) => argument.value(arguments),
             None => arguments.get(lane),
         };
-        let default = || self.parameters.get("properties")?.get(lane)?.get("default");
+        let default = || self.parameters.get("properties")?.get(name?)?.get("default");
         Some(match value.filter(|value| !value.is_null()).or_else(default) {
             Some(Value::String(text)) => text.clone(),
-            Some(value) => {
-                let text = value.to_string();
-                canonical_json(&text).unwrap_or(text)
-            }
+            Some(value) => canonical_argument(value, name.unwrap_or_default(), self),
             None => "null".to_owned(),
         })
     }

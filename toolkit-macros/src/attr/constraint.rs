@@ -7,7 +7,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use regex_lite::Regex;
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, ExprRange, ExprUnary, Generics, Lit, LitStr, RangeLimits, UnOp, parenthesized};
+use syn::{
+    Expr, ExprLit, ExprRange, ExprUnary, Generics, Lit, LitInt, LitStr, RangeLimits, UnOp, parenthesized,
+};
 
 /// The formats validated at run time.
 const FORMATS: &[&str] =
@@ -54,6 +56,7 @@ impl Constraints {
                     diag.error(&step, "`multiple_of` must be greater than 0");
                 }
                 self.assert("is_number", key);
+                let step = wide(&step);
                 self.call(quote!(multiple_of(#step)));
             }
             "one_of" => {
@@ -62,6 +65,7 @@ impl Constraints {
                     diag.error(key, "`one_of` allows no value; add at least one");
                 }
                 self.one_of = values.iter().map(|value| value.to_token_stream().to_string()).collect();
+                let values = wide_list(&values, diag);
                 self.call(quote!(one_of([#(#values),*])));
             }
             "examples" => {
@@ -69,6 +73,7 @@ impl Constraints {
                 if values.is_empty() {
                     diag.error(key, "`examples` is empty; remove it");
                 }
+                let values = wide_list(&values, diag);
                 self.call(quote!(examples([#(#values),*])));
             }
             "deprecated" => self.call(quote!(deprecated())),
@@ -94,6 +99,7 @@ impl Constraints {
             diag.error(quote!(#start #limits #end), "`range` contains no number; widen it");
         }
         self.assert("is_number", key);
+        let (start, end) = (start.as_deref().map(wide), end.as_deref().map(wide));
         if let Some(start) = start {
             self.call(quote!(minimum(#start)));
         }
@@ -241,6 +247,77 @@ fn number(expr: &Expr) -> Option<f64> {
         Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => number.base10_digits().parse().ok(),
         Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => number(expr).map(|number| -number),
         _ => None,
+    }
+}
+
+/// Returns an integer literal with its sign and its digits. Returns `None` for other expressions, and for a
+/// literal with a suffix.
+fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
+    match ungrouped(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
+            Some((false, number))
+        }
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => {
+            unsuffixed(expr).map(|(_, number)| (true, number))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the smallest type for an integer: `i32`, `i64`, `u64`, `i128` or `u128`.
+fn smallest_type(is_negative: bool, number: u128) -> &'static str {
+    let fits = |greatest: u128| number <= greatest + u128::from(is_negative);
+    match () {
+        () if fits(i32::MAX.unsigned_abs().into()) => "i32",
+        () if fits(i64::MAX.unsigned_abs().into()) => "i64",
+        () if is_negative => "i128",
+        () if number <= u64::MAX.into() => "u64",
+        () => "u128",
+    }
+}
+
+/// Returns the expression with the suffix of a sufficient type, if it is an integer literal beyond `i32`
+/// without a suffix. The compiler gives such a literal the type `i32`.
+fn wide(expr: &Expr) -> TokenStream {
+    let ty = unsuffixed(expr).and_then(|(is_negative, number)| {
+        Some(smallest_type(is_negative, number.base10_parse().ok()?)).filter(|ty| *ty != "i32")
+    });
+    ty.map_or_else(|| expr.to_token_stream(), |ty| with_suffix(expr, ty))
+}
+
+/// Returns the integer literal `expr` with a suffix.
+fn with_suffix(expr: &Expr, suffix: &str) -> TokenStream {
+    let Some((is_negative, number)) = unsuffixed(expr) else { return expr.to_token_stream() };
+    let number = LitInt::new(&format!("{}{suffix}", number.token()), number.span());
+    if is_negative { quote!(-#number) } else { quote!(#number) }
+}
+
+/// Returns the expressions of a list with one type for all integer literals, see [`wide`].
+///
+/// Reports an error for a literal beyond 64 bits: JSON values in schemas cannot hold such an integer.
+fn wide_list(values: &[Expr], diag: &mut Diag) -> Vec<TokenStream> {
+    let types: Option<Vec<&str>> = values
+        .iter()
+        .map(|value| {
+            let (is_negative, number) = unsuffixed(value)?;
+            Some(smallest_type(is_negative, number.base10_parse().ok()?))
+        })
+        .collect();
+    let types = types.unwrap_or_default();
+    let suffix = ["i32", "i64", "u64", "i128", "u128"].into_iter().rfind(|ty| types.contains(ty));
+    for (value, ty) in values.iter().zip(&types) {
+        if ty.ends_with("128") {
+            diag.error(value, "a listed integer has at most 64 bits; use `range`");
+        } else if suffix == Some("u64") && unsuffixed(value).is_some_and(|(is_negative, _)| is_negative) {
+            diag.error(
+                value,
+                "no integer type of 64 bits holds this number and the greatest number of the list",
+            );
+        }
+    }
+    match suffix {
+        Some(suffix @ ("i64" | "u64")) => values.iter().map(|value| with_suffix(value, suffix)).collect(),
+        _ => values.iter().map(ToTokens::to_token_stream).collect(),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
-use super::super::{Tool, ToolFuture};
+use super::super::{Tool, ToolDefinition, ToolFuture};
 use super::secrets::Secrets;
 use super::{Arguments, Meaning, Unknown};
-use crate::args::{Member, unknown, with_object};
+use crate::args::{DecodeOptions, Member, check_json, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use crate::guard::guarded_future;
@@ -47,7 +47,9 @@ impl Arguments {
         arguments: &str,
         context: &ToolContext,
     ) -> Result<(), ToolError> {
-        let (rewritten, secrets) = self.rewrite(tool, arguments, context)?;
+        // A check emits no events.
+        let silent = context.of_check(Arc::default());
+        let (rewritten, secrets) = self.rewrite(tool, arguments, &silent)?;
         tool.validate(&rewritten, context)
             .map_err(|error| self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text)))
     }
@@ -64,6 +66,10 @@ impl Arguments {
         arguments: &str,
         context: &ToolContext,
     ) -> Result<(String, Secrets), ToolError> {
+        let ToolDefinition { parameters, metadata, .. } = tool.definition();
+        let coerce = metadata.coerce && context.may_coerce();
+        // The tool reads the rewritten text, so the mending of the original text is emitted here.
+        check_json(arguments, &DecodeOptions { coerce, ..DecodeOptions::strict(parameters, Some(context)) })?;
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();
