@@ -23,7 +23,7 @@ pub use default::{DefaultBySerialize, DefaultByVariant, PlainVariants, default_v
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::{check_json, given_twice, parse_value, unknown};
-pub(crate) use members::{Member, with_members, with_object};
+pub(crate) use members::{Member, not_json, with_members, with_object};
 pub(crate) use options::DecodeOptions;
 pub use param::{Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
 pub(crate) use param::{Param, ParamType, parameters_schema};

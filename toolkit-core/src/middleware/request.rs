@@ -150,7 +150,7 @@ impl ToolRequest {
     pub fn arguments_json(&self) -> Result<String, ToolError> {
         let takes = |text: &str| self.arguments.is_taken(text);
         let text = arguments_json(self.arguments(), self.definition(), takes)?;
-        Json::parse(&text).map(|json| json.compact()).map_err(|error| not_json(&error))
+        Json::parse(&text).map(|json| json.compact()).map_err(|error| not_json(&text, &error))
     }
 
     /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near

@@ -171,7 +171,7 @@ impl Arguments {
             (None, None) if change.hidden => {
                 let property = definition.parameters.get("properties").and_then(|names| names.get(name));
                 let default = property.and_then(|property| property.get("default"));
-                default.and_then(|default| canonical(default))
+                default.and_then(canonical)
             }
             (_, default) => default,
         };
