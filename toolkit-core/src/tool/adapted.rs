@@ -77,11 +77,12 @@ impl AdaptedTool {
         // call.
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
+        // The lane argument is read from the schema before the transforms.
+        view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         view.definition.parameters = schema;
         view.definition.with_aliases = arguments.adapt_schema(view.definition.with_aliases.take());
         // A value may be supplied for an absent argument, but not for `null`.
         view.definition.none_if_null.retain(|name| !arguments.change(name));
-        view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         arguments.adapt_aliases(&mut view.definition.aliases);
         view.definition.is_computed |= arguments.computes();
         if arguments.differ() {

@@ -7,7 +7,7 @@ use quote::quote;
 
 /// Returns one example for each argument of `#[tool]`.
 fn tool_arguments() -> Vec<TokenStream> {
-    let values = [" = \"x\"", "", " = 1", "(\"x\", T)", " = [x]"];
+    let values = [" = \"x\"", "", " = 1", "(\"x\", T)", "(\"x\", T)", " = [x]"];
     assert_eq!(values.len(), METADATA.len(), "each row of the table has an example");
     let forwarded = METADATA.iter().zip(values).flat_map(|((names, _), value)| {
         // `true` is the default of `coerce`.
