@@ -1,7 +1,7 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
 use crate::check::{DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
-use crate::discriminator::{Discriminator, discriminator, may_be};
+use crate::discriminator::{discriminator, may_be};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, quoted};
 use crate::mend::mend;
@@ -11,8 +11,11 @@ use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ptr;
+use words::folded;
+
+mod words;
 
 /// The maximum number of strings to try uncorrected in [`coerced_with_words`].
 const MOST_WORDS: usize = 16;
@@ -139,17 +142,6 @@ enum Part<'a> {
 impl<'a> Coercion<'a> {
     fn new(root: &'a Value, left: usize, kept: Option<&'a [String]>) -> Self {
         Self { root, known: HashMap::new(), left, depth: 0, kept, changed: BTreeSet::new() }
-    }
-
-    /// Returns the only word equal to `text` except for letter case and separators.
-    ///
-    /// Returns `None` if no word or several words match, or if `text` must stay unchanged.
-    fn only_alike<'w>(&mut self, text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-        self.kept.filter(|kept| !kept.iter().any(|kept| kept == text))?;
-        let mut alike = words.filter(|word| folded(word) == folded(text));
-        let only = alike.next().filter(|_| alike.next().is_none())?;
-        self.changed.insert(text.to_owned());
-        Some(only)
     }
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -280,19 +272,6 @@ impl<'a> Coercion<'a> {
         Json::parse(text).is_ok_and(|value| self.fits(schema, &value))
     }
 
-    /// Renames the only member of an object to the variant name with the same letters.
-    ///
-    /// Returns `None` if the branches are not the variants of an externally tagged enum, if the object has
-    /// more members, or if there is no single matching name.
-    fn with_name_of_variant(&mut self, branches: &[Value], value: &Json<'_>) -> Option<String> {
-        let choice = discriminator(self.root, branches);
-        let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
-            return None;
-        };
-        let name = self.only_alike(given, names.iter().copied())?;
-        Some(format!("{{{}:{}}}", quoted(name), member.text))
-    }
-
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
         let item = |(index, item)| item_schema(schema, index).and_then(|schema| self.coerced(schema, item));
         let coerced: Vec<Option<String>> = items.iter().enumerate().map(item).collect();
@@ -328,34 +307,6 @@ impl<'a> Coercion<'a> {
             written.push(format!("{}:{}", quoted(name), coerced.as_deref().unwrap_or(member.text)));
         }
         changed.then(|| format!("{{{}}}", written.join(",")))
-    }
-
-    /// Returns the new name of each member, or `None` for a member that keeps its name.
-    ///
-    /// A map with an enum as its key accepts only the names of the variants, all with the same schema. A name
-    /// is replaced by the only variant with the same letters, unless this variant is given, too.
-    fn with_names_of_map(
-        &mut self,
-        schema: &Value,
-        members: &[(Cow<'_, str>, Json<'_>)],
-    ) -> Vec<Option<String>> {
-        let names = schema.get("properties").and_then(Value::as_object).filter(|properties| {
-            let mut schemas = properties.values();
-            let first = schemas.next();
-            schema.get("additionalProperties") == Some(&Value::Bool(false))
-                && schema.get("required").is_none()
-                && schemas.all(|other| Some(other) == first)
-        });
-        let Some(names) = names else { return vec![None; members.len()] };
-        let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
-        let renamed = members.iter().map(|(name, _)| {
-            if property(names, name).is_some() {
-                return None;
-            }
-            let alike = self.only_alike(name, names.keys().map(String::as_str))?;
-            taken.insert(alike.to_owned()).then(|| alike.to_owned())
-        });
-        renamed.collect()
     }
 
     fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -405,11 +356,6 @@ fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let is_given =
         |wanted: &str| members.iter().any(|(name, _)| name == wanted || own_name(name) == Some(wanted));
     names(own.get("required")).any(|required| !is_given(required))
-}
-
-/// Returns a word in lowercase and without spaces, `-` and `_`.
-fn folded(word: &str) -> String {
-    word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

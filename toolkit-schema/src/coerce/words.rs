@@ -1,0 +1,72 @@
+//! Coercion of words: names and allowed strings that differ only by letter case and separators.
+
+use super::Coercion;
+use crate::discriminator::{Discriminator, discriminator};
+use crate::json::{Json, quoted};
+use crate::properties::property;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+impl Coercion<'_> {
+    /// Returns the only word equal to `text` except for letter case and separators.
+    ///
+    /// Returns `None` if no word or several words match, or if `text` must stay unchanged.
+    pub(super) fn only_alike<'w>(
+        &mut self,
+        text: &str,
+        words: impl Iterator<Item = &'w str>,
+    ) -> Option<&'w str> {
+        self.kept.filter(|kept| !kept.iter().any(|kept| kept == text))?;
+        let mut alike = words.filter(|word| folded(word) == folded(text));
+        let only = alike.next().filter(|_| alike.next().is_none())?;
+        self.changed.insert(text.to_owned());
+        Some(only)
+    }
+
+    /// Renames the only member of an object to the variant name with the same letters.
+    ///
+    /// Returns `None` if the branches are not the variants of an externally tagged enum, if the object has
+    /// more members, or if there is no single matching name.
+    pub(super) fn with_name_of_variant(&mut self, branches: &[Value], value: &Json<'_>) -> Option<String> {
+        let choice = discriminator(self.root, branches);
+        let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
+            return None;
+        };
+        let name = self.only_alike(given, names.iter().copied())?;
+        Some(format!("{{{}:{}}}", quoted(name), member.text))
+    }
+
+    /// Returns the new name of each member, or `None` for a member that keeps its name.
+    ///
+    /// A map with an enum as its key accepts only the names of the variants, all with the same schema. A name
+    /// is replaced by the only variant with the same letters, unless this variant is given, too.
+    pub(super) fn with_names_of_map(
+        &mut self,
+        schema: &Value,
+        members: &[(Cow<'_, str>, Json<'_>)],
+    ) -> Vec<Option<String>> {
+        let names = schema.get("properties").and_then(Value::as_object).filter(|properties| {
+            let mut schemas = properties.values();
+            let first = schemas.next();
+            schema.get("additionalProperties") == Some(&Value::Bool(false))
+                && schema.get("required").is_none()
+                && schemas.all(|other| Some(other) == first)
+        });
+        let Some(names) = names else { return vec![None; members.len()] };
+        let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
+        let renamed = members.iter().map(|(name, _)| {
+            if property(names, name).is_some() {
+                return None;
+            }
+            let alike = self.only_alike(name, names.keys().map(String::as_str))?;
+            taken.insert(alike.to_owned()).then(|| alike.to_owned())
+        });
+        renamed.collect()
+    }
+}
+
+/// Returns a word in lowercase and without spaces, `-` and `_`.
+pub(super) fn folded(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
+}
