@@ -237,7 +237,7 @@ impl Run {
         let invocation_id = options.invocation_id.unwrap_or_else(new_id);
         Self(Arc::new(RunInner {
             root,
-            context: RunContext::new().with_invocation_id(invocation_id.as_str()),
+            context: options.context.with_invocation_id(invocation_id.as_str()),
             invocation_id,
             autosave: options.autosave,
             cancellation: options.cancellation,

@@ -2,7 +2,7 @@
 
 use crate::limits::Limits;
 use crate::session::Sessions;
-use toolkit_core::CancellationToken;
+use toolkit_core::{CancellationToken, RunContext};
 
 /// The options of one run.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,9 @@ pub struct RunOptions {
     pub invocation_id: Option<String>,
     /// The store for saving the conversation during the run. Default: the conversation is not saved.
     pub autosave: Option<Sessions>,
+    /// The context of the tools in the run: extensions and state of the program. The agent sets its name, the
+    /// id of the run and the session.
+    pub context: RunContext,
 }
 
 impl RunOptions {
@@ -37,4 +40,7 @@ setters! { RunOptions:
     /// Saves the conversation during the run: with the input, before tool calls run, after each result, and
     /// at the end. After a crash, the last saved state remains, and saved tool calls do not run again.
     with_autosave(autosave: &Sessions) = Some(autosave.clone());
+    /// Sets the context of the tools in the run, for example with the caller of a web service or with a trace
+    /// context as extension. Clones of a context share approvals, so make a new one for each run.
+    with_context(context: RunContext) = context;
 }

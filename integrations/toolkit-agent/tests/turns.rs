@@ -5,10 +5,10 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, Limit, Limits, Message, ModelDelta, ModelError, ModelResponse,
-    ModelRetry, RunEvent, ScriptedModel,
+    Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
+    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
 };
-use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
+use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolContext, ToolRegistry, ToolResult};
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {
@@ -88,4 +88,21 @@ async fn a_retry_pause_ends_with_the_duration_limit() {
     let ended = agent(&model).retry(ModelRetry::new(2)).limits(limits).run("Go.").await;
     assert_eq!(ended, Err(AgentError::Limit(Limit::Duration(Duration::from_secs(2)))));
     assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn tools_see_the_context_of_the_run() {
+    struct Tenant(&'static str);
+    let tenant = ClosureTool::with_context("double", "Doubles.", |number: Number, context: ToolContext| {
+        let tenant = context.extension::<Tenant>().map_or("none", |tenant| tenant.0);
+        format!("{tenant} {} {:?}", number.n, context.run().and_then(RunContext::invocation_id))
+    });
+    let tools = ToolRegistry::from_tools([tenant.unwrap()]).unwrap();
+    let model = ScriptedModel::new().call("double", r#"{"n": 1}"#).text("done");
+    let agent = Agent::builder(model).tools(tools).build().unwrap();
+    let options = RunOptions::new()
+        .with_invocation_id("run 7")
+        .with_context(RunContext::new().with_extension(Tenant("Acme")));
+    let output = agent.run_with(&mut Conversation::default(), "go", options).await.unwrap();
+    assert_eq!(results(&output.messages), [r#"Acme 1 Some("run 7")"#]);
 }

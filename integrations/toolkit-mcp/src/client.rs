@@ -151,7 +151,8 @@ impl McpClient {
         matches!(&*self.0.link.borrow(), Link::Up(_))
     }
 
-    /// Waits until the client is connected. Returns `false` if the client was closed.
+    /// Waits until the client is connected. Returns `false` if the client was closed, or makes no further attempt
+    /// to connect again.
     pub async fn connected(&self) -> bool {
         let mut link = self.0.link.subscribe();
         let state = link.wait_for(|link| !matches!(link, Link::Down(_))).await;
@@ -178,7 +179,7 @@ impl McpClient {
     pub async fn refresh(&self) -> Result<(), McpError> {
         let session = match &*self.0.link.borrow() {
             Link::Up(session) => session.clone(),
-            Link::Down(reason) => return Err(self.0.disconnected(reason)),
+            Link::Down(reason) | Link::Lost(reason) => return Err(self.0.disconnected(reason)),
             Link::Closed => return Err(self.0.disconnected("the client was closed")),
         };
         self.0.list(&session).await.map_err(|error| error.of_server(self.name()))
@@ -213,6 +214,17 @@ impl Inner {
                 *current = link;
             }
             is_open
+        });
+    }
+
+    /// Records that no further attempt to connect is made.
+    fn give_up(&self) {
+        self.link.send_if_modified(|current| match current {
+            Link::Down(reason) => {
+                *current = Link::Lost(std::mem::take(reason));
+                true
+            }
+            _ => false,
         });
     }
 
@@ -273,7 +285,7 @@ impl Inner {
     ) -> Result<ToolOutput, ToolError> {
         let session = match &*self.link.borrow() {
             Link::Up(session) => Ok(session.clone()),
-            Link::Down(reason) => Err(reason.clone()),
+            Link::Down(reason) | Link::Lost(reason) => Err(reason.clone()),
             Link::Closed => Err("the client was closed".to_owned()),
         };
         match session {

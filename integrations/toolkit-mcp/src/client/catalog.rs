@@ -4,13 +4,13 @@ use super::issue::{ToolIssue, ToolIssueKind};
 use super::schema::{checked, checked_parameters};
 use super::settings::Settings;
 use crate::invisible::clean;
-use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use rmcp::model::{Icon, Tool, ToolAnnotations};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use toolkit_core::name::NameError;
 use toolkit_core::schema::schema_hash;
-use toolkit_core::tool::ToolSource;
+use toolkit_core::tool::{ToolIcon, ToolSource};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
 
 /// The accepted tools of a server at one time.
@@ -125,9 +125,7 @@ fn import(
     let metadata = metadata(tool.title, tool.annotations, settings);
     let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
     definition.metadata.meta = tool.meta.map(|meta| meta.0).unwrap_or_default();
-    if let Some(icons) = tool.icons {
-        definition.metadata.meta.insert("icons".to_owned(), json!(icons));
-    }
+    definition.metadata.icons = tool.icons.unwrap_or_default().into_iter().map(icon).collect();
     if let Some(schema) = tool.output_schema {
         match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits) {
             Ok(schema) => definition = definition.with_output_schema(schema),
@@ -192,6 +190,13 @@ fn short(text: &str, limit: usize, notes: &mut Vec<Note>) -> String {
     clean
 }
 
+fn icon(published: Icon) -> ToolIcon {
+    let mut icon = ToolIcon::new(published.src);
+    icon.media_type = published.mime_type;
+    icon.sizes = published.sizes.unwrap_or_default();
+    icon
+}
+
 fn metadata(
     title: Option<String>,
     annotations: Option<ToolAnnotations>,
@@ -225,6 +230,7 @@ fn metadata(
 mod tests {
     use super::super::limits::McpLimits;
     use super::*;
+    use serde_json::json;
 
     /// Returns an entry of a tool list, with more fields.
     fn entry(name: &str, extra: Value) -> Value {
@@ -265,10 +271,7 @@ mod tests {
         assert_eq!((metadata.read_only, metadata.destructive), (Some(false), Some(true)));
         assert_eq!((metadata.idempotent, metadata.open_world), (None, Some(true)));
         assert!(metadata.tags.contains(&ToolTag::Destructive));
-        assert_eq!(
-            (&metadata.meta["team"], &metadata.meta["icons"][0]["src"]),
-            (&json!("a"), &json!("data:,"))
-        );
+        assert_eq!((&metadata.meta["team"], metadata.icons[0].src.as_str()), (&json!("a"), "data:,"));
         assert_eq!(tool.definition.output_schema(), Some(&json!({"type": "object"})));
         assert_eq!(catalog.issues, []);
     }

@@ -17,6 +17,8 @@ pub(super) enum Link {
     Up(Arc<Session>),
     /// The connection is lost, for this reason.
     Down(String),
+    /// The connection is lost, for this reason, and no further attempt is made.
+    Lost(String),
     Closed,
 }
 
@@ -34,7 +36,12 @@ pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
         drop((client, session));
         match reconnect(&inner, &mut failures).await {
             Some(restored) => session = restored,
-            None => return,
+            None => {
+                if let Some(client) = inner.upgrade() {
+                    client.give_up();
+                }
+                return;
+            }
         }
     }
 }
@@ -87,8 +94,12 @@ async fn reconnect(inner: &Weak<Inner>, failures: &mut u32) -> Option<Arc<Sessio
         let (closing, pause) = {
             let client = inner.upgrade()?;
             let backoff = &client.handler.settings.backoff;
-            let is_last = backoff.attempts.is_some_and(|most| attempts > most);
-            if is_last || !client.endpoint.is_reusable {
+            if backoff.attempts.is_some_and(|most| attempts > most) {
+                return None;
+            }
+            if !client.endpoint.is_reusable {
+                let error = "a connection over given streams cannot be opened again".to_owned();
+                client.emit(McpEvent::ReconnectFailed { attempt: attempts, error, retry_in: None });
                 return None;
             }
             (client.closing.clone(), backoff.pause(*failures))

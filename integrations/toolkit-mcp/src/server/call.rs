@@ -105,7 +105,10 @@ fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, Erro
 
 /// Returns the run of one call: the run of the session with the state of the call.
 fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
-    let run = handler.run().with_state(caller.clone());
+    let mut run = handler.run().with_state(caller.clone());
+    if let Some(trace) = caller.trace_context() {
+        run = run.with_extension(trace);
+    }
     let add = || handler.settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
     // A panic would end the task of the request without a response.
     catch_unwind(AssertUnwindSafe(add))

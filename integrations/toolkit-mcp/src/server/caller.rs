@@ -2,6 +2,7 @@
 
 use super::handler::{Handler, is_stateless};
 use super::input::{Elicited, Inputs, request_input};
+use crate::TraceContext;
 use rmcp::RoleServer;
 use rmcp::model::ClientCapabilities;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -150,6 +151,14 @@ impl Caller {
     #[must_use]
     pub fn trace_state(&self) -> Option<&str> {
         self.0.context.meta.get_tracestate()
+    }
+
+    /// Returns the trace context of the request. Calls of other servers within the call send it along.
+    pub(super) fn trace_context(&self) -> Option<TraceContext> {
+        let mut trace = TraceContext::new(self.trace_parent()?);
+        trace.state = self.trace_state().map(str::to_owned);
+        trace.baggage = self.0.context.meta.get_baggage().map(str::to_owned);
+        Some(trace)
     }
 
     /// Returns a header of the HTTP request; `None` if the header is missing or not text, or the client is

@@ -73,10 +73,11 @@ impl McpServer {
     }
 
     /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
-    /// machine are accepted, so that no web page can reach the server through a name of its own.
+    /// machine are accepted, so that no web page can reach the server through a name of its own. An empty list
+    /// restores the default.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
-        let hosts = hosts.into_iter().map(Into::into).collect();
-        self.with(|settings| settings.http.hosts = Some(hosts))
+        let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
+        self.with(|settings| settings.http.hosts = (!hosts.is_empty()).then_some(hosts))
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. Requests

@@ -14,7 +14,7 @@ use rmcp::model::{
 use rmcp::model::{CreateMessageRequest, ListRootsRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -109,6 +109,8 @@ struct State {
     time: u64,
     /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
+    /// The questions of the last round. An answer to any other question is ignored.
+    asked: BTreeSet<String>,
 }
 
 /// A call that cannot go on before the client has answered.
@@ -118,7 +120,8 @@ pub(super) struct Suspension {
 }
 
 impl Inputs {
-    /// Creates the input of a call from the answers and the state of the request.
+    /// Creates the input of a call from the answers and the state of the request. Only questions of the server have
+    /// answers: without a state, nothing was asked.
     ///
     /// # Errors
     /// The state is not from this server, belongs to another call, or is too old.
@@ -138,8 +141,9 @@ impl Inputs {
                 return Err(refused());
             }
             answers = state.answers;
+            let responses = responses.unwrap_or_default().into_iter();
+            answers.extend(responses.filter(|(key, _)| state.asked.contains(key)));
         }
-        answers.extend(responses.unwrap_or_default());
         Ok(Self { name: name.into(), arguments, answers, questions: Mutex::default(), asked: Notify::new() })
     }
 
@@ -159,7 +163,11 @@ impl Inputs {
             return None;
         }
         let call = digest(&self.name, &self.arguments);
-        Some(Suspension { questions, state: State { call, time: now(), answers: self.answers.clone() } })
+        let asked = questions.requests.keys().cloned().collect();
+        Some(Suspension {
+            questions,
+            state: State { call, time: now(), answers: self.answers.clone(), asked },
+        })
     }
 
     /// Records a question and waits forever: the server drops the call.

@@ -119,6 +119,7 @@ async fn the_number_of_attempts_has_a_limit() {
         _ => None,
     };
     assert_eq!(event(&mut events, last).await, 2);
+    assert!(!within(client.connected()).await, "no attempt will be made");
 }
 
 #[tokio::test]

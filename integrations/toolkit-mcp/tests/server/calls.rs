@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel};
+use toolkit_mcp::{McpServer, TraceContext};
 
 /// Repeats numbers.
 #[tool]
@@ -18,11 +18,15 @@ fn numbers(big: u128, exact: String, #[param(default = 1)] times: u8) -> String 
 
 /// Tells about the client.
 #[tool]
-fn client_name(#[state] caller: &Caller) -> String {
+fn client_name(#[state] caller: &Caller, context: &ToolContext) -> String {
     let name = caller.client_name().unwrap_or_default();
     let version = caller.client_version().unwrap_or_default();
     let protocol = caller.protocol_version().unwrap_or_default();
     let trace = caller.trace_parent().unwrap_or("none");
+    // A client of another server, called by this tool, would send the extension along.
+    let sent = context.extension::<TraceContext>();
+    assert_eq!(sent.map(|trace| trace.parent.as_str()), caller.trace_parent());
+    assert_eq!(sent.and_then(|trace| trace.state.as_deref()), caller.trace_state());
     format!("{name} {version} {protocol} {trace}")
 }
 
@@ -97,7 +101,8 @@ async fn arguments_reach_the_tool_as_the_client_wrote_them() {
 #[tokio::test]
 async fn tools_see_the_client_and_the_trace_context() {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
-    let params = json!({"name": "client_name", "arguments": {}, "_meta": {"traceparent": trace}});
+    let meta = json!({"traceparent": trace, "tracestate": "vendor=1"});
+    let params = json!({"name": "client_name", "arguments": {}, "_meta": meta});
     let mut client = Client::session(server(), json!({})).await;
     let result = client.request("tools/call", params.clone()).await.expect("a result");
     assert_eq!(text(&result), format!("tester 1.2.3 2025-11-25 {trace}"));

@@ -260,6 +260,8 @@ async fn only_this_machine_is_served_unless_hosts_are_named() {
     let server = McpServer::new(registry).expect("complete");
     let error = server.clone().bind_http("0.0.0.0:0").await.expect_err("everybody could connect");
     assert!(error.to_string().contains("name the accepted hosts with `with_allowed_hosts`"), "{error}");
+    let none: [&str; 0] = [];
+    server.clone().with_allowed_hosts(none).bind_http("0.0.0.0:0").await.expect_err("no host is named");
     let server = server.with_allowed_hosts(["tools.example.com"]).bind_http("0.0.0.0:0").await;
     assert!(server.expect("the hosts are named").address().port() > 0);
 }

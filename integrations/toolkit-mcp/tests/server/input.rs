@@ -153,6 +153,15 @@ async fn the_state_of_a_call_is_of_no_use_for_another() {
 }
 
 #[tokio::test]
+async fn an_answer_counts_only_after_its_question() {
+    let mut client = Client::stateless(server(), json!({"elicitation": {}}));
+    let yes = json!({"toolkit.approval": {"action": "accept", "content": {}}});
+    let unasked = json!({"name": "delete", "arguments": {"path": "/tmp"}, "inputResponses": yes});
+    let asked = client.request("tools/call", unasked).await.expect("questions");
+    assert!(asked["inputRequests"]["toolkit.approval"].is_object(), "{asked}");
+}
+
+#[tokio::test]
 async fn servers_with_one_secret_continue_the_calls_of_each_other() {
     let capabilities = json!({"elicitation": {}});
     let mut first = Client::stateless(server().with_secret("shared"), capabilities.clone());
