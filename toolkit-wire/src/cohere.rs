@@ -1,7 +1,8 @@
 //! The codec of Cohere's Chat API, version 2 (`/v2/chat`).
 //!
-//! The JSON follows the API reference and the types of Cohere's SDK. Calls look as in Chat Completions. The model also
-//! writes a plan (`tool_plan`), results may be documents to cite, and a stream has its own events.
+//! The JSON follows the API reference and the types of Cohere's SDK. Calls have the form of Chat Completions.
+//! Three things differ: the model also writes a plan (`tool_plan`), results may be documents to cite, and
+//! streams have events of another form.
 
 mod call;
 mod choice;

@@ -3,8 +3,8 @@
 //! The JSON follows the API reference and the types of Google's SDK. The service accepts two spellings of
 //! each field (`functionCall` and `function_call`), and so does this codec.
 //!
-//! Writing uses the spelling of the reference, with one exception: `function_declarations` distinguishes
-//! tools of this format from tools of other formats.
+//! Writing uses the spelling of the reference, except for `function_declarations`. This spelling
+//! distinguishes tools of this format from tools of other formats.
 
 mod call;
 mod choice;

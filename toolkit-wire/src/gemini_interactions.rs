@@ -21,7 +21,7 @@ use toolkit_schema::SchemaDialect;
 pub(crate) const FACTS: Facts = Facts {
     name: "gemini_interactions",
     aliases: &["gemini-interactions"],
-    // The rule of `generateContent`.
+    // The same rule as for `generateContent`.
     names: NameRule::DOTS,
     ids: Some(IdRule::new(64, false)),
     most_tools: Some(512),
