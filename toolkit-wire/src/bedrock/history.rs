@@ -33,8 +33,8 @@ impl HistoryCodec for Bedrock {
         (is_block(block) && !is_blank).then(|| block.clone())
     }
 
-    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models refuse
-    /// it there, although an answer that was cut off during reasoning ends like this.
+    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
+    /// refuse it there. An answer that was cut off during reasoning ends like this.
     fn write_message(&self, _message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             blocks.pop();
@@ -48,8 +48,8 @@ impl HistoryCodec for Bedrock {
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Encodes a user message. The service requires a text beside documents, and refuses blank texts and empty
-    /// messages.
+    /// Encodes a user message. The service requires a text beside documents, and it refuses blank texts and
+    /// empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));

@@ -43,7 +43,7 @@ impl ResultCodec for Bedrock {
     }
 }
 
-/// Encodes a result. The `status` is only written for errors, because some models do not accept the field.
+/// Encodes a result. The field `status` is only written for errors, because some models do not accept it.
 fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut fields = Fields::new();
     set(&mut fields, "toolUseId", id);
@@ -66,7 +66,8 @@ fn contents(output: &ToolOutput) -> Vec<Value> {
     blocks
 }
 
-/// Encodes one content. Only objects become `json`, because models refuse other values there.
+/// Encodes one content. Only JSON objects become blocks of the kind `json`, because models refuse other
+/// values in such blocks.
 fn block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {

@@ -12,7 +12,8 @@ use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
-/// From the provider's guide to images. Images in tool results follow in a message of the user.
+/// The accepted media items, from the provider's guide to images. Images of tool results are sent in a user
+/// message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web }],
     results: &[],
@@ -69,7 +70,8 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes an image. Returns `None` for other contents and for images that the service does not accept.
+/// Encodes an image as a content part. Returns `None` for other contents and for images that the service does
+/// not accept.
 pub(super) fn image(content: &Content) -> Option<Value> {
     let (_, media) = accepted(MEDIA.messages, content)?;
     Some(json!({"type": "image_url", "image_url": {"url": address(media)}}))

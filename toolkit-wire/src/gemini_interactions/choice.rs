@@ -1,4 +1,4 @@
-//! The `tool_choice` of a request, a part of `generation_config`.
+//! The `tool_choice` of a request. It is a field of `generation_config`.
 
 use super::GeminiInteractions;
 use crate::WireError;
@@ -22,7 +22,7 @@ impl ChoiceCodec for GeminiInteractions {
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("any"),
             ToolChoice::Tool(name) => allowed("any", std::slice::from_ref(name)),
-            // An empty list in the request could allow every tool, so `none` forbids all of them.
+            // An empty list in the request could allow every tool, so `none` is written to forbid all tools.
             ToolChoice::Allowed { names, .. } if names.is_empty() => json!("none"),
             ToolChoice::Allowed { names, required } => allowed(if *required { "any" } else { "auto" }, names),
         };
