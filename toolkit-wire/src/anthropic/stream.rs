@@ -120,13 +120,13 @@ fn start(stream: &mut Assembly, message: &Fields) {
     stop(stream);
 }
 
-/// Returns the position in `parts` of the block with this `index`. If `index` is `None`, returns the position
-/// of the latest block.
+/// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
+/// the index of the latest block.
 fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
     index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
 }
 
-/// Begins a block. Returns its position in `parts`, or `None` if the event contains no block.
+/// Begins a block. Returns its index in `parts`, or `None` if the event contains no block.
 fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option<usize> {
     let block = typed(block?)?;
     let id = call_of(&block).and_then(|call| call.id).unwrap_or_default().into_owned();

@@ -125,13 +125,13 @@ fn begun(start: &Value) -> Option<Value> {
     Some(json!({kind: fields}))
 }
 
-/// Returns the position in `parts` of the block with this `index`. If `index` is `None`, returns the position
-/// of the latest block.
+/// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
+/// the index of the latest block.
 fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
     index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
 }
 
-/// Begins a block and returns its position in `parts`.
+/// Begins a block and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, block: Value) -> usize {
     let known = index.and_then(|index| parts.by_index.get(&index).copied());
     if let Some(number) = known.filter(|number| !parts[*number].is_done) {

@@ -106,13 +106,13 @@ impl StreamCodec for GeminiInteractions {
     }
 }
 
-/// Returns the position in `parts` of the step with this `index`. If `index` is `None`, returns the position
-/// of the latest step.
+/// Returns the index in `parts` of the step with the provider's index `index`. If `index` is `None`, returns
+/// the index of the latest step.
 fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
     index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
 }
 
-/// Begins a step and returns its position in `parts`.
+/// Begins a step and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     let known = index.and_then(|index| parts.by_index.get(&index).copied());
     if let Some(number) = known.filter(|number| !parts[*number].is_done) {

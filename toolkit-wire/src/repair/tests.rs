@@ -1,4 +1,4 @@
-//! Requests whose earlier messages are kept by the service.
+//! Repairing requests whose earlier messages are kept by the service.
 
 use crate::ApiFormat;
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ proptest! {
             for state in format.codec().facts().server_state {
                 prop_assert_eq!(&repaired(format, Some(state), &rest), &rest, "{} after {}", format, kept.len());
             }
-            // Without such a field, nothing can have asked for these results.
+            // If the request has no such field, the results have no call, so they are removed.
             if calls[kept.len()] > 0 {
                 prop_assert!(repaired(format, None, &rest).len() < rest.len() || rest.is_empty(), "{}", format);
             }
@@ -80,7 +80,7 @@ fn an_unanswered_call_beside_kept_calls_gets_its_result() {
     assert_eq!(ApiFormat::OpenAiResponses.repair_history(referring.to_vec()), referring);
 }
 
-/// The client answers these calls although the service defines their tools.
+/// The client answers these calls, although the service defines the tools.
 #[test]
 fn calls_of_hosted_tools_that_wait_for_the_client_are_answered() {
     let search = json!({"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}});
@@ -98,7 +98,7 @@ fn calls_of_hosted_tools_that_wait_for_the_client_are_answered() {
         let answered = vec![call.clone(), result];
         assert_eq!(ApiFormat::OpenAiResponses.repair_history(answered.clone()), answered);
     }
-    // The service runs these calls itself.
+    // The service runs this call itself.
     let server = json!({"type": "tool_search_call", "call_id": null, "execution": "server", "arguments": {}});
     let hosted = json!({"type": "shell_call", "call_id": "x", "action": {}, "environment": {"type": "container_reference"}});
     for call in [server, hosted] {
