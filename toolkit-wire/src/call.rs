@@ -192,7 +192,8 @@ impl Origin<'_> {
     }
 }
 
-/// Reads the id of a call. Some servers write it as a number or leave it empty.
+/// Reads the id of a call. Some servers write the id as a number; it becomes a string. Returns `None` if the
+/// id is missing or empty.
 pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     match value? {
         Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),
@@ -204,7 +205,7 @@ pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
 /// The arguments of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Arguments<'a> {
-    /// A string, as received. A JSON value other than an object is serialized.
+    /// A string as received, or the JSON text of a received value that is neither a string nor an object.
     Text(Cow<'a, str>),
     /// A JSON object, as received.
     Object(&'a Value),

@@ -41,7 +41,7 @@ pub(super) enum Urls {
     None,
     /// Only URLs from which the service can download: `http` and `https`.
     Web,
-    /// Any URL, such as `data:` and `gs:`.
+    /// Any URL, including `data:` and `gs:` URLs.
     Any,
     /// Only URLs with this beginning.
     Only(&'static str),

@@ -107,8 +107,8 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Pairs the calls in a history with their results. Each element of `messages` has the calls and results of
-/// one message.
+/// Pairs the calls in a history with their results. The function `entries` lists the calls and results of one
+/// message. Returns the pairs of each message, in the order of the history.
 pub(crate) fn pair<'a>(
     history: &'a [Value],
     entries: impl Fn(&'a Value) -> Vec<Entry<'a>>,
@@ -137,9 +137,10 @@ pub(crate) fn pair<'a>(
     pairs
 }
 
-/// Returns the results in a history, each with an id. If a result has no id, it gets the id of its call,
-/// which [`parse_calls`](crate::ApiFormat::parse_calls) generates if necessary. If no call matches, the
-/// result gets a new id.
+/// Returns the results in a history, each with an id. Each element of `messages` has the calls and results of
+/// one message. If a result has no id, it gets the id of its call, which
+/// [`parse_calls`](crate::ApiFormat::parse_calls) generates if necessary. If no call matches, the result gets
+/// a new id.
 pub(crate) fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
     let mut pairing = Pairing::default();
     let mut call_ids: Vec<CallId> = Vec::new();

@@ -65,8 +65,8 @@ pub enum RealtimeEvent {
     },
     /// A complete call, ready to be dispatched.
     Call(ToolCall),
-    /// The calls with these ids are cancelled, because the user interrupted the model. If they are still
-    /// running, cancel them. Send no results for them.
+    /// The service has cancelled the calls with these ids, because the user interrupted the model. Stop these
+    /// calls if they are still running, and send no results for them.
     Cancelled(Vec<String>),
 }
 

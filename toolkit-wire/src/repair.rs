@@ -11,7 +11,7 @@ pub(crate) trait Replies {
     /// The field for the parts of a message.
     const PARTS: &'static str;
 
-    /// Returns whether a message is a reply, that is, not from the model.
+    /// Returns whether a message is a reply. Every message that is not from the model is a reply.
     fn is_reply(message: &Value) -> bool;
 
     /// Lists the calls and results of a message.

@@ -17,8 +17,8 @@ use toolkit_schema::SchemaLoss;
 ///
 /// Calls and results are written with the same names and by the same rule for ids, so each result refers to
 /// its call. Ids are distinct within a turn: if the model used one id for two calls, the second call and the
-/// second result get a new id. Therefore, encode all calls of a turn in one call of a method, and all their
-/// results in the same order.
+/// second result get a new id. Therefore, pass all calls of a turn to a method at once, and do the same with
+/// all their results, in the same order.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ToolCall, ToolResult};
