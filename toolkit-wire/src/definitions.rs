@@ -147,7 +147,7 @@ impl DefinitionOptions {
     }
 }
 
-/// A report on what was lost or refused when definitions were encoded.
+/// A report on encoded definitions: lost settings, tools sent without enforcement, and exceeded limits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
@@ -324,7 +324,7 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report), codec }
     }
 
-    /// Adds tools that the provider defines itself, such as its web search. Their JSON is not changed.
+    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed.
     ///
     /// The program runs some of these tools: an ordinary tool with a fixed name
     /// [answers](HostedTool::answered_by) the calls. The definition of the ordinary tool is then left out,

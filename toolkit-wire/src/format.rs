@@ -265,7 +265,7 @@ impl ApiFormat {
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
-    /// instead of an answer, its text is part of it.
+    /// instead of an answer, the text of this error is part of the `WireError`.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
         reading::parse_calls(self.codec(), payload)
     }
@@ -275,7 +275,7 @@ impl ApiFormat {
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
-    /// instead of an answer, its text is part of it.
+    /// instead of an answer, the text of this error is part of the `WireError`.
     pub fn parse_response(self, payload: &Value) -> Result<Response, WireError> {
         reading::parse_response(self.codec(), payload)
     }

@@ -70,8 +70,8 @@ pub(super) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -
     distinct(given, legal, digest)
 }
 
-/// Returns a different id for each id in `given`. This is the `legal` form of the id. If an earlier call
-/// already has this id, it is the `hashed` form with a salt.
+/// Returns a different id for each id in `given`. This is the `legal` form of the given id. If an earlier
+/// call already has the same id, it is the `hashed` form with a salt instead.
 fn distinct<'a>(
     given: impl IntoIterator<Item = &'a str>,
     legal: impl Fn(&'a str) -> Cow<'a, str>,

@@ -1,4 +1,5 @@
-//! Tools that a provider defines itself, such as web search, code execution and MCP connectors, and their calls.
+//! Tools defined by the providers, such as web search, code execution and MCP connectors, and the calls of
+//! such tools.
 
 pub mod anthropic;
 pub mod gemini;
@@ -10,7 +11,7 @@ use crate::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// A tool that a provider defines itself. A request lists it beside the program's own tools.
+/// A tool defined by a provider. A request lists it beside the program's own tools.
 ///
 /// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other
 /// tool, pass the JSON from the provider's reference to [`new`](Self::new). The JSON is never changed.
@@ -39,7 +40,7 @@ pub struct HostedTool {
     pub format: ApiFormat,
     /// The entry for the `tools` of a request, in the JSON of the API.
     pub definition: Value,
-    /// Other fields of the request that the tool needs, such as Anthropic's `mcp_servers`.
+    /// Other request fields needed by the tool, such as Anthropic's `mcp_servers`.
     /// [`request_fields`](Self::request_fields) merges the fields of several tools.
     pub request: Fields,
 }
@@ -65,7 +66,7 @@ impl HostedTool {
         self
     }
 
-    /// Adds a field of the request that the tool needs.
+    /// Adds a request field needed by the tool.
     #[must_use]
     pub fn with_request(mut self, field: &str, value: impl Into<Value>) -> Self {
         set(&mut self.request, field, value);
@@ -139,7 +140,7 @@ impl HostedTool {
     }
 }
 
-/// A call of a tool that the provider runs itself, for display and logs. It is never dispatched.
+/// A call of a tool run by the provider itself, for display and logs. It is never dispatched.
 ///
 /// The history keeps the provider's own JSON of the call, so nothing depends on these fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -46,7 +46,7 @@ pub(crate) fn listed_blocks(
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // A message with another role may contain results in the format of another API, which would be lost.
+        // A message with another role may contain results in the format of another API. They would be lost.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     let path = field(&path, "content");

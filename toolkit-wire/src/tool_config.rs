@@ -89,7 +89,7 @@ fn unsaid(
     names: &WireNames,
 ) -> Map<String, Value> {
     let written = codec.encode_tool_config(meaning, names).fields;
-    // OpenAI's Responses API also takes the nested names of Chat Completions.
+    // OpenAI's Responses API also accepts the nested names of Chat Completions.
     let is_named = written.get("tool_choice").is_some_and(|choice| choice.get("name").is_some());
     let opaque: &[&str] = if is_named { &["function", "custom"] } else { &[] };
     kept::difference(received, &written, opaque, is_other)

@@ -106,8 +106,8 @@ impl<'a> HistoryWriter<'a> {
         self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| form.encode_user(contents))
     }
 
-    /// Returns a loss for each media item of a user message that the API does not accept. The encoded message
-    /// only names such items. The path of a loss is the index of the item, as in `/0`.
+    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
+    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Media};
@@ -160,9 +160,9 @@ impl<'a> HistoryWriter<'a> {
         losses.collect()
     }
 
-    /// Returns a loss for each media item of tool results that the API does not accept. The encoded results
-    /// only name such items. The path of a loss has the index of the result and the index of the item, as in
-    /// `/1/0`.
+    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
+    /// results only name such items. The path of a loss has the index of the result and the index of the
+    /// item, as in `/1/0`.
     #[must_use]
     pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
         let losses = results.iter().enumerate().map(|(index, result)| {

@@ -93,8 +93,9 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value is a content block, judged by its type alone. Blocks of tools that the service
-/// runs are recognised by the end of their type, because new ones are added regularly.
+/// Returns whether a value is a content block. Only the type is checked, or if it is missing, the presence of
+/// a call's fields. Blocks of tools run by the service are recognised by the end of their type, because new
+/// tools are added regularly.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,

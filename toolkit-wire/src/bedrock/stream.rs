@@ -119,7 +119,7 @@ impl StreamCodec for Bedrock {
     }
 }
 
-/// Returns the block that begins with an event. Returns `None` if the event names no kind of block.
+/// Returns the block begun by an event. Returns `None` if the event names no kind of block.
 fn begun(start: &Value) -> Option<Value> {
     let (kind, fields) = start.as_object()?.iter().next()?;
     Some(json!({kind: fields}))

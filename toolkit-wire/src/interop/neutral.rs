@@ -11,7 +11,7 @@ use toolkit_core::tool::{ToolKind, ToolSource};
 /// `custom` tools take free text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
-/// Reads a definition from the neutral form in which tool libraries exchange definitions.
+/// Reads a definition from the neutral form shared by several tool libraries.
 ///
 /// The form has these fields, all optional except `name`:
 ///

@@ -193,7 +193,7 @@ fn close_all(stream: &mut Assembly) {
                     item.set("status", "completed");
                 }
                 item if item.is_done => parts.cut(number),
-                // The status of an open item says that it is incomplete.
+                // The status of an open item states that it is incomplete.
                 _ => {}
             }
         }

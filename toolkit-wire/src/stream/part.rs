@@ -36,7 +36,7 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) key: Key<String>,
-    /// The position among the parts of the message.
+    /// The position among the parts of the message. The parts are sorted by it at the end.
     pub(crate) position: u64,
     /// The part in the provider's JSON. It is complete once the part is done. `null` if only fragments of the
     /// part have arrived.
