@@ -1,7 +1,7 @@
 //! The codec of Amazon Bedrock's Converse API.
 //!
-//! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with its kind
-//! as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
+//! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with
+//! its kind as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
 
 mod call;
 mod choice;

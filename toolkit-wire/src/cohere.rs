@@ -19,7 +19,8 @@ use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: "cohere",
-    // Any id is accepted. The service's own ids end with letters and digits, as in `get_weather_8hvy1w4rz2w4`.
+    // Any id is accepted. The service's own ids end with letters and digits, as in
+    // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
     strictness: Strictness::AllOrNone(
         "in this API, the field `strict_tools` of the request enforces the schemas of all tools",

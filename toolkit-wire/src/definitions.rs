@@ -52,8 +52,9 @@ pub struct DefinitionOptions {
     /// found tools. For OpenAI, use [`client_tool_search`](crate::hosted::openai::client_tool_search)
     /// instead.
     pub client_search: bool,
-    /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's tool
-    /// search, the model first sees only the namespaces, and loads their deferred tools when it needs them.
+    /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's
+    /// tool search, the model first sees only the namespaces, and loads their deferred tools when it needs
+    /// them.
     pub namespaces: BTreeMap<String, String>,
     /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions.
     /// Set this for servers that implement another provider's API but refuse fields unknown to them. All

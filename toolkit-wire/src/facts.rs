@@ -40,10 +40,11 @@ pub(crate) struct Facts {
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
-    /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report it.
+    /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report
+    /// it.
     pub(crate) cache_writes: &'static str,
-    /// The JSON pointer to the number of input tokens in the results of the provider's own tools. Empty if the
-    /// API does not report it.
+    /// The JSON pointer to the number of input tokens in the results of the provider's own tools. Empty if
+    /// the API does not report it.
     pub(crate) tool_tokens: &'static str,
     /// The media items that the API accepts. Each entry has the first model generation to which it applies,
     /// and the table of media items. The latest generation comes first. If there are no entries, no losses
@@ -54,7 +55,8 @@ pub(crate) struct Facts {
     pub(crate) generation: fn(&str) -> Option<u32>,
     /// The JSON pointer to the id of a response. Empty if responses have no id.
     pub(crate) response_id: &'static str,
-    /// The JSON pointer to the id of the container in which the provider runs code. Empty if responses have none.
+    /// The JSON pointer to the id of the container in which the provider runs code. Empty if responses have
+    /// none.
     pub(crate) container: &'static str,
 }
 
@@ -108,7 +110,8 @@ impl Facts {
         container: "",
     };
 
-    /// The settings that an API cannot express if it has only functions with a name, a description and parameters.
+    /// The settings that an API cannot express if it has only functions with a name, a description and
+    /// parameters.
     pub(crate) const FUNCTIONS_ONLY: &'static [(&'static str, &'static str, &'static str)] = &[
         ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
         ("output_schema", "output_schema", "the API has no field for the schema of an output"),

@@ -28,7 +28,8 @@ use toolkit_schema::SchemaDialect;
 pub(crate) const FACTS: Facts = Facts {
     name: "gemini",
     aliases: &["google", "google-genai"],
-    // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
+    // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or
+    // `_`.
     names: NameRule::DOTS,
     // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
     properties: Some(NameRule { max_length: 64, punctuation: "_", letter_first: true }),

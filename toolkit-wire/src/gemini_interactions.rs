@@ -1,7 +1,7 @@
 //! The codec of Gemini's Interactions API (`/v1beta/interactions`).
 //!
-//! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the model's
-//! output, calls and results.
+//! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the
+//! model's output, calls and results.
 
 mod call;
 mod choice;

@@ -160,7 +160,8 @@ pub struct HostedCall {
     /// execution.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub arguments: Value,
-    /// The output in the provider's JSON. `None` while the tool runs, and for tools whose output is not returned.
+    /// The output in the provider's JSON. `None` while the tool runs, and for tools whose output is not
+    /// returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
 }

@@ -19,8 +19,8 @@ pub(super) struct MediaTable {
 #[derive(Debug)]
 pub(super) struct MediaRule {
     pub(super) kind: MediaKind,
-    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such as
-    /// `*+json` for all types with the same end.
+    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such
+    /// as `*+json` for all types with the same end.
     pub(super) types: &'static [&'static str],
     /// Whether the request may embed the bytes of the item.
     pub(super) embedded: bool,

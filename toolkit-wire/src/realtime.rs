@@ -1,7 +1,7 @@
 //! Tool calls in realtime APIs, which exchange events over a socket.
 //!
-//! The module writes and reads the events for tools. The program owns the socket, and handles all other events, such
-//! as audio.
+//! The module writes and reads the events for tools. The program owns the socket, and handles all other
+//! events, such as audio.
 
 use crate::error::{error_text, failed};
 use crate::fields::{Fields, list, set, text};

@@ -35,8 +35,8 @@ pub enum StreamEvent {
     },
     /// A complete call, ready to be dispatched.
     Call(ToolCall),
-    /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event with
-    /// the same id and the output.
+    /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event
+    /// with the same id and the output.
     Hosted(HostedCall),
 }
 
@@ -114,8 +114,8 @@ impl StreamAccumulator {
 
     /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
     ///
-    /// The body contains server-sent events, one JSON object per line, or the binary event stream of Amazon Web
-    /// Services. The encoding is recognised from the first byte.
+    /// The body contains server-sent events, one JSON object per line, or the binary event stream of Amazon
+    /// Web Services. The encoding is recognised from the first byte.
     ///
     /// The returned errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or
     /// too much data. The events before and after an error are returned as well.

@@ -11,8 +11,8 @@ use serde_json::Value;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Returns random JSON. Field names and many strings are from `words`, because a codec would recognise nothing in
-/// other JSON.
+/// Returns random JSON. Field names and many strings are from `words`, because a codec would recognise
+/// nothing in other JSON.
 pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
     let word = select(words.split_whitespace().chain([""]).collect::<Vec<_>>());
     let leaf = prop_oneof![

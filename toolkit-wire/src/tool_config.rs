@@ -31,8 +31,8 @@ impl EncodedToolConfig {
     }
 }
 
-/// Encodes a tool config. Fields that were read from the same API are written again, and fields of another API are
-/// reported as lost.
+/// Encodes a tool config. Fields that were read from the same API are written again, and fields of another
+/// API are reported as lost.
 pub(crate) fn encode(codec: &dyn Codec, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let mut encoded = codec.encode_tool_config(wanted, names);
     let Some((api, received)) = wanted.extras.origin() else { return encoded };

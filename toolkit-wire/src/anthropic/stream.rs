@@ -88,8 +88,8 @@ impl StreamCodec for Anthropic {
 
     /// Writes the received pieces into the field that grows in pieces.
     ///
-    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a string.
-    /// Blank pieces become an empty object, unless the start of the block contained the arguments.
+    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
+    /// string. Blank pieces become an empty object, unless the start of the block contained the arguments.
     fn seal(&self, block: &mut Part, _is_complete: bool) {
         let (field, written) = (block.growing, std::mem::take(&mut block.text));
         block.has_pieces = !written.trim().is_empty();

@@ -12,8 +12,8 @@ pub(super) fn is_call(block: &Value) -> bool {
     block.get("toolUse").is_some_and(|call| text(call, "type") != "server_tool_use")
 }
 
-/// Reads a block `{toolUse: {toolUseId, name, input}}`. If generation stopped early at this block, `is_cut` is
-/// `true`.
+/// Reads a block `{toolUse: {toolUseId, name, input}}`. If generation stopped early at this block, `is_cut`
+/// is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = json.get("toolUse").unwrap_or(&Value::Null);
     let call = WireCall::new(json, call.get("toolUseId"), text(call, "name"), call.get("input"), extras);

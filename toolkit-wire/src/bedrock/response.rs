@@ -86,7 +86,8 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
     }
 }
 
-/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are accepted too.
+/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
+/// accepted too.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(

@@ -15,15 +15,15 @@ use toolkit_core::output::{Content, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Bedrock {
-    /// Encodes all results in one user message, because the service requires all of them in the message after the
-    /// calls.
+    /// Encodes all results in one user message, because the service requires all of them in the message after
+    /// the calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
     }
 
-    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also contains the
-    /// call of a result, the result gets the tool name from the call.
+    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
+    /// contains the call of a result, the result gets the tool name from the call.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let mut results = Vec::new();
         let mut names = HashMap::new();

@@ -1,5 +1,5 @@
-//! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for their
-//! start.
+//! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for
+//! their start.
 
 use super::{Bedrock, call};
 use crate::WireError;

@@ -32,8 +32,8 @@ impl HistoryCodec for Cohere {
         None
     }
 
-    /// Writes a message with all fields received, except empty ones. A message without text and calls is dropped,
-    /// because the service refuses it.
+    /// Writes a message with all fields received, except empty ones. A message without text and calls is
+    /// dropped, because the service refuses it.
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
@@ -53,7 +53,8 @@ impl HistoryCodec for Cohere {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other media items.
+    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
+    /// media items.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let content = match contents {
             [only] if image(only).is_none() => unsendable(only).into(),

@@ -10,7 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Cohere {
-    /// Finds the message in a response body. Also accepts a single message, and calls without a message around them.
+    /// Finds the message in a response body. Also accepts a single message, and calls without a message
+    /// around them.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let is_cut = FinishReason::parse(text(payload, "finish_reason")).is_cut();
         let messages = match payload {

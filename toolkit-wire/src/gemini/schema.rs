@@ -103,8 +103,8 @@ fn order_properties(json: &mut Fields) {
     *properties = ordered;
 }
 
-/// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all values
-/// as strings, so `"1"` becomes 1.
+/// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all
+/// values as strings, so `"1"` becomes 1.
 fn type_enum(json: &mut Fields) {
     if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
         return;

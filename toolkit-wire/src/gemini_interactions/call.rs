@@ -22,8 +22,8 @@ pub(super) fn is_step(value: &Value) -> bool {
     }
 }
 
-/// Reads a step `{type: "function_call", id, name, arguments}`. If generation stopped early at this step, `is_cut` is
-/// `true`.
+/// Reads a step `{type: "function_call", id, name, arguments}`. If generation stopped early at this step,
+/// `is_cut` is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("arguments"), extras);
     WireCall { is_cut, ..call }

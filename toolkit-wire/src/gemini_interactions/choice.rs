@@ -37,7 +37,8 @@ impl ChoiceCodec for GeminiInteractions {
         }
     }
 
-    /// Parses the tool choice. The mode `validated` lets the model choose between text and a call, like `auto`.
+    /// Parses the tool choice. The mode `validated` lets the model choose between text and a call, like
+    /// `auto`.
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
         let choice = request.get("generation_config").and_then(|config| config.get("tool_choice"));
         let Some(choice) = choice.filter(|choice| !choice.is_null()) else {

@@ -68,7 +68,8 @@ impl RepairCodec for GeminiInteractions {
     }
 }
 
-/// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one turn.
+/// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one
+/// turn.
 fn pair(history: &[Value]) -> HashMap<usize, Option<usize>> {
     let mut pairing = Pairing::default();
     let (mut calls, mut pairs) = (Vec::new(), HashMap::new());

@@ -36,7 +36,8 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// ```
 ///
 /// # Errors
-/// [`WireError`] if a field is not of its type, or if the name is not [legal](toolkit_core::name::check_name).
+/// [`WireError`] if a field is not of its type, or if the name is not
+/// [legal](toolkit_core::name::check_name).
 pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireError> {
     let Value::Object(fields) = neutral else {
         return Err(WireError::new("", "an object with `name`, `description` and `parameters`"));

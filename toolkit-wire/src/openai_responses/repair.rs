@@ -17,8 +17,8 @@ impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after all calls of
     /// the turn, so that parallel calls stay together. All other items stay at their positions.
     ///
-    /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history with
-    /// such a reference keeps all results.
+    /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history
+    /// with such a reference keeps all results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let has_references = history.iter().any(|item| text(item, "type") == "item_reference");
         repair(history, has_references)

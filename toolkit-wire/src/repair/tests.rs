@@ -8,8 +8,8 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// Returns the turns of a conversation, each with the model's messages and the messages after them. `calls` has
-/// the number of calls in each turn.
+/// Returns the turns of a conversation, each with the model's messages and the messages after them. `calls`
+/// has the number of calls in each turn.
 fn turns(format: ApiFormat, calls: &[usize]) -> Vec<(Vec<Value>, Vec<Value>)> {
     let turn = |(turn, count): (usize, &usize)| {
         let call = |at| ToolCall::new(format!("call_{turn}_{at}"), format!("tool_{at}"), "{}");
@@ -36,7 +36,8 @@ fn repaired(format: ApiFormat, state: Option<&str>, history: &[Value]) -> Vec<Va
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// After any response, the rest of a valid conversation is a valid request if the service keeps the response.
+    /// After any response, the rest of a valid conversation is a valid request if the service keeps the
+    /// response.
     #[test]
     fn results_for_calls_kept_by_the_service_stay(
         calls in prop::collection::vec(0..4_usize, 1..5),
