@@ -1,7 +1,7 @@
 //! The codec of Amazon Bedrock's Converse API.
 //!
-//! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with its kind
-//! as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
+//! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with
+//! its kind as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
 
 mod call;
 mod choice;
@@ -19,9 +19,11 @@ use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: "bedrock",
-    // The service model takes `[a-zA-Z0-9_.:-]{1,64}`, but the models of Anthropic only these characters.
+    // The service model accepts `[a-zA-Z0-9_.:-]{1,64}`, but Anthropic's models accept only the characters of
+    // this rule.
     ids: Some(IdRule::new(64, true)),
-    // Enforcement is that of the model behind the API. The subset of the guide to structured outputs is Anthropic's.
+    // The model behind the API enforces schemas. The guide to structured outputs describes the same subset as
+    // Anthropic's.
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
     tools: &["toolConfig", "tools"],

@@ -1,5 +1,5 @@
-//! Calls and messages in a provider's JSON, as received and as written. Also readers for fields that several
-//! providers share.
+//! Calls and messages in a provider's JSON, both received and to be written. Also functions to read the
+//! fields that several providers share.
 
 use crate::fields::{Fields, only};
 use crate::history;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// The messages of the model found in one payload.
+/// The model's messages found in one payload.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(crate) payload: &'a Value,
@@ -32,7 +32,7 @@ pub(crate) enum Part<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Returns the parts of the first message, without the calls.
+    /// Returns the parts of the first message, except its calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
         self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
             Part::Call(_) => None,
@@ -64,32 +64,32 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A call in a response, before missing ids are generated.
+/// A call in a response. If the provider sent no id, the id is not yet generated.
 #[derive(Debug)]
 pub(crate) struct WireCall<'a> {
     /// The JSON object of the call, as received.
     pub(crate) json: &'a Value,
-    /// The provider's id, if there is one.
+    /// The id that the provider assigned to the call, if any.
     pub(crate) id: Option<Cow<'a, str>>,
     /// The tool name. It is empty if the provider sent none; dispatching such a call gives an error result
     /// for the model.
     pub(crate) name: &'a str,
     /// The arguments, or the input of a custom tool call, as received.
     pub(crate) input: Option<&'a Value>,
-    /// The fields of `json` that are the members of the arguments themselves, for calls without a field for
-    /// all arguments. Otherwise empty.
+    /// The fields of `json` that are members of the arguments. Empty if the call has one field for all
+    /// arguments.
     pub(crate) members: &'static [&'static str],
     pub(crate) is_custom: bool,
     /// Whether generation stopped early at this call.
     pub(crate) is_cut: bool,
     pub(crate) index: Option<usize>,
-    /// Reads the extra fields of `json`, expected back by the provider together with the call. The second
-    /// argument is `is_custom`.
+    /// Reads the extra fields of `json`. The provider expects these fields back together with the call. The
+    /// second argument is `is_custom`.
     pub(crate) extras: fn(&Value, bool) -> ProviderExtras,
 }
 
 impl<'a> WireCall<'a> {
-    /// Creates the complete call of a function.
+    /// Creates a complete function call.
     pub(crate) fn new(
         json: &'a Value,
         id: Option<&'a Value>,
@@ -109,7 +109,7 @@ impl<'a> WireCall<'a> {
         }
     }
 
-    /// Returns whether the call is one of a function without arguments so far.
+    /// Returns whether the call is a function call that has no arguments so far.
     pub(crate) fn is_blank(&self) -> bool {
         !self.is_custom && self.members.is_empty() && is_blank(self.input)
     }
@@ -158,8 +158,8 @@ impl<'a> OutgoingCall<'a> {
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
-    /// Returns the fields to write, before id, name and arguments are set. For a received call, these are all
-    /// its fields. For a call made by the program, these are the provider extras.
+    /// Returns the fields to write before id, name and arguments are set. For a received call, they are all
+    /// fields of the call. For a call made by the program, they are the provider extras.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let fields = match self.origin {
             Origin::Received { json, .. } => json.as_object(),
@@ -170,10 +170,10 @@ impl<'a> OutgoingCall<'a> {
 }
 
 impl Origin<'_> {
-    /// Returns how to write the arguments: whether the call is a custom tool call, the name of the field, and
-    /// the string for this field.
+    /// Returns how to write the arguments. The members of the tuple are whether the call is a custom tool
+    /// call, the name of the field, and the string for this field.
     ///
-    /// Custom tool calls of the program have the type `custom` in their provider extras.
+    /// A call made by the program is a custom tool call if the `type` in its provider extras equals `custom`.
     pub(crate) fn text<'t>(
         self,
         arguments: &'t Arguments<'_>,
@@ -192,7 +192,8 @@ impl Origin<'_> {
     }
 }
 
-/// Reads the id of a call. Some servers write it as a number or leave it empty.
+/// Reads the id of a call. Some servers write the id as a number; it becomes a string. Returns `None` if the
+/// id is missing or empty.
 pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     match value? {
         Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),
@@ -204,7 +205,7 @@ pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
 /// The arguments of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Arguments<'a> {
-    /// A string, as received. A JSON value other than an object is serialized.
+    /// A string as received, or the JSON text of a received value that is neither a string nor an object.
     Text(Cow<'a, str>),
     /// A JSON object, as received.
     Object(&'a Value),
@@ -225,8 +226,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads the arguments of a call whose own fields are the arguments. If generation stopped early at this
-    /// call (`is_cut`), the arguments are incomplete.
+    /// Reads the arguments of a call whose fields `members` are the members of the arguments. If generation
+    /// stopped early at this call (`is_cut`), the arguments are incomplete.
     fn of_members(json: &Value, members: &[&str], is_cut: bool) -> Self {
         let is_member = |name: &str, value: &Value| members.contains(&name) && !value.is_null();
         let found = json.as_object().filter(|_| !is_cut).map(|fields| only(fields, is_member));
@@ -241,7 +242,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Returns the arguments as an object for a history.
+    /// Converts the arguments to an object that a history may contain.
     pub(crate) fn into_object(self) -> Value {
         match self {
             Self::Text(text) => {
@@ -262,11 +263,10 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     }
 }
 
-/// Reads the input of a custom tool call as arguments with the single member `input`, for tools with such a
-/// parameter.
+/// Converts the input of a custom tool call to arguments with the single member `input`.
 ///
-/// If generation stopped early at this call (`is_cut`), the end of the JSON is missing. The incomplete call is
-/// then refused like an incomplete call of a function.
+/// If generation stopped early at this call (`is_cut`), the end of the returned JSON is left out. The
+/// incomplete call is then refused like an incomplete function call.
 fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     match input {
         None | Some(Value::Null) => Cow::Borrowed(if is_cut { "{" } else { "" }),
@@ -278,11 +278,11 @@ fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     }
 }
 
-/// The end of the arguments of a custom tool call, missing if the call was cut off.
+/// The last characters of the arguments of a custom tool call. They are left out if the call was cut off.
 const CUT: &str = "\"}";
 
-/// Returns the input of a custom tool call: the argument `input` if it is the only argument, otherwise the
-/// whole arguments. The arguments may be cut off.
+/// Returns the input of a custom tool call. This is the argument `input` if there are no other arguments, and
+/// otherwise the text of all arguments. The arguments may be cut off.
 fn free_text(arguments: &str) -> Cow<'_, str> {
     let fields = serde_json::from_str::<Fields>(arguments);
     match fields.or_else(|_| serde_json::from_str(&format!("{arguments}{CUT}"))) {

@@ -1,4 +1,4 @@
-//! The traits of a provider's codec, one trait for each part of a request or response.
+//! The traits that make up a provider's codec. There is one trait for each part of a request or response.
 
 use crate::call::{Message, OutgoingCall, Reading, WireCall};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools, take_named};
@@ -42,29 +42,31 @@ pub(crate) trait Api {
 
 /// Reads and writes the `tools` of a request.
 pub(crate) trait DefinitionCodec: Api {
-    /// Writes one definition. Settings that the API cannot express are reported by the caller.
+    /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
+    /// API cannot express.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
 
-    /// Returns whether an object is a single tool rather than a request with a list of tools.
+    /// Returns whether the object `fields` is a single tool rather than a request with a list of tools.
     fn is_tool(&self, fields: &Fields) -> bool;
 
     /// Parses one entry of a list of tools and appends the resulting definitions to `found`. An entry may
     /// define several tools. An entry for a tool that the provider runs itself adds nothing.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
 
-    /// Returns the part of a tool entry that the provider runs itself, such as its web search. Returns `None`
-    /// if there is no such part.
+    /// Returns a tool entry reduced to the tools run by the provider itself, such as its web search. Returns
+    /// `None` if nothing is left.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
-    /// Returns the name of the tool that answers the calls of the hosted tool `tool`, if the program runs it.
+    /// Returns the name of the program's tool for answering the calls of the hosted tool `tool`. Returns
+    /// `None` if the provider runs `tool` itself.
     fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
         None
     }
 
-    /// Prepares the `entries` of a request for the hosted tool `tool`: removes the definition of the program's
-    /// tool that answers the calls of `tool`.
+    /// Prepares the `entries` of a request for the hosted tool `tool`. If one of the program's tools answers
+    /// the calls of `tool`, its definition is removed.
     ///
-    /// Returns the entry for `tool`, or `None` if another entry contains it.
+    /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
         if let Some(name) = self.answered_by(tool) {
             take_named(entries, name);
@@ -72,7 +74,7 @@ pub(crate) trait DefinitionCodec: Api {
         Some(tool.clone())
     }
 
-    /// Returns the name of the namespace of a definition, in APIs that group tools.
+    /// Returns the name of a definition's namespace, in APIs that group tools.
     fn namespace<'a>(
         &self,
         _definition: &'a ToolDefinition,
@@ -81,7 +83,8 @@ pub(crate) trait DefinitionCodec: Api {
         None
     }
 
-    /// Writes a namespace. `first` is the definition of one of its tools, and `tools` the JSON of all.
+    /// Writes a namespace. `first` is the definition of its first tool, and `tools` is the JSON of all its
+    /// tools, separated by commas.
     fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
         tools.to_owned()
     }
@@ -123,7 +126,8 @@ pub(crate) trait ResponseCodec {
     /// Finds the messages of the model in a payload.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
 
-    /// Reads a part other than a call as the call or the output of a tool that the provider runs itself.
+    /// Reads a part that belongs to a tool run by the provider itself: a call or an output. Returns `None`
+    /// for other parts.
     fn hosted(&self, _part: &Value) -> Option<HostedPart> {
         None
     }
@@ -135,16 +139,18 @@ pub(crate) trait ResponseCodec {
 
 /// Reads streamed responses.
 pub(crate) trait StreamCodec {
-    /// Sorts the pieces of one event into `stream`. Pieces before an error are kept.
+    /// Adds the pieces of one event to `stream`. If the event has an error, the pieces before the error are
+    /// kept.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError>;
 
-    /// Records the end of the stream, announced outside of the format's own events by `[DONE]`.
+    /// Records the end of the stream when the server sends `[DONE]`, which is not one of the format's own
+    /// events.
     fn done(&self, _stream: &mut Assembly) {}
 
-    /// Returns whether the server announced the end.
+    /// Returns whether the server announced the end of the response.
     fn is_complete(&self, stream: &Assembly) -> bool;
 
-    /// Closes the open parts. Returns the response body as in a response without streaming.
+    /// Closes the open parts and returns the response body. The body is the same as without streaming.
     fn finish(&self, stream: &mut Assembly) -> Value;
 
     /// Reads a part as a call. Returns `None` for other parts.
@@ -156,7 +162,8 @@ pub(crate) trait StreamCodec {
     /// Changes the JSON of a complete call just before the call is returned.
     fn settle(&self, _call: &mut Value) {}
 
-    /// Returns whether a value is a piece of a streamed response, in APIs that may send a stream as one list.
+    /// Returns whether a value is an event of a streamed response. Payloads that are lists of such events are
+    /// read as streams.
     fn is_chunk(&self, _value: &Value) -> bool {
         false
     }
@@ -171,11 +178,11 @@ pub(crate) trait HistoryCodec: Api {
     /// [`write_call`](Self::write_call) is used instead.
     fn write_part(&self, part: &Value) -> Option<Value>;
 
-    /// Writes a message with the encoded `parts`. The list is empty if the message is dropped, and has
-    /// several messages if the API needs them.
+    /// Writes a message with the encoded `parts`. The returned list is empty if the message is dropped. It
+    /// has several messages if the API needs several.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
 
-    /// Creates assistant messages from text and encoded calls. Both may be empty.
+    /// Creates assistant messages from `text` and the encoded `calls`. Either of them, or both, may be empty.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value>;
 
     fn encode_user(&self, contents: &[Content]) -> Value;
@@ -186,7 +193,8 @@ pub(crate) trait ResultCodec {
     /// Encodes the results of one turn. `ids` are the ids of the calls, in the same order as the results.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
-    /// Encodes the results of one turn for a generation of models. `None` stands for the latest generation.
+    /// Encodes the results of one turn for a model of the given generation. `None` stands for the latest
+    /// generation.
     fn encode_results_for(
         &self,
         _generation: Option<u32>,
@@ -206,7 +214,7 @@ pub(crate) trait RepairCodec {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
 
     /// Repairs the messages of a request that continues a conversation kept by the service. A result may then
-    /// answer a call that is not in `history`, so it stays.
+    /// answer a call that is not in `history`. Such a result is not removed.
     fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
         self.repair_history(history)
     }

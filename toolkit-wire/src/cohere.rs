@@ -1,7 +1,8 @@
 //! The codec of Cohere's Chat API, version 2 (`/v2/chat`).
 //!
-//! The JSON follows the API reference and the types of Cohere's SDK. Calls look as in Chat Completions. The model also
-//! writes a plan (`tool_plan`), results may be documents to cite, and a stream has its own events.
+//! The JSON follows the API reference and the types of Cohere's SDK. Calls have the form of Chat Completions.
+//! Three things differ: the model also writes a plan (`tool_plan`), results may be documents to cite, and
+//! streams have events of another form.
 
 mod call;
 mod choice;
@@ -18,7 +19,8 @@ use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: "cohere",
-    // Any id is accepted. The service's own ids end with letters and digits, as in `get_weather_8hvy1w4rz2w4`.
+    // Any id is accepted. The service's own ids end with letters and digits, as in
+    // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
     strictness: Strictness::AllOrNone(
         "in this API, the field `strict_tools` of the request enforces the schemas of all tools",

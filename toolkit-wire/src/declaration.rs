@@ -1,4 +1,4 @@
-//! The name, the description and the schema: the common fields of tool definitions in every API.
+//! The fields that tool definitions have in every API: name, description and schema.
 
 use crate::facts::Facts;
 use crate::fields::{Fields, element, field, optional, text};
@@ -9,7 +9,8 @@ use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The choices for writing one definition: spelling of names, strictness, dialect and output schema.
+/// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
+/// schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spelling<'a> {
     /// The provider's spellings of the tool names in the request.
@@ -42,7 +43,8 @@ impl<'a> Draft<'a> {
         self.definition.output_schema().filter(|_| self.how.outputs)
     }
 
-    /// Converts the schema of the parameters. The paths of losses start at the definition.
+    /// Converts the schema of the parameters and records the losses. The paths of the losses start at the
+    /// definition.
     pub(super) fn parameters(&mut self) -> Value {
         let converted = self.how.dialect.convert(&self.definition.parameters);
         self.losses.extend(converted.losses.into_iter().map(|mut loss| {
@@ -74,8 +76,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata that is not sent: the source of the tool, the fields kept from an API, and the program's own
-/// `meta`, except the keys for which `is_sent` returns `true`.
+/// Reports metadata that is not sent. This can be the MCP source of the tool, fields kept from another API,
+/// and the program's own `meta`. Keys for which `is_sent` returns `true` are not reported.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
@@ -101,7 +103,7 @@ pub(super) fn unsaid_metadata(
     is_mcp.then_some(mcp).into_iter().chain(meta)
 }
 
-/// A definition in a provider's JSON, with the losses.
+/// A definition in a provider's JSON, with the losses of the conversion.
 #[derive(Debug)]
 pub(crate) struct EncodedDefinition {
     pub(crate) json: Value,
@@ -109,7 +111,8 @@ pub(crate) struct EncodedDefinition {
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-/// Removes the definition of the program's tool `name` from the entries of a request, and returns it.
+/// Removes the definition of the program's tool called `name` from the entries of a request, and returns the
+/// definition.
 pub(super) fn take_named(entries: &mut Vec<Box<RawValue>>, name: &str) -> Option<Value> {
     let parsed = |entry: &RawValue| serde_json::from_str::<Value>(entry.get()).ok();
     let is_named = |tool: &Value| {
@@ -121,7 +124,7 @@ pub(super) fn take_named(entries: &mut Vec<Box<RawValue>>, name: &str) -> Option
 }
 
 /// Returns the tools in a payload, each with its path. The payload is a list of tools, a request with
-/// `tools`, or a single tool. An object with the field for messages is a request, too.
+/// `tools`, or a single tool. A request may have only messages; the list of tools is then empty.
 pub(super) fn listed_tools<'a>(
     payload: &'a Value,
     is_tool: impl Fn(&Fields) -> bool,
@@ -145,8 +148,8 @@ pub(super) fn listed_tools<'a>(
     }
 }
 
-/// Returns the value at `path`, and the part of `path` that was followed. The first fields of `path` may be missing, so
-/// that an inner object is understood alone.
+/// Returns the value at `path`, and the fields of `path` that were present. The first fields of `path` may be
+/// missing, so that an inner object is accepted without the objects around it.
 fn found_at<'a>(payload: &'a Value, path: &[&str]) -> Option<(&'a Value, String)> {
     let paths = (0..path.len()).filter_map(|skipped| path.get(skipped..));
     let mut found = paths.filter_map(|path| {
@@ -155,8 +158,8 @@ fn found_at<'a>(payload: &'a Value, path: &[&str]) -> Option<(&'a Value, String)
     found.next()
 }
 
-/// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`.
-/// Without a schema, the tool takes no arguments.
+/// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`. If
+/// there is no schema, the tool takes no arguments.
 pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
     let name = parse_name(function.get("name"), &field(path, "name"))?;
     let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
@@ -172,7 +175,7 @@ pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, W
         .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
 }
 
-/// Returns the fields `syntax` and `definition` for the grammar of a custom tool. Returns `None` if the tool
+/// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool
 /// accepts any text.
 pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
     let (syntax, grammar) = match format {

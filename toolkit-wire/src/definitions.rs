@@ -1,4 +1,4 @@
-//! The `tools` of a request, rendered once and shared.
+//! The `tools` of a request. They are rendered once and shared.
 
 use crate::codec::Codec;
 use crate::declaration::{Draft, EncodedDefinition, Spelling, unsaid_metadata};
@@ -25,10 +25,11 @@ pub struct DefinitionOptions {
     /// The tools for which the provider enforces the schema.
     pub strict: StrictTools,
     /// Whether Gemini receives plain JSON Schema in the field `parametersJsonSchema`, without losses.
-    /// Otherwise it receives its own subset in the field `parameters`, which all its models and APIs accept.
+    /// Otherwise, Gemini receives its own schema subset in the field `parameters`. All its models and APIs
+    /// accept this subset.
     pub json_schema: bool,
-    /// Whether output schemas are sent if the API has a field for them. They cost tokens, and help models
-    /// that process results in code.
+    /// Whether output schemas are sent if the API has a field for them. Output schemas cost tokens, and help
+    /// models that process results in code.
     pub output_schemas: bool,
     /// Whether the model is asked for the reason of each call, unless the
     /// [metadata](toolkit_core::ToolMetadata::call_reason) of a tool decides otherwise. The tools are then
@@ -41,22 +42,25 @@ pub struct DefinitionOptions {
     /// out. This is for providers with their own tool search, which receive `defer_loading`.
     pub list_deferred: bool,
     /// Whether each reference in a schema (`$ref`) is replaced by a copy of its target. Small models and some
-    /// servers behind OpenAI's or Anthropic's format do not follow references. A type that is used often then
-    /// makes the schema much longer. Ollama and Gemini's own subset never receive references.
+    /// servers behind OpenAI's or Anthropic's format do not follow references. If a type is referenced often,
+    /// the copies make the schema much longer. Ollama and Gemini's own subset never receive references.
     pub inline_references: bool,
-    /// Whether the registry's [tool search](toolkit_core::ToolRegistry::with_tool_search) feeds the tool loading of
-    /// Anthropic: the deferred tools are listed with `defer_loading`, and the model searches them with
-    /// `discover_tools`. Write the history with
-    /// [`with_tool_references`](crate::HistoryWriter::with_tool_references), so that the provider loads the found
-    /// tools. For OpenAI, use [`client_tool_search`](crate::hosted::openai::client_tool_search) instead.
+    /// Whether Anthropic loads the deferred tools found by the registry's [tool
+    /// search](toolkit_core::ToolRegistry::with_tool_search). The deferred tools are then listed with
+    /// `defer_loading`, and the model searches them with `discover_tools`. Write the history with
+    /// [`with_tool_references`](crate::HistoryWriter::with_tool_references), so that the provider loads the
+    /// found tools. For OpenAI, use [`client_tool_search`](crate::hosted::openai::client_tool_search)
+    /// instead.
     pub client_search: bool,
-    /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's tool
-    /// search, the model first sees only the namespaces, and loads their deferred tools when it needs them.
+    /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's
+    /// tool search, the model first sees only the namespaces, and loads their deferred tools when it needs
+    /// them.
     pub namespaces: BTreeMap<String, String>,
-    /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions. This is
-    /// for servers that speak another provider's API, and refuse fields that they do not know. Definitions are then
-    /// neither strict nor custom, and [`ConfiguredFormat::encode_tool_config`](crate::ConfiguredFormat::encode_tool_config)
-    /// has only the field for the tool choice. Everything left out is reported.
+    /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions.
+    /// Set this for servers that implement another provider's API but refuse fields unknown to them. All
+    /// tools are then sent as functions and without enforcement.
+    /// [`ConfiguredFormat::encode_tool_config`](crate::ConfiguredFormat::encode_tool_config) then writes only
+    /// the tool choice. Everything left out is reported.
     pub standard_fields: bool,
 }
 
@@ -89,17 +93,18 @@ impl DefinitionOptions {
         self
     }
 
-    /// Sets whether the registry's tool search feeds the tool loading of Anthropic.
+    /// Sets whether Anthropic loads the deferred tools found by the registry's tool search.
     #[must_use]
     pub fn with_client_search(mut self, client_search: bool) -> Self {
         self.client_search = client_search;
         self
     }
 
-    /// Groups the tools of a namespace for OpenAI's Responses API. The model reads the description.
+    /// Groups the tools of the namespace `name` for OpenAI's Responses API. The model sees `description` as
+    /// the description of the group.
     ///
-    /// The tools keep their full names within the group, so calls find them as always. Other APIs have no
-    /// namespaces and receive the tools alone.
+    /// The tools keep their full names within the group, so their calls are dispatched as usual. Other APIs
+    /// have no namespaces and receive the tools without a group.
     ///
     /// ```
     /// use toolkit::name::{Separator, WireNames};
@@ -143,7 +148,7 @@ impl DefinitionOptions {
     }
 }
 
-/// A report on encoded definitions.
+/// A report on encoded definitions: lost settings, tools sent without enforcement, and exceeded limits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
@@ -151,7 +156,7 @@ pub struct DefinitionReport {
     pub losses: Vec<DefinitionLoss>,
     /// Tools requested as strict but sent without enforcement.
     pub not_strict: Vec<NotStrict>,
-    /// The provider's limits exceeded by the request. The provider would refuse the request.
+    /// The provider's limits exceeded by the definitions. The provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
 }
 
@@ -173,7 +178,7 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// A keyword or setting of one tool, lost because the API cannot express it.
+/// The loss of one keyword or setting of a tool. The API cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
@@ -263,8 +268,8 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
-    /// Returns the entries of the list: one for each definition, or for each namespace at the position of its
-    /// first definition.
+    /// Returns the entries of the list `tools`. There is one entry for each definition without a namespace,
+    /// and one entry for each namespace at the position of its first definition.
     fn entries<'f>(&self, fragments: &'f [impl Borrow<Fragment>]) -> Vec<Cow<'f, str>> {
         let mut groups: Vec<(Option<&str>, &ToolDefinition, Vec<&str>)> = Vec::with_capacity(fragments.len());
         for (definition, fragment) in self.definitions.iter().zip(fragments) {
@@ -305,7 +310,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The `tools` of a request, rendered once. Clones are cheap. Serialization copies the rendered JSON into the
+/// The rendered `tools` of a request. Clones are cheap. Serialization copies the rendered JSON into the
 /// request.
 #[derive(Clone)]
 pub struct Definitions {
@@ -320,11 +325,12 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report), codec }
     }
 
-    /// Adds tools that the provider defines itself, such as its web search. Their JSON is not changed.
+    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed.
     ///
-    /// If the program runs such a tool, it [answers](HostedTool::answered_by) the calls with an ordinary tool of a
-    /// fixed name. The definition of this tool is then left out, because the provider's own definition replaces
-    /// it. A tool of another API is left out and reported as a loss.
+    /// The program runs some of these tools: an ordinary tool with a fixed name
+    /// [answers](HostedTool::answered_by) the calls. The definition of the ordinary tool is then left out,
+    /// because the provider's definition replaces it. A hosted tool of another API is left out and reported
+    /// as a loss.
     ///
     /// ```
     /// use toolkit::wire::hosted::{anthropic, openai};

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// An error for a payload in the wrong format. The error names the location in the payload and the expected
-/// value.
+/// Error when a payload is in the wrong format. Names the location in the payload and the expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
@@ -18,13 +17,14 @@ impl WireError {
         Self { path: path.into(), expected: expected.into() }
     }
 
-    /// Returns the location in the payload, as in `choices[0].message`. Empty for the payload itself.
+    /// Returns the location in the payload, as in `choices[0].message`. The location is empty if the payload
+    /// itself is wrong.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns the expected value.
+    /// Returns a description of the expected value, as in `a list of tools`.
     #[must_use]
     pub fn expected(&self) -> &str {
         &self.expected
@@ -40,16 +40,17 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// An error for a string other than the name of an [`ApiFormat`](crate::ApiFormat).
+/// Error when a string is parsed as an [`ApiFormat`](crate::ApiFormat) but names no format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat {
     message: String,
 }
 
 impl UnknownApiFormat {
-    /// Creates the error for `text`, an unknown name. The message names one alias of each format.
+    /// Creates the error for `text`, an unknown name. The message lists the names of all formats, and one
+    /// alias of each format that has an alias.
     ///
-    /// Other libraries have the same message, and callers may compare it.
+    /// Do not change the message: other libraries have the same one, and callers may compare it.
     pub(crate) fn new(text: &str, names: &[&str], aliases: &[Option<&str>]) -> Self {
         let aliases: Vec<&str> = aliases.iter().flatten().copied().collect();
         let (names, aliases) = (names.join(", "), aliases.join(", "));
@@ -65,7 +66,7 @@ impl fmt::Display for UnknownApiFormat {
 
 impl std::error::Error for UnknownApiFormat {}
 
-/// Returns the error message in a payload sent by a provider instead of an answer.
+/// Returns the error message in `fields`, a payload that a provider may have sent instead of an answer.
 ///
 /// Reads the object `{"error": {"message"}}`, an `error` string, and a `message` beside a field with the
 /// value `error`.
@@ -93,8 +94,8 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message with a role other than `model`. Finding no calls in it would hide a mistake of the
-/// caller.
+/// Refuses a message whose role is not `model`. If the message were accepted as a response without calls, a
+/// mistake of the caller would stay hidden.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {
         None | Some(Value::Null) => Ok(()),

@@ -1,4 +1,4 @@
-//! Decoding of streamed bytes into events: text, or the binary event stream of Amazon Web Services.
+//! Decodes streamed bytes into events. The bytes are text, or the binary event stream of Amazon Web Services.
 
 use crate::sse::{SseDecoder, TooLong};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use serde_json::Value;
 /// The maximum size of one binary message in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// The length of the prelude: two lengths and a checksum.
+/// The length of a message's prelude in bytes: two lengths and a checksum of four bytes each.
 const PRELUDE: usize = 12;
 
-/// The length of a checksum.
+/// The length of a checksum in bytes.
 const CHECKSUM: usize = 4;
 
-/// Decodes the events in the bytes of a response, in the encoding recognised from the first byte.
+/// Decodes the events in the bytes of a response. The encoding is recognised from the first byte.
 ///
 /// A binary event stream begins with the length of its first message, so its first byte is zero. Text never
 /// begins with a zero byte.
@@ -28,7 +28,7 @@ impl EventDecoder {
     /// Processes the next bytes. Returns the JSON of each event completed by these bytes.
     ///
     /// # Errors
-    /// The expected value, if the bytes contain something else.
+    /// A description of the expected value, if the bytes contain something else.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         if let (Self::Empty, Some(first)) = (&self, bytes.first()) {
             *self = match first {
@@ -43,7 +43,8 @@ impl EventDecoder {
         }
     }
 
-    /// Returns the last event of a text, if the text ended without the empty line after the event.
+    /// Returns the last event of a response in text form, if the text ended without an empty line after the
+    /// event.
     pub(super) fn finish(&mut self) -> Option<String> {
         match self {
             Self::Text(decoder) => decoder.finish(),
@@ -54,12 +55,14 @@ impl EventDecoder {
 
 /// Decodes the messages of a binary event stream (`application/vnd.amazon.eventstream`).
 ///
-/// The format is that of the Smithy specification, "Amazon Event Stream": the length of the message, the length
-/// of its headers and their checksum, the headers, the payload, and the checksum of the message.
+/// The format is described in the Smithy specification, "Amazon Event Stream". A message consists of its
+/// length, the length of its headers, the checksum of both lengths, the headers, the payload, and the
+/// checksum of the message.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     received: Vec<u8>,
-    /// Whether a message was damaged. The beginning of the next message is then unknown.
+    /// Whether a message was damaged. The start of the next message is then unknown, so nothing more can be
+    /// decoded.
     is_damaged: bool,
 }
 
@@ -78,7 +81,8 @@ impl Messages {
                     at += length;
                 }
                 Ok(None) => break,
-                // The events before the damaged message are returned now, and the error with the next bytes.
+                // The events before the damaged message are returned now. The error is returned with the next
+                // bytes.
                 Err(_) if !events.is_empty() => break,
                 Err(expected) => {
                     *self = Self { is_damaged: true, ..Self::default() };
@@ -91,8 +95,8 @@ impl Messages {
     }
 }
 
-/// Reads the message at the beginning of `bytes`. Returns the JSON of the event, if the message is an event, and the
-/// length of the message. Returns `None` if the message is incomplete.
+/// Reads the message at the beginning of `bytes`. Returns the length of the message, and the JSON of the
+/// event if the message is an event. Returns `None` if the message is incomplete.
 fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str> {
     let (Some(length), Some(headers), Some(checksum)) =
         (number(bytes, 0), number(bytes, 4), number(bytes, 8))
@@ -125,7 +129,8 @@ fn event(headers: &[(&str, &str)], payload: &[u8]) -> Option<String> {
     Some(format!("{{{}:{payload}}}", Value::from(kind)))
 }
 
-/// The headers of a message. Only headers with strings are returned. Damaged headers end the list.
+/// An iterator over the headers of a message. Only headers with string values are returned. The iteration
+/// ends at a damaged header.
 struct Headers<'a>(&'a [u8]);
 
 impl<'a> Headers<'a> {
@@ -147,7 +152,8 @@ impl<'a> Iterator for Headers<'a> {
         loop {
             let length = usize::from(*self.take(1)?.first()?);
             let name = std::str::from_utf8(self.take(length)?).ok()?;
-            // The types of values, in order: true, false, byte, short, integer, long, bytes, string, time, UUID.
+            // The types of header values, numbered from 0: true, false, byte, short, integer, long, bytes,
+            // string, time, UUID.
             let length = match self.take(1)?.first()? {
                 0 | 1 => 0,
                 2 => 1,
@@ -167,7 +173,7 @@ impl<'a> Iterator for Headers<'a> {
     }
 }
 
-/// Reads the number of four bytes at `at`.
+/// Reads a number from the four bytes at the index `at`.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
     usize::try_from(u32::from_be_bytes(bytes)).ok()

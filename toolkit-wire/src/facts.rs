@@ -1,5 +1,5 @@
-//! Facts about the APIs, taken from their references. These are the differences between codecs that need no
-//! code.
+//! Facts about the APIs, taken from their references. They describe the differences between codecs that need
+//! no code.
 
 use crate::DefinitionOptions;
 use crate::media::MediaTable;
@@ -9,7 +9,7 @@ use toolkit_schema::SchemaDialect;
 /// The facts about one API.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
-    /// The name of the format. Fields that only this API knows are stored under this name.
+    /// The name of the format. Fields that exist only in this API are stored under this name.
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],
     /// The rule for tool names.
@@ -21,38 +21,42 @@ pub(crate) struct Facts {
     /// The maximum number of tools in a request. `None` if the reference does not state a maximum.
     pub(crate) most_tools: Option<usize>,
     pub(crate) strictness: Strictness,
-    /// The schema dialects, in this order: for a tool without enforcement, for a strict tool, and for a
-    /// request with plain JSON Schema.
+    /// The schema dialects for a tool without enforcement, for a strict tool, and for a request with plain
+    /// JSON Schema, in this order.
     pub(crate) dialects: [SchemaDialect; 3],
     /// The JSON text before and after the definitions in a request.
     pub(crate) frame: (&'static str, &'static str),
-    /// The path of the tools in a request.
+    /// The path to the list of tools in a request.
     pub(crate) tools: &'static [&'static str],
     /// The request field for the messages.
     pub(crate) messages: &'static str,
-    /// The request fields that name messages kept by the service. The messages of such a request may answer
-    /// calls that only the service has.
+    /// The request fields that refer to messages kept by the service. The results in such a request may
+    /// answer calls that only the service has.
     pub(crate) server_state: &'static [&'static str],
-    /// The settings that the API has no field for: the setting, the keyword of the loss, and the reason in
-    /// the loss.
+    /// The settings for which the API has no field. Each entry has the setting, and the keyword and the
+    /// reason of its loss.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
-    /// The paths of a call's id and of its arguments.
+    /// The paths to the id and to the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
-    /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report it.
+    /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report
+    /// it.
     pub(crate) cache_writes: &'static str,
-    /// The JSON pointer to the number of input tokens in the results of the provider's own tools. Empty if the
-    /// API does not report it.
+    /// The JSON pointer to the number of input tokens in the results of the provider's own tools. Empty if
+    /// the API does not report it.
     pub(crate) tool_tokens: &'static str,
-    /// The media items that the API accepts, for each generation of models: the number of the first model
-    /// generation, and its table. The latest generation comes first. An API without tables reports no losses.
+    /// The media items that the API accepts. Each entry has the first model generation to which it applies,
+    /// and the table of media items. The latest generation comes first. If there are no entries, no losses
+    /// are reported.
     pub(crate) media: &'static [(u32, MediaTable)],
-    /// Returns the generation of a model by its name, if requests depend on the generation.
+    /// Returns the generation of the model with the given name. Returns `None` if the name has no generation,
+    /// or if requests do not depend on it.
     pub(crate) generation: fn(&str) -> Option<u32>,
     /// The JSON pointer to the id of a response. Empty if responses have no id.
     pub(crate) response_id: &'static str,
-    /// The JSON pointer to the id of the container in which the provider runs code. Empty if responses have none.
+    /// The JSON pointer to the id of the container in which the provider runs code. Empty if responses have
+    /// none.
     pub(crate) container: &'static str,
 }
 
@@ -80,7 +84,7 @@ pub(crate) enum Strictness {
 }
 
 impl Facts {
-    /// The facts of an API without limits and strict tools, and with OpenAI's rule for names.
+    /// The facts of an API that has neither limits nor strict tools, and OpenAI's rule for names.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -106,7 +110,8 @@ impl Facts {
         container: "",
     };
 
-    /// The settings that an API cannot express if it has only functions with a name, a description and parameters.
+    /// The settings that an API cannot express if it has only functions with a name, a description and
+    /// parameters.
     pub(crate) const FUNCTIONS_ONLY: &'static [(&'static str, &'static str, &'static str)] = &[
         ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
         ("output_schema", "output_schema", "the API has no field for the schema of an output"),
@@ -115,22 +120,24 @@ impl Facts {
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ];
 
-    /// Returns the media items that models of a generation accept. Without a generation, the latest one counts.
+    /// Returns the media items accepted by models of the given generation. `None` stands for the latest
+    /// generation.
     pub(crate) fn media_table(&self, generation: Option<u32>) -> Option<&'static MediaTable> {
         let generation = generation.unwrap_or(u32::MAX);
         self.media.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
     }
 
-    /// Returns the schema dialect for a tool: strict, without enforcement, or in a request with plain JSON
-    /// Schema.
+    /// Returns the schema dialect for a tool. `strict` states whether the schema is enforced, and
+    /// `json_schema` whether the request has plain JSON Schema.
     pub(crate) const fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
         match (self.dialects, strict, json_schema) {
             ([_, dialect, _], true, _) | ([_, _, dialect], _, true) | ([dialect, ..], ..) => dialect,
         }
     }
 
-    /// Returns the schema dialect for a tool without references to definitions, if the caller asks for it.
-    /// The strict dialects and Gemini's own dialect have no such references anyway.
+    /// Returns the schema dialect for a tool. If [`inline_references`](DefinitionOptions::inline_references)
+    /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
+    /// anyway.
     pub(crate) const fn dialect_for(&self, strict: bool, options: &DefinitionOptions) -> SchemaDialect {
         match self.dialect(strict, options.json_schema) {
             SchemaDialect::OpenAi | SchemaDialect::Anthropic if options.inline_references => {

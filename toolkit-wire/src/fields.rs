@@ -35,7 +35,7 @@ pub(crate) fn is_true(value: &Value, name: &str) -> bool {
 /// `null`.
 ///
 /// # Errors
-/// [`WireError`] if `read` returns `None`: the value is not the `expected` one.
+/// [`WireError`] if `read` returns `None`. The error states that `expected` was expected.
 pub(crate) fn optional<'a, T>(
     fields: &'a Fields,
     path: &str,
@@ -74,7 +74,8 @@ pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
 }
 
-/// Sets the field at `path`, creating missing objects on the way. Does nothing if `value` is not an object.
+/// Sets the field at `path` inside `value`, and creates missing objects along the path. Does nothing if
+/// `value` is not an object.
 pub(crate) fn set_at(value: &mut Value, path: &[&str], new: impl Into<Value>) {
     if let Some(fields) = value.as_object_mut() {
         set_in(fields, path, new);
@@ -103,7 +104,8 @@ pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> F
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Returns a copy of the fields that are neither `known` nor `null`. A value other than an object has none.
+/// Returns a copy of the fields whose names are not in `known` and whose values are not `null`. If `value` is
+/// not an object, the copy is empty.
 pub(crate) fn unknown(value: &Value, known: &[&str]) -> Fields {
     let is_unknown = |name: &str, value: &Value| !known.contains(&name) && !value.is_null();
     value.as_object().map(|fields| only(fields, is_unknown)).unwrap_or_default()

@@ -21,8 +21,8 @@ use toolkit_core::call::{ToolCall, ToolConfig};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// Declares the enum [`ApiFormat`] from a table: for each format the documentation, the variant, and the
-/// module of its codec.
+/// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, and
+/// the module of its codec.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident in $folder:ident;)+) => {
         /// The JSON format of one provider API.
@@ -96,7 +96,7 @@ formats! {
     Anthropic in anthropic;
     /// The `generateContent` API of Google's Gemini.
     Gemini in gemini;
-    /// `/api/chat` of Ollama.
+    /// Ollama's API `/api/chat`.
     Ollama in ollama;
     /// The Converse API of Amazon Bedrock.
     Bedrock in bedrock;
@@ -114,8 +114,8 @@ impl ApiFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// Encodes definitions as the `tools` of a request, in the given order. The report lists all constraints
-    /// and settings that the API cannot express.
+    /// Encodes definitions as the `tools` of a request, in the given order. The report of the returned
+    /// definitions lists all constraints and settings that the API cannot express.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
@@ -165,8 +165,9 @@ impl ApiFormat {
         self.codec().parse_definitions(payload)
     }
 
-    /// Returns the hosted tools of a payload, such as web search and code execution, without changes. The
-    /// provider runs these tools itself, so [`parse_definitions`](Self::parse_definitions) leaves them out.
+    /// Returns the hosted tools in a payload, such as web search and code execution. Their JSON is not
+    /// changed. The provider runs these tools itself, so [`parse_definitions`](Self::parse_definitions)
+    /// leaves them out.
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools.
@@ -176,8 +177,8 @@ impl ApiFormat {
 
     /// Encodes tool choice and parallel tool calls as fields of a request.
     ///
-    /// A setting that the API cannot express is approximated and reported. For example, a choice among
-    /// allowed tools becomes the same choice among all tools, and the limit to one call at a time is left
+    /// A setting that the API cannot express is approximated and reported. For example, a choice limited to
+    /// certain tools becomes the same choice among all tools, and the limit to one call at a time is left
     /// out.
     ///
     /// ```
@@ -197,8 +198,8 @@ impl ApiFormat {
 
     /// Sets the tools, the tool choice and the limit on parallel calls of a request.
     ///
-    /// Most APIs have a field `tools`; others have the tools in an object with the tool choice. Without tools, nothing
-    /// is set, because providers refuse a tool choice without tools.
+    /// Most APIs have a field `tools`; others put the tools and the tool choice into one object. If
+    /// `definitions` is empty, nothing is set, because providers refuse a tool choice without tools.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolChoice, ToolDefinition, ToolName};
@@ -241,15 +242,15 @@ impl ApiFormat {
         tool_config::parse(self.codec(), request, names)
     }
 
-    /// Parses the calls of a response, in the order of the response. The payload is a response body, one
-    /// choice, one message, one call, or a list of calls.
+    /// Parses the calls in a response, and returns them in the order of the response. The payload is a
+    /// response body, one choice, one message, one call, or a list of calls.
     ///
     /// Tool names keep the provider's spelling, which [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
     /// understands. Ids and arguments stay unchanged. A call without an id gets a unique id, which is the
     /// same whenever the same payload is parsed.
     ///
-    /// A call without a name or with invalid JSON as arguments is included. Dispatching it gives a result
-    /// that explains the error to the model.
+    /// A call without a name, or with invalid JSON as arguments, is returned as well. When it is dispatched,
+    /// the result explains the error to the model.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -264,7 +265,7 @@ impl ApiFormat {
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
-    /// instead of an answer, its text is part of it.
+    /// instead of an answer, the text of this error is part of the `WireError`.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
         reading::parse_calls(self.codec(), payload)
     }
@@ -274,19 +275,19 @@ impl ApiFormat {
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
-    /// instead of an answer, its text is part of it.
+    /// instead of an answer, the text of this error is part of the `WireError`.
     pub fn parse_response(self, payload: &Value) -> Result<Response, WireError> {
         reading::parse_response(self.codec(), payload)
     }
 
-    /// Returns the model's messages of a response. In the history, they come before the tool results.
+    /// Returns the model's messages in a response, for the history. Add them before the tool results.
     ///
     /// The method accepts the same payloads as [`parse_calls`](Self::parse_calls) and generates the same call
-    /// ids. All content is kept, including unknown fields. Only content refused by the provider in its next
-    /// request is dropped.
+    /// ids. All content is kept, including unknown fields. Only content that the provider would refuse in the
+    /// next request is dropped.
     ///
-    /// If the arguments of a call are not a JSON object, they are wrapped in an object, as the string
-    /// `invalid_arguments`. Illegal characters in tool names are replaced.
+    /// If the arguments of a call are not a JSON object, they become a JSON object with the string
+    /// `invalid_arguments` as its only member. Illegal characters in tool names are replaced.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.

@@ -3,8 +3,8 @@
 //! The JSON follows the API reference and the types of Google's SDK. The service accepts two spellings of
 //! each field (`functionCall` and `function_call`), and so does this codec.
 //!
-//! Writing uses the spelling of the reference, with one exception: `function_declarations` distinguishes
-//! tools of this format from tools of other formats.
+//! Writing uses the spelling of the reference, except for `function_declarations`. This spelling
+//! distinguishes tools of this format from tools of other formats.
 
 mod call;
 mod choice;
@@ -28,7 +28,8 @@ use toolkit_schema::SchemaDialect;
 pub(crate) const FACTS: Facts = Facts {
     name: "gemini",
     aliases: &["google", "google-genai"],
-    // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
+    // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or
+    // `_`.
     names: NameRule::DOTS,
     // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
     properties: Some(NameRule { max_length: 64, punctuation: "_", letter_first: true }),

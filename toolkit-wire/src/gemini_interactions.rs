@@ -1,7 +1,7 @@
 //! The codec of Gemini's Interactions API (`/v1beta/interactions`).
 //!
-//! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the model's
-//! output, calls and results.
+//! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the
+//! model's output, calls and results.
 
 mod call;
 mod choice;
@@ -21,7 +21,7 @@ use toolkit_schema::SchemaDialect;
 pub(crate) const FACTS: Facts = Facts {
     name: "gemini_interactions",
     aliases: &["gemini-interactions"],
-    // The rule of `generateContent`.
+    // The same rule as for `generateContent`.
     names: NameRule::DOTS,
     ids: Some(IdRule::new(64, false)),
     most_tools: Some(512),

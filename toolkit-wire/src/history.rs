@@ -1,4 +1,4 @@
-//! Makes names, ids and arguments in a history acceptable for servers.
+//! Changes names, ids and arguments in a history so that servers accept them.
 //!
 //! A history is sent with every request, so one refused call ends the conversation. llama.cpp answers with
 //! status 500 to arguments that are not JSON, vLLM with 400 (vllm-project/vllm#48922). Templates such as
@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::{NameRule, fnv1a};
 
-/// Replaces each character of a tool name that the provider does not accept with `_`. Results refer to calls
-/// by id, so they still match.
+/// Replaces the illegal characters of a tool name with `_` and shortens the name to the maximum length.
+/// Results refer to calls by id, so they still match.
 pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);
@@ -25,12 +25,12 @@ pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
 /// Makes a call id legal.
 ///
 /// An id from another provider may have illegal characters. These are replaced, and a digest of the original
-/// id is added. The call and its result so get the same new id, and different calls get different ids.
+/// id is added. So a call and its result get the same new id, and different calls get different ids.
 pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
-/// The form of call ids in a request, as far as the caller decides about it.
+/// The form of call ids in a request. The caller chooses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdForm {
     /// The rule of the API applies.
@@ -41,10 +41,10 @@ pub(super) enum IdForm {
     Nine,
 }
 
-/// Makes the ids of a turn's calls legal and distinct.
+/// Returns legal and distinct ids for the calls of a turn.
 ///
-/// Calls and results are in the same order, so both get the same ids. Unless `is_strict`, ids that are
-/// already distinct stay unchanged.
+/// Calls and results are in the same order, so both get the same ids. If `is_strict` is `false`, distinct ids
+/// stay unchanged, even if they are illegal.
 pub(super) fn ids<'a>(
     rule: NameRule,
     is_strict: bool,
@@ -54,8 +54,8 @@ pub(super) fn ids<'a>(
     distinct(given, legal, |given, salt| rule.hashed(given, salt))
 }
 
-/// Makes the ids of a turn's calls distinct, each with exactly nine letters and digits. Other ids are replaced by
-/// a digest.
+/// Returns distinct ids for the calls of a turn, each with exactly nine letters and digits. Ids of another
+/// form are replaced by a digest.
 pub(super) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let is_legal = |id: &str| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric());
     let digest = |id: &str, salt| {
@@ -70,8 +70,8 @@ pub(super) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -
     distinct(given, legal, digest)
 }
 
-/// Returns a different id for each of `given`: the `legal` form of the id, or if another call has that form, the
-/// `hashed` form with a salt.
+/// Returns a different id for each id in `given`. This is the `legal` form of the given id. If an earlier
+/// call already has the same id, it is the `hashed` form with a salt instead.
 fn distinct<'a>(
     given: impl IntoIterator<Item = &'a str>,
     legal: impl Fn(&'a str) -> Cow<'a, str>,
@@ -98,9 +98,10 @@ fn distinct<'a>(
 
 /// Converts arguments to the text of a JSON object.
 ///
-/// An object keeps the exact text of the model. Missing arguments become `{}`. A JSON string that contains an
-/// object becomes that object, as the tool read it. Anything else becomes the value of the member
-/// `invalid_arguments`, so the model sees its own text beside the error result.
+/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON
+/// string that contains an object becomes this object, because the tool received it in this form. Any other
+/// text becomes the value of the member `invalid_arguments`, so the model sees its own text beside the error
+/// result.
 pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),
@@ -113,7 +114,7 @@ pub(super) fn arguments(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns whether `text` is a valid JSON object. The values are parsed too, because lone surrogates and
-/// `1e999` pass a mere syntax check but fail in the parsers of servers.
+/// `1e999` pass a check of the syntax alone but fail in the parsers of servers.
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
@@ -180,7 +181,7 @@ mod tests {
         for ids in [lax, strict] {
             assert_eq!(ids.iter().collect::<HashSet<_>>().len(), given.len(), "{ids:?}");
         }
-        // An id that looks like what a repeated one becomes.
+        // This id looks like the id that replaces a repeated id.
         let again = CHAT.hashed("a", 1);
         let ids = ids(CHAT, false, ["a", "a", &again]);
         assert_eq!(ids[1], again);

@@ -1,4 +1,5 @@
-//! Tools that a provider defines itself, such as web search, code execution and MCP connectors, and their calls.
+//! Tools defined by the providers, such as web search, code execution and MCP connectors, and the calls of
+//! such tools.
 
 pub mod anthropic;
 pub mod gemini;
@@ -10,14 +11,15 @@ use crate::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// A tool that a provider defines itself, for requests beside the program's own tools.
+/// A tool defined by a provider. A request lists it beside the program's own tools.
 ///
-/// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other tool,
-/// [`new`](Self::new) takes the JSON of the provider's reference. The JSON is never changed.
+/// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other
+/// tool, pass the JSON from the provider's reference to [`new`](Self::new). The JSON is never changed.
 ///
-/// Add hosted tools with [`Definitions::with_hosted`](crate::Definitions::with_hosted). The provider runs most of
-/// these tools itself. [`Response::hosted`](crate::Response::hosted) has their calls, which are not dispatched. A
-/// few are run by the program: see [`answered_by`](Self::answered_by).
+/// Add hosted tools with [`Definitions::with_hosted`](crate::Definitions::with_hosted). The provider runs
+/// most of these tools itself. The calls of such tools are in [`Response::hosted`](crate::Response::hosted)
+/// and are not dispatched. The program itself runs a few hosted tools: see
+/// [`answered_by`](Self::answered_by).
 ///
 /// ```
 /// use toolkit::ApiFormat;
@@ -33,12 +35,12 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostedTool {
-    /// The API of the tool. Definitions for other APIs leave the tool out and report the loss.
+    /// The API that defines the tool. Definitions for another API leave the tool out and report the loss.
     #[serde(serialize_with = "format_name")]
     pub format: ApiFormat,
     /// The entry for the `tools` of a request, in the JSON of the API.
     pub definition: Value,
-    /// Other fields of the request that the tool needs, such as Anthropic's `mcp_servers`.
+    /// Other request fields needed by the tool, such as Anthropic's `mcp_servers`.
     /// [`request_fields`](Self::request_fields) merges the fields of several tools.
     pub request: Fields,
 }
@@ -54,7 +56,8 @@ impl HostedTool {
         Self { format, definition, request: Fields::new() }
     }
 
-    /// Sets a field of the definition. In Gemini's definitions, this is a field of the object of the tool.
+    /// Sets a field of the definition. If a Gemini definition contains only one object, as in
+    /// `{"googleSearch": {}}`, the field is set in this inner object.
     #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
         if let Some(fields) = self.settings() {
@@ -63,14 +66,15 @@ impl HostedTool {
         self
     }
 
-    /// Adds a field of the request that the tool needs.
+    /// Adds a request field needed by the tool.
     #[must_use]
     pub fn with_request(mut self, field: &str, value: impl Into<Value>) -> Self {
         set(&mut self.request, field, value);
         self
     }
 
-    /// Returns the fields of the tool: the definition, or in Gemini the only object in the definition.
+    /// Returns the fields that set options of the tool: the fields of the definition, or for Gemini, the
+    /// fields of the only object in the definition.
     fn settings(&mut self) -> Option<&mut Fields> {
         let fields = self.definition.as_object_mut()?;
         match self.format {
@@ -79,7 +83,8 @@ impl HostedTool {
         }
     }
 
-    /// Returns the name of the tool: its `name` if the API has one, or else its type.
+    /// Returns the name of the tool. If the definition has no `name`, the type of the tool is returned, or
+    /// for Gemini, the name of the only field.
     #[must_use]
     pub fn name(&self) -> &str {
         let [name, kind] = ["name", "type"].map(|field| text(&self.definition, field));
@@ -91,11 +96,11 @@ impl HostedTool {
         }
     }
 
-    /// Returns the name of the tool with which the program answers the calls, such as `shell`. Returns `None` if
-    /// the provider runs the tool itself.
+    /// Returns the name of the program's tool for answering the calls, such as `shell`. Returns `None` if the
+    /// provider runs the hosted tool itself.
     ///
-    /// Register an ordinary tool with this name. Its calls have the arguments of the provider's reference, and its
-    /// results are written in the form of the provider.
+    /// Register an ordinary tool with this name. Its calls have the arguments described in the provider's
+    /// reference, and its results are converted to the provider's form.
     ///
     /// ```
     /// use toolkit::wire::hosted::{anthropic, openai};
@@ -109,8 +114,8 @@ impl HostedTool {
         self.format.codec().answered_by(&self.definition)
     }
 
-    /// Returns the fields of a request that `tools` need beside the definitions. Lists in the same field are
-    /// joined. Tools of other APIs are skipped.
+    /// Returns the request fields needed by `tools` in addition to the definitions. If several tools have a
+    /// list in the same field, the lists are joined. Tools of other APIs are skipped.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -135,26 +140,28 @@ impl HostedTool {
     }
 }
 
-/// A call of a tool that the provider runs itself, for display and logs. It is never dispatched.
+/// A call of a tool run by the provider itself, for display and logs. It is never dispatched.
 ///
 /// The history keeps the provider's own JSON of the call, so nothing depends on these fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct HostedCall {
-    /// The provider's id of the call. Empty if there is none.
+    /// The id that the provider assigned to the call. Empty if there is none.
     pub id: String,
-    /// The provider's type of the call, such as `web_search_call` or `mcp_tool_use`.
+    /// The type of the call in the provider's JSON, such as `web_search_call` or `mcp_tool_use`.
     pub kind: String,
     /// The name of the tool, such as `web_search`.
     pub name: String,
-    /// The name of the MCP server. Empty for other tools.
+    /// The name of the MCP server that has the tool. Empty if the tool is not an MCP tool.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub server: String,
-    /// The arguments, as far as the provider returns them: an object, or the code of a code execution.
+    /// The arguments, as far as the provider returns them: an object, or a string with the code of a code
+    /// execution.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub arguments: Value,
-    /// The output in the provider's JSON. `None` while the tool runs, and for tools whose output is not returned.
+    /// The output in the provider's JSON. `None` while the tool runs, and for tools whose output is not
+    /// returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
 }
@@ -164,12 +171,13 @@ pub struct HostedCall {
 pub(crate) enum HostedPart {
     /// A call, with its output if the same part contains both.
     Call(HostedCall),
-    /// The output of the call with the same id. Without an id, of the last call with the same name.
+    /// The output of an earlier call: the call with the same id, or if the output has no id, the last call
+    /// with the same name.
     Output(HostedCall),
 }
 
 impl HostedCall {
-    /// Creates a call from the JSON `part` of the given type and tool.
+    /// Creates a call from the JSON `part`. `kind` is the type of the call, and `name` the name of the tool.
     pub(crate) fn of(part: &Value, kind: &str, name: &str, arguments: Option<&Value>) -> Self {
         let ids = ["call_id", "tool_use_id", "id"].into_iter().map(|field| text(part, field));
         let id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Generates ids for calls without one.
+//! Generates ids for calls that have none.
 
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -17,7 +17,8 @@ pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
     given.into_iter().map(|given| ids.settle(given, || json!(calls))).collect()
 }
 
-/// Returns whether this module generated the id. Such an id is not sent to APIs in which ids are optional.
+/// Returns whether this module generated the id. Generated ids are not sent to APIs in which ids are
+/// optional.
 pub(super) fn is_generated(id: &str) -> bool {
     let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
         return false;
@@ -36,8 +37,8 @@ pub(super) struct CallIds {
 }
 
 impl CallIds {
-    /// Returns the provider's id `given`. Without it, returns a generated id, different from the ids of all
-    /// earlier calls. `seed` is called for the first generated id only.
+    /// Returns `given`, the provider's id. If it is missing, returns a generated id, different from the ids
+    /// of all earlier calls. `seed` is called for the first generated id only.
     pub(super) fn settle(&mut self, given: Option<&str>, seed: impl FnOnce() -> Value) -> CallId {
         if let Some(id) = given {
             self.taken.insert(id.to_owned());

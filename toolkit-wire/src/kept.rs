@@ -1,8 +1,8 @@
-//! Fields that only one API has: kept when its JSON is read, written back for the same API, and reported as lost
-//! for another.
+//! Fields that exist in only one API. They are kept when the API's JSON is read. They are written back for
+//! the same API, and reported as lost for another API.
 //!
-//! A field is recognised by comparison: the received JSON is read and written again, and the fields that are
-//! missing afterwards are kept. So no list of fields has to follow the provider's reference.
+//! Such fields are found by comparison: the received JSON is read and written again, and the fields missing
+//! afterwards are kept. This needs no list of fields that would have to follow the provider's reference.
 
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, Spelling};
@@ -13,11 +13,12 @@ use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// The name under which the names of fields are kept that the received JSON lacks, although they are always
-/// written.
+/// The key for a list of field names. The received JSON lacks these fields, although this library always
+/// writes them.
 const ABSENT: &str = "";
 
-/// The fields of a definition whose meaning is in [`ToolDefinition`]. Only values without a meaning are kept.
+/// The fields whose meaning [`ToolDefinition`] can express. Such a field is only written back if its kept
+/// value is empty.
 const SEMANTIC: [&str; 11] = [
     "name",
     "inputSchema",
@@ -32,7 +33,8 @@ const SEMANTIC: [&str; 11] = [
     "namespace",
 ];
 
-/// The fields with objects in which single fields are kept.
+/// The fields whose values are objects with kept fields. Losses are reported for each field of such an
+/// object.
 const CONTAINERS: [&str; 9] = [
     "toolSpec",
     "function",
@@ -45,7 +47,7 @@ const CONTAINERS: [&str; 9] = [
     "toolChoice",
 ];
 
-/// The fields with schemas, which the dialects convert.
+/// The fields with schemas. Schemas are not compared, because the dialects convert them.
 const SCHEMAS: [&str; 7] = [
     "parameters",
     "input_schema",
@@ -56,8 +58,8 @@ const SCHEMAS: [&str; 7] = [
     "output_schema",
 ];
 
-/// Keeps the fields of the received definition `tool` that [`ToolDefinition`] cannot express, in `meta` under the
-/// name of the format.
+/// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are
+/// stored in `meta`, under the name of the format.
 pub(crate) fn keep<C: DefinitionCodec + ?Sized>(codec: &C, definition: &mut ToolDefinition, tool: &Fields) {
     let facts = codec.facts();
     let strict = definition.metadata.strict == Some(true);
@@ -76,10 +78,11 @@ pub(crate) fn keep<C: DefinitionCodec + ?Sized>(codec: &C, definition: &mut Tool
     }
 }
 
-/// Returns the fields of `received` that `written` lacks. In objects of both, their fields are compared.
+/// Returns the fields of `received` that `written` lacks. If both have an object in the same field, the
+/// fields of the two objects are compared.
 ///
-/// The fields in `opaque` are not compared. `is_other` returns whether a received value differs in meaning from the
-/// written value.
+/// The fields named in `opaque` are not compared. The function `is_other` returns whether a received value
+/// differs in meaning from the written value.
 pub(crate) fn difference(
     received: &Fields,
     written: &Fields,
@@ -113,8 +116,9 @@ pub(crate) fn difference(
     kept
 }
 
-/// Writes kept fields into a definition. The fields of the definition itself take precedence, unless they have the
-/// default value where the received definition had none.
+/// Writes kept fields into a definition. A field that is already in `written` takes precedence. However, if
+/// it has only its default value, and the received definition had `null` or no value, the received form is
+/// restored.
 pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
     for (name, value) in kept {
         match (written.get_mut(name), value) {
@@ -134,7 +138,8 @@ pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
     }
 }
 
-/// Returns the losses of kept fields for another API than `api`: one for each field, with its path.
+/// Returns the losses when fields kept from `api` are not sent to another API. There is one loss for each
+/// field, with the path of the field.
 pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
     let mut found = Vec::new();
     for (name, value) in kept {
@@ -161,8 +166,8 @@ fn no_parameters() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
-/// Returns whether a value is written although the definition says nothing: an empty text, `false`, or the schema
-/// of a tool without parameters.
+/// Returns whether a value is the default, which is written even if the definition does not set it. Defaults
+/// are an empty string, `false`, and the schema of a tool without parameters.
 fn is_default(value: &Value) -> bool {
     let has_no_properties = |schema: &Fields| {
         schema.iter().all(|(name, value)| match name.as_str() {

@@ -1,7 +1,7 @@
 //! Provider formats: pure functions to convert between the framework's types and the JSON of providers.
 //!
-//! [`ApiFormat`] is the entry point. Each API has a folder, and the parts shared by several APIs are beside
-//! the folders. A format sees definitions, calls and results but never a registry, and does no IO.
+//! [`ApiFormat`] is the entry point. Each API has a folder, and the code shared by several APIs is beside the
+//! folders. A format handles definitions, calls and results. It never uses a registry and does no IO.
 
 mod anthropic;
 mod bedrock;

@@ -1,4 +1,4 @@
-//! Limits of providers, checked before the request is sent.
+//! Limits of providers. They are checked before a request is sent.
 
 pub(super) mod measure;
 
@@ -8,11 +8,12 @@ use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// A provider's limit, exceeded by the definitions of a request.
+/// A provider limit exceeded by the definitions of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The tool with a definition above the limit. `None` for a limit on all tools together.
+    /// The name of the tool whose definition exceeds the limit. `None` if the limit applies to all tools
+    /// together.
     pub tool: Option<String>,
     /// The counted quantity, as in `tools` or `characters in the name`.
     pub what: String,
@@ -32,8 +33,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the number of tools and the lengths of their names. The limits for strict tools are not checked
-/// here, because a tool beyond them is sent without enforcement.
+/// Checks the number of tools, and the names of tools and properties. The limits for strict tools are not
+/// checked here, because a tool that exceeds them is sent without enforcement.
 pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.most_tools

@@ -1,4 +1,5 @@
-//! Images, audio and files: which of them an API accepts, and the forms that several APIs share.
+//! Rules for images, audio and files: the media items that an API accepts, and the forms that several APIs
+//! share.
 
 use std::borrow::Cow;
 use toolkit_core::output::{Content, Media, MediaData};
@@ -9,19 +10,19 @@ use toolkit_schema::SchemaLoss;
 pub(super) struct MediaTable {
     /// The media items accepted in messages of the user.
     pub(super) messages: &'static [MediaRule],
-    /// The media items accepted in tool results. An item accepted only in messages follows in a message of its
-    /// own.
+    /// The media items accepted in tool results. An item accepted only in messages is sent in a separate
+    /// message after the results.
     pub(super) results: &'static [MediaRule],
 }
 
-/// Media items of one kind that an API accepts.
+/// A rule for media items of one kind: the types and sources that an API accepts.
 #[derive(Debug)]
 pub(super) struct MediaRule {
     pub(super) kind: MediaKind,
-    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such as
-    /// `*+json` for all types with the same end.
+    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such
+    /// as `*+json` for all types with the same end.
     pub(super) types: &'static [&'static str],
-    /// Whether the item may embed its bytes.
+    /// Whether the request may embed the bytes of the item.
     pub(super) embedded: bool,
     pub(super) urls: Urls,
 }
@@ -40,7 +41,7 @@ pub(super) enum Urls {
     None,
     /// Only URLs from which the service can download: `http` and `https`.
     Web,
-    /// Any URL, such as `data:` and `gs:`.
+    /// Any URL, including `data:` and `gs:` URLs.
     Any,
     /// Only URLs with this beginning.
     Only(&'static str),
@@ -70,15 +71,16 @@ impl MediaRule {
                 Urls::Only(beginning) => url.starts_with(beginning),
             },
         };
-        // The type behind a URL is often unknown. The service finds the type when it downloads the item.
+        // The media type of an item with a URL is often unknown. The service finds the type when it downloads
+        // the item.
         let is_unknown =
             essence.ends_with("/*") || essence == "application/octet-stream" || essence.is_empty();
         kind == self.kind && has_data && (is_listed || is_unknown)
     }
 }
 
-/// Returns the media item of a content and its kind, or `None` for other contents. The media type decides about
-/// the kind: a file of the type `image/png` is an image.
+/// Returns the media item in `content`, with the kind of the item. Returns `None` if `content` is not a media
+/// item. The kind is determined by the media type: a file of the type `image/png` is an image.
 pub(super) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
     let (kind, media) = match content {
         Content::Image(media) => (MediaKind::Image, media),
@@ -95,15 +97,15 @@ pub(super) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
     Some((kind, media))
 }
 
-/// Returns the media item of a content and its kind if one of the rules allows the item.
+/// Returns the media item in `content`, with the kind of the item, if one of the rules allows the item.
 pub(super) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<(MediaKind, &'a Media)> {
     let (kind, media) = media_of(content)?;
     rules.iter().any(|rule| rule.allows(kind, media)).then_some((kind, media))
 }
 
 impl MediaTable {
-    /// Returns the loss of a content that the API accepts nowhere. `is_result` tells whether the content is in a
-    /// tool result.
+    /// Returns a loss if `content` is a media item that cannot be sent to the API. `is_result` states whether
+    /// the content is in a tool result. The item of a result may also follow in a message.
     pub(super) fn loss(&self, content: &Content, is_result: bool, path: String) -> Option<SchemaLoss> {
         let (_, media) = media_of(content)?;
         let is_accepted = accepted(self.messages, content).is_some()
@@ -113,7 +115,8 @@ impl MediaTable {
     }
 }
 
-/// Returns the media type in lowercase, without its parameters and in the spelling of its registration.
+/// Returns the media type in lowercase and without parameters. Aliases are replaced by the registered name of
+/// the type.
 pub(super) fn canonical(media_type: &str) -> Cow<'_, str> {
     let essence = essence(media_type);
     match &*essence {
@@ -156,8 +159,8 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. For other URLs, the
-/// media type is `otherwise`.
+/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. If the URL is of
+/// another kind, the media type is `otherwise`.
 pub(super) fn media(address: &str, otherwise: &str) -> Media {
     let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
     let (media_type, data) = match data {

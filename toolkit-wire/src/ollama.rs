@@ -23,9 +23,10 @@ use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: "ollama",
-    // Optional; a program may use its own.
+    // Ids are optional. A program may use ids of its own.
     ids: Some(IdRule::new(64, false)),
-    // The server's types for a schema have no field for `$ref`, so the model would not see the target.
+    // The server's schema types have no field for `$ref`, so the model would not see the target of a
+    // reference.
     dialects: [SchemaDialect::Inlined; 3],
     unsaid: Facts::FUNCTIONS_ONLY,
     media: &[(0, history::MEDIA)],

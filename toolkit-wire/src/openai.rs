@@ -1,5 +1,6 @@
-//! The parts that both OpenAI APIs have in common: definitions, `tool_choice` and `parallel_tool_calls`. The
-//! two APIs nest the fields differently. Other APIs write their functions in the nested form.
+//! Code shared by the codecs of the two OpenAI APIs: definitions, `tool_choice` and `parallel_tool_calls`.
+//! The two APIs nest the fields differently. Some APIs of other providers write functions in the nested form
+//! too.
 
 use crate::WireError;
 use crate::codec::{Api, ChoiceCodec, DefinitionCodec};
@@ -78,7 +79,7 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
     }
 }
 
-/// Writes the name and the arguments of a call in the nested form into its `fields`. Unknown fields of the object
+/// Writes a call in the nested form: adds `name` and `arguments` to `fields`. Unknown fields of the object
 /// `function` are kept.
 pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
     let mut function = match fields.get_mut("function").map(Value::take) {
@@ -91,8 +92,8 @@ pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl In
     fields.into()
 }
 
-/// Returns the unknown fields of a call in the nested form, to be sent back to the provider: its own and, in the
-/// field `function`, the fields of its object `function`.
+/// Returns the unknown fields of a call in the nested form. They are sent back to the provider. The unknown
+/// fields of the object `function` are in the field `function`.
 pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
     let function = extras.shift_remove("function").map(|function| unknown(&function, known));
@@ -102,7 +103,7 @@ pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     extras
 }
 
-/// Returns whether the service runs the tool itself. This is the case for every type except `function` and
+/// Returns whether the service runs the tool itself. It does so for every type except `function` and
 /// `custom`.
 pub(super) fn is_hosted(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
@@ -135,7 +136,8 @@ impl Form {
         (kind, fields)
     }
 
-    /// Parses a tool that the program runs. Returns its fields and their path.
+    /// Parses the definition of a tool run by the program. Also returns the fields of the tool and their
+    /// path.
     pub(super) fn parse_tool<'a>(
         self,
         tool: &'a Value,
@@ -192,18 +194,18 @@ impl Form {
 
     fn parse_choice(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         match (choice, text(choice, "type")) {
-            // This is the default for a request with tools.
+            // `auto` is the default for a request with tools.
             (Value::Null, _) => Ok(ToolChoice::Auto),
             (Value::String(mode), _) => match mode.as_str() {
                 "auto" => Ok(ToolChoice::Auto),
                 "none" => Ok(ToolChoice::None),
-                // Mistral's name for it is `any`.
+                // Mistral writes `any` instead of `required`.
                 "required" | "any" => Ok(ToolChoice::Required),
                 _ => Err(WireError::new(CHOICE, "`auto`, `none` or `required`")),
             },
             (_, "function" | "custom") => self.parse_name(choice, CHOICE, names).map(ToolChoice::Tool),
             (_, "allowed_tools") => self.parse_allowed(choice, names),
-            // The choice of a tool that the provider defines, such as its web search.
+            // This is the choice of a tool defined by the provider, such as its web search.
             (Value::Object(_), kind) if self.is_hosted_choice(kind) => Ok(ToolChoice::Required),
             (Value::Object(_), _) => {
                 Err(WireError::new(field(CHOICE, "type"), "`function`, `custom` or `allowed_tools`"))
@@ -212,14 +214,14 @@ impl Form {
         }
     }
 
-    /// Returns whether a tool choice of this type names a tool that the provider defines. The words of other APIs
-    /// for a choice are no such types.
+    /// Returns whether a tool choice of this type names a tool defined by the provider. The modes and types
+    /// in the tool choices of other APIs do not name such tools.
     fn is_hosted_choice(self, kind: &str) -> bool {
         let foreign = ["", "any", "auto", "none", "required", "tool", "function", "custom"];
         self == Self::Flat && !foreign.contains(&kind)
     }
 
-    /// Returns the object of a choice that has the mode and the allowed tools, and the path of this object.
+    /// Returns the object with the mode and the allowed tools of a choice, and the path of this object.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {

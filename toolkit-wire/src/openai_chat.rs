@@ -23,9 +23,9 @@ use crate::openai::{Form, OpenAi};
 pub(crate) const FACTS: Facts = Facts {
     name: "openai_chat",
     aliases: &["openai-chat"],
-    // The ids that OpenAI itself accepts, on demand; it refuses more than 40 characters. Otherwise the endpoint
-    // that made an id gets it back to the character, because some keep state in it (`functions.add:0` of Kimi,
-    // the thought signature that LiteLLM appends).
+    // OpenAI itself refuses ids of more than 40 characters. The rule is only applied if the caller asks for
+    // it. By default, ids are sent back unchanged, because some servers keep state in them (`functions.add:0`
+    // of Kimi, the thought signature appended by LiteLLM).
     ids: Some(IdRule::new(40, false)),
     most_tools: Some(128),
     strictness: Strictness::PerFunction,

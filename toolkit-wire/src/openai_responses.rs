@@ -21,7 +21,8 @@ use crate::openai::{Form, OpenAi};
 pub(crate) const FACTS: Facts = Facts {
     name: "openai_responses",
     aliases: &["openai-responses", "open_responses", "open-responses"],
-    // The service takes a `call_id` of at most 64 characters, and in ids letters, digits, `_` and `-` only.
+    // The service accepts a `call_id` of at most 64 characters. In ids, it accepts only letters, digits, `_`
+    // and `-`.
     ids: Some(IdRule::new(64, true)),
     most_tools: Some(128),
     strictness: Strictness::PerFunction,

@@ -1,9 +1,9 @@
-//! Pairs calls with their results, by one rule for all APIs.
+//! Pairs calls with their results. The same rule applies to all APIs.
 //!
-//! A result answers an earlier call with the same id and without a result. In APIs that refer to calls by
-//! name, the name decides if the call or the result has no id. A result with neither id nor name then matches any
-//! call. If several calls match, the result belongs to the latest turn with such a call, and within this turn to
-//! the first of them.
+//! A result answers an earlier call that has the same id and no result yet. In APIs in which results refer to
+//! calls by name, the names are compared if the call or the result has no id. In these APIs, a result with
+//! neither id nor name matches any call. If several calls match, the result belongs to the latest turn with a
+//! matching call, and within this turn to the first matching call.
 
 use crate::ids;
 use serde_json::Value;
@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use toolkit_core::call::CallId;
 
-/// The content of a result that is added for a call without a result.
+/// The content of a placeholder result. Such a result is added for a call that has none.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
-/// The id and the name in a call or in its result, used to find the call of a result.
+/// The id and the name in a call or in a result. They are used to find the call that a result answers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Key<'a> {
     pub(crate) id: Option<Cow<'a, str>>,
@@ -42,13 +42,14 @@ pub(crate) struct Pair<'a> {
 enum Handle<'a> {
     Id(Cow<'a, str>),
     Name(&'a str),
-    /// The name, for a call without an id.
+    /// The name of a call without an id.
     NameOnly(&'a str),
     /// Any call, in an API in which results refer to calls by name.
     Any,
 }
 
-/// The calls without a result so far. Calls are found by key, and each has the number of its turn.
+/// The calls that have no result so far. They are found by key, and each call is stored with the index of its
+/// turn.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing<'a> {
     is_answered: Vec<bool>,
@@ -62,7 +63,7 @@ impl<'a> Pairing<'a> {
         self.turn += 1;
     }
 
-    /// Adds a call and returns its number, counted from 0.
+    /// Adds a call and returns its index among all calls added so far.
     pub(crate) fn call(&mut self, key: Key<'a>) -> usize {
         let number = self.is_answered.len();
         self.is_answered.push(false);
@@ -79,7 +80,7 @@ impl<'a> Pairing<'a> {
         number
     }
 
-    /// Returns the number of the call that a result with this key answers, or `None` if no call matches.
+    /// Returns the index of the call answered by a result with this key. Returns `None` if no call matches.
     pub(crate) fn result(&mut self, key: Key<'a>) -> Option<usize> {
         match key.id {
             Some(id) => self
@@ -106,8 +107,8 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Pairs the calls in a history with their results. Each element of `messages` has the calls and results of
-/// one message.
+/// Pairs the calls in a history with their results. The function `entries` lists the calls and results of one
+/// message. Returns the pairs of each message, in the order of the history.
 pub(crate) fn pair<'a>(
     history: &'a [Value],
     entries: impl Fn(&'a Value) -> Vec<Entry<'a>>,
@@ -136,8 +137,9 @@ pub(crate) fn pair<'a>(
     pairs
 }
 
-/// Returns the results in a history, each with an id. A result without an id gets the id that
-/// [`parse_calls`](crate::ApiFormat::parse_calls) generates for its call. If no call matches, the result gets
+/// Returns the results in a history, each with an id. Each element of `messages` has the calls and results of
+/// one message. If a result has no id, it gets the id of its call, which
+/// [`parse_calls`](crate::ApiFormat::parse_calls) generates if necessary. If no call matches, the result gets
 /// a new id.
 pub(crate) fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
     let mut pairing = Pairing::default();

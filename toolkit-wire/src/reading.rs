@@ -29,7 +29,8 @@ impl Reading<'_> {
 
     /// Writes the received messages for the next request.
     ///
-    /// `ids` are the ids of the calls, written in a `form`, and `names` the spellings of tool names.
+    /// `ids` are the ids of the calls, and `form` is the form in which they are written. `names` has the
+    /// provider's spellings of the tool names.
     fn write(&self, codec: &dyn Codec, ids: &[CallId], form: IdForm, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, form, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().names;
@@ -81,7 +82,7 @@ pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Resu
     response(codec, &*join(codec, payload)?, None)
 }
 
-/// Reads a response body. `calls` are the calls of the body, if they were already read from a stream.
+/// Reads a response body. If its calls were already read from a stream, pass them as `calls`.
 pub(crate) fn response(
     codec: &'static dyn Codec,
     payload: &Value,

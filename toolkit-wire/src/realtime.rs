@@ -1,7 +1,7 @@
 //! Tool calls in realtime APIs, which exchange events over a socket.
 //!
-//! The module writes and reads the events for tools. The program owns the socket, and handles all other events, such
-//! as audio.
+//! The module writes and reads the events for tools. The program owns the socket, and handles all other
+//! events, such as audio.
 
 use crate::error::{error_text, failed};
 use crate::fields::{Fields, list, set, text};
@@ -65,8 +65,8 @@ pub enum RealtimeEvent {
     },
     /// A complete call, ready to be dispatched.
     Call(ToolCall),
-    /// The calls with these ids are cancelled, because the user interrupted the model. Cancel running calls, and
-    /// send no results for them.
+    /// The service has cancelled the calls with these ids, because the user interrupted the model. Stop these
+    /// calls if they are still running, and send no results for them.
     Cancelled(Vec<String>),
 }
 
@@ -75,18 +75,19 @@ impl RealtimeApi {
     #[must_use]
     pub fn format(self) -> ConfiguredFormat {
         match self {
-            // The tools of a session have no fields beyond the standard fields.
+            // The tools of an OpenAI session accept only the standard fields.
             Self::OpenAi => ApiFormat::OpenAiResponses
                 .with_options(DefinitionOptions::default().with_standard_fields(true)),
             Self::GeminiLive => ApiFormat::Gemini.with_options(DefinitionOptions::default()),
         }
     }
 
-    /// Encodes the event that sets the tools and the tool choice of a session, with the losses.
+    /// Encodes the event to set the tools and the tool choice of a session. Also returns the settings that
+    /// were lost.
     ///
-    /// Render the definitions with [`format`](Self::format). For OpenAI, the event is a `session.update`. For Gemini,
-    /// it is a `setup`, to be merged with the other settings: the service accepts only one `setup`, the first event of
-    /// a session.
+    /// Render the definitions with [`format`](Self::format). For OpenAI, the event is a `session.update`. For
+    /// Gemini, it is a `setup`. Merge it with the other settings of the session, because the service accepts
+    /// only one `setup`, as the first event.
     #[must_use]
     pub fn encode_session(
         self,
@@ -127,7 +128,7 @@ impl RealtimeApi {
         }
     }
 
-    /// Encodes the events that send results to the model, in the order in which to send them.
+    /// Encodes the events for sending results to the model. Send them in the returned order.
     ///
     /// For OpenAI, the last event is a `response.create`, which lets the model answer.
     #[must_use]
@@ -162,7 +163,7 @@ impl RealtimeApi {
     }
 }
 
-/// Reads the calls among the events of a session. Each call is returned once.
+/// Reads the tool calls from the events of a session. Each call is returned once.
 #[derive(Debug, Clone)]
 pub struct RealtimeCalls {
     api: RealtimeApi,
@@ -180,10 +181,10 @@ enum State {
 }
 
 impl RealtimeCalls {
-    /// Processes an event. Events about anything else than tool calls return nothing.
+    /// Processes an event of the service. Returns an empty list if the event is not about tool calls.
     ///
     /// # Errors
-    /// [`WireError`] if the event reports an error of the service. The session goes on.
+    /// [`WireError`] if the event reports an error of the service. The session can continue after the error.
     pub fn push(&mut self, event: &Value) -> Result<Vec<RealtimeEvent>, WireError> {
         match self.api {
             RealtimeApi::OpenAi => self.push_openai(event),
@@ -200,7 +201,7 @@ impl RealtimeCalls {
                 return Err(failed("error", "an event of the session", error.as_deref()));
             }
             "response.output_item.added" => self.start(item, &mut found),
-            // The service also sends this event for a call that was interrupted.
+            // The service also sends this event for interrupted calls. Their status is not `completed`.
             "response.output_item.done" if text(item, "status") == "completed" => {
                 self.finish(item, &mut found)?;
             }
@@ -225,7 +226,7 @@ impl RealtimeCalls {
         Ok(found)
     }
 
-    /// Announces a call, unless it was announced before.
+    /// Adds [`RealtimeEvent::CallStarted`] to `found`, unless the call was announced before.
     fn start(&mut self, item: &Value, found: &mut Vec<RealtimeEvent>) {
         let (id, name) = (text(item, "call_id"), text(item, "name"));
         if text(item, "type") == "function_call" && !id.is_empty() && !self.open.contains_key(id) {
@@ -234,7 +235,7 @@ impl RealtimeCalls {
         }
     }
 
-    /// Returns a call, unless it was returned before.
+    /// Adds [`RealtimeEvent::Call`] to `found`, unless the call was returned before.
     fn finish(&mut self, item: &Value, found: &mut Vec<RealtimeEvent>) -> Result<(), WireError> {
         self.start(item, found);
         let id = text(item, "call_id");

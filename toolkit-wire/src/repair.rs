@@ -1,4 +1,4 @@
-//! Repair of histories in which results follow their calls. The results are separate messages, or part of the
+//! Repairs histories in which results follow their calls. The results are separate messages, or part of the
 //! message after the calls.
 
 use crate::fields::list;
@@ -11,7 +11,7 @@ pub(crate) trait Replies {
     /// The field for the parts of a message.
     const PARTS: &'static str;
 
-    /// Returns whether a message is a reply: it is not from the model.
+    /// Returns whether a message is a reply. Every message that is not from the model is a reply.
     fn is_reply(message: &Value) -> bool;
 
     /// Lists the calls and results of a message.
@@ -22,12 +22,13 @@ pub(crate) trait Replies {
     /// Creates the result for an unanswered call.
     fn no_output(call: &Pair<'_>) -> Value;
 
-    /// Returns whether the history needs no repair here: `replies` contain exactly the results of the calls
-    /// before them, at the positions that the service expects. `results` are the results after the repair.
+    /// Returns whether these replies need no repair. This is the case if `replies` contain exactly the
+    /// results of the calls before them, at the positions that the service expects. `results` are the results
+    /// after the repair.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool;
 
-    /// Takes all parts except results out of a reply, if results must be written before these parts in the
-    /// same message. Returns `None` if results are separate messages.
+    /// Removes all parts except results from a reply and returns them. The repair writes the results and then
+    /// these parts into the same message. Returns `None` if the results must be in a separate message.
     ///
     /// `held_results` is `true` for the first reply if it contained results before the repair.
     fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
@@ -80,8 +81,8 @@ fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value
     answered
 }
 
-/// Returns a message without its results, and whether it contained any results. Returns `None` for the
-/// message if only results were in it.
+/// Removes the results from a message. Returns the message, or `None` if it contained only results, and
+/// whether it contained any results.
 pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>, bool) {
     let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
     let before = parts.len();
@@ -95,8 +96,8 @@ pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Valu
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
 }
 
-/// Rewrites a history in which results are separate messages: the function `results` creates the results of
-/// each message, and these directly follow the message. Results without a call are removed.
+/// Rewrites a history in which results are separate messages. The function `results` creates the results for
+/// the calls of a message. They are inserted directly after this message, and all other results are removed.
 pub(crate) fn directly_after(
     history: Vec<Value>,
     entries: impl Fn(&Value) -> Vec<Entry<'_>>,
@@ -114,8 +115,8 @@ pub(crate) fn directly_after(
     repaired
 }
 
-/// Creates a user message from `parts`, as a list with one message. Without parts, the list is empty, because
-/// services refuse empty messages.
+/// Creates a user message from `parts`, as a list with one message. If there are no parts, the list is empty,
+/// because services refuse empty messages.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }

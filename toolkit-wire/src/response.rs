@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::ops::AddAssign;
 use toolkit_core::call::ToolCall;
 
-/// A model's response. If the provider returned several choices, text, reasoning and refusal come from the
-/// first.
+/// A model's response. If the provider returned several choices, text, reasoning and refusal are from the
+/// first choice.
 ///
 /// ```
 /// use serde_json::json;
@@ -36,19 +36,20 @@ pub struct Response {
     pub refusal: String,
     /// The tool calls, in the order of the response.
     pub calls: Vec<ToolCall>,
-    /// The calls of tools that the provider has run itself, each with its output. They are not dispatched.
+    /// The calls of tools run by the provider itself, each with its output. They are not dispatched.
     pub hosted: Vec<HostedCall>,
     /// The reason why the model stopped.
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
-    /// The model's messages in the provider's JSON, for the history before the tool results.
+    /// The model's messages in the provider's JSON. Add them to the history before the tool results.
     pub native: Vec<Value>,
-    /// The provider's id of the response. Empty if the provider sends none. In the Responses API, a later
-    /// request can name the id as `previous_response_id`.
+    /// The id that the provider assigned to the response. Empty if there is none. In the Responses API, a
+    /// later request can refer to the response by this id, in the field `previous_response_id`.
     pub id: String,
-    /// The provider's id of the container in which it ran code. Empty if the response has none. Anthropic's API
-    /// expects the id as `container` of the next request, for calls that the code waits for and for its files.
+    /// The id of the container in which the provider ran code. Empty if the response has none. Anthropic's
+    /// API expects this id in the field `container` of the next request if the code waits for the results of
+    /// calls, or if its files are needed.
     pub container: String,
 }
 
@@ -187,7 +188,7 @@ impl Usage {
         self
     }
 
-    /// Reads the counts of a response. The facts about the API contain their JSON pointers.
+    /// Reads the token counts of a response. Their JSON pointers are in `facts`.
     pub(crate) fn read(payload: &Value, facts: &Facts) -> Self {
         let read = |pointer: &str| payload.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
         let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] = facts.usage.map(read);

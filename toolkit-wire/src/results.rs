@@ -1,4 +1,4 @@
-//! Reads and writes the parts of tool results shared by several APIs.
+//! Reads and writes the elements of tool results that several APIs share.
 
 use crate::WireError;
 use crate::fields::{element, field, list};
@@ -24,7 +24,7 @@ pub(crate) fn output_text<'a>(
     }
 }
 
-/// Returns whether a text is blank. Some providers refuse blank texts.
+/// Returns whether a text is empty or only white space. Some providers refuse such texts.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -34,7 +34,8 @@ pub(crate) fn error_message(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// Returns the content blocks of a message with their paths, or `item` itself if it is a block.
+/// Returns the content blocks of the message `item`, each with its path. If `item` itself is a block, it is
+/// returned.
 pub(crate) fn listed_blocks(
     item: &Value,
     path: String,
@@ -45,7 +46,7 @@ pub(crate) fn listed_blocks(
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // A message with another role may contain results in the format of another API, which would be lost.
+        // A message with another role may contain results in the format of another API. They would be lost.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     let path = field(&path, "content");
@@ -53,7 +54,8 @@ pub(crate) fn listed_blocks(
     Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
 }
 
-/// Returns a text for a content that the API does not accept. If the content has a URL, the text is the URL.
+/// Returns a text to send instead of a content that the API does not accept. The text names a media item by
+/// its URL, if it has one. If the item embeds its bytes, the text states that it cannot be shown.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -66,8 +68,8 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text for a content of a tool result, in an API that sends media items in the result itself, in a
-/// message after the results, or not at all.
+/// Returns the text for a content of a tool result. For a media item, the text depends on where the API
+/// accepts it: in the result itself, in a message after the results, or nowhere.
 pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'a, str> {
     if accepted(table.results, content).is_some() {
         return content.to_text();
@@ -80,8 +82,8 @@ pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'
     }
 }
 
-/// Returns the media items of a result that follow in the message after the results, each with a label. The label
-/// names the call that returned the item.
+/// Returns the media items of a result to send in the message after the results, each with a label. The label
+/// names the item and the call that returned it.
 pub(crate) fn attachments<'a>(
     table: &'static MediaTable,
     result: &'a ToolResult,
@@ -95,7 +97,8 @@ pub(crate) fn attachments<'a>(
     attached.map(move |content| (format!("{} from tool call {id} ({name}):", content.to_text()), content))
 }
 
-/// Returns the messages in `payload` with their paths. `payload` is a list of messages or a single message.
+/// Returns the messages in `payload`, each with its path. `payload` is a list of messages or a single
+/// message.
 pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
         Value::Array(items) => {
@@ -106,7 +109,7 @@ pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Converts a value into JSON content. Used for values that are none of the known kinds of content.
+/// Converts a value into JSON content. Used for values of unknown kinds.
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

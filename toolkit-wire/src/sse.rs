@@ -1,6 +1,6 @@
-//! Decoding of streamed bytes into events: server-sent events, or one JSON object per line.
+//! Decodes streamed bytes into events. The bytes are server-sent events, or one JSON object per line.
 
-/// The maximum size of one event in bytes. No model's answer is longer.
+/// The maximum size of one event in bytes. No event of a model's answer is longer.
 const LONGEST: usize = 64 << 20;
 
 /// Decodes the events in the bytes of a response. The bytes may be split anywhere: within a line, a line
@@ -46,7 +46,8 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Returns the last event if the response ended without the empty line after it, as some servers do.
+    /// Returns the last event, if the response ended without an empty line after the event. Some servers end
+    /// a response like this.
     pub(super) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))

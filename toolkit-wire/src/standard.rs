@@ -1,14 +1,15 @@
-//! Requests with only the fields that all servers with the same API understand.
+//! Requests with only the standard fields of an API. All servers that implement the API understand these
+//! fields.
 
 use crate::facts::{Facts, Strictness};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// The reason of a loss.
+/// The reason stated in a loss.
 pub(super) const REASON: &str = "only the standard fields of the API are sent";
 
-/// The settings of a definition that need more than the standard fields, in the form of [`Facts::unsaid`].
+/// The settings of a definition that the standard fields cannot express, in the form of [`Facts::unsaid`].
 pub(super) const UNSAID: [(&str, &str, &str); 5] = [
     ("kind", "kind", "only functions are standard: it is offered as one with the text `input`"),
     ("output_schema", "output_schema", REASON),
@@ -32,7 +33,8 @@ pub(super) fn definition(definition: &ToolDefinition) -> ToolDefinition {
     ToolDefinition::new(name.clone(), description.as_str(), parameters.clone())
 }
 
-/// Returns the nearest tool config without sets of tools, custom tools and a limit on parallel calls, with the losses.
+/// Returns the nearest tool config that the standard fields can express, and the losses. It has no sets of
+/// tools, no custom tools, and no limit on parallel calls.
 pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) {
     let mut losses = Vec::new();
     let choice = match &wanted.choice {
@@ -96,7 +98,7 @@ mod tests {
         ];
         assert_eq!(losses, expected);
         assert_eq!(report.not_strict.len(), 1, "{report}");
-        // Fields that only Anthropic knows are left out of its own format, too.
+        // Fields that exist only in Anthropic's API are left out of Anthropic's own format, too.
         let anthropic = ApiFormat::Anthropic.encode_definitions([&full], &WireNames::default(), &options);
         assert_eq!(
             anthropic.to_value(),

@@ -1,4 +1,4 @@
-//! Streamed responses, with each call available as soon as it is complete.
+//! Streamed responses. Each call is available as soon as it is complete.
 
 pub(super) mod assembly;
 pub(super) mod merge;
@@ -35,8 +35,8 @@ pub enum StreamEvent {
     },
     /// A complete call, ready to be dispatched.
     Call(ToolCall),
-    /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event with
-    /// the same id and the output.
+    /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event
+    /// with the same id and the output.
     Hosted(HostedCall),
 }
 
@@ -44,24 +44,28 @@ pub enum StreamEvent {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// The last events: calls not known to be complete before the end, and calls cut off by it.
+    /// The last events. They include calls whose end was not certain before the end of the stream, and calls
+    /// that were cut off.
     pub events: Vec<StreamEvent>,
-    /// The response. Its calls are those of the events, with the same ids.
+    /// The response. It has the same calls as the events, with the same ids.
     ///
     /// # Errors
-    /// [`WireError`] if nothing came that is a response, or the provider reported an error in its place.
+    /// [`WireError`] if the stream contained no response, or if the provider reported an error instead of a
+    /// response.
     pub response: Result<Response, WireError>,
-    /// The complete response body, as in a response without streaming. It has all fields, also
-    /// those missing in [`response`](Self::response).
+    /// The complete response body, as in a response without streaming. It has all fields of the provider,
+    /// including fields that [`response`](Self::response) does not have.
     pub body: Value,
-    /// Whether the provider announced the end. If not, the connection broke before the response was complete.
+    /// Whether the provider announced the end of the response. If not, the connection broke before the
+    /// response was complete.
     pub is_complete: bool,
 }
 
 /// Assembles a streamed response. Each call is returned as soon as it is complete, so it can run while the
-/// model still writes.
+/// model is still writing.
 ///
-/// Feed it with the JSON of each event. Calls may be interleaved, and their arguments may be split anywhere.
+/// Pass the JSON of each event to [`push`](Self::push), or the bytes of the response body to
+/// [`push_bytes`](Self::push_bytes). Calls may be interleaved, and their arguments may be split anywhere.
 /// Each call is returned exactly once. If the stream ends in the middle of a call, [`finish`](Self::finish)
 /// returns the incomplete call, and dispatching it gives a result that explains the problem to the model.
 ///
@@ -96,8 +100,8 @@ impl StreamAccumulator {
     /// Processes the JSON of one event, or of several events sent as a list.
     ///
     /// # Errors
-    /// [`WireError`] if the event is not one of the format, or reports a failure of the provider. Earlier
-    /// events stay: the stream can go on, or be finished.
+    /// [`WireError`] if the event is not an event of the format, or if it reports a failure of the provider.
+    /// Nothing received earlier is lost: push further events, or finish the stream.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
         match event {
             Value::Array(list) => {
@@ -110,11 +114,11 @@ impl StreamAccumulator {
 
     /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
     ///
-    /// The body contains server-sent events, one JSON object per line, or the binary event stream of Amazon Web
-    /// Services. The encoding is recognised from the first byte.
+    /// The body contains server-sent events, one JSON object per line, or the binary event stream of Amazon
+    /// Web Services. The encoding is recognised from the first byte.
     ///
-    /// Errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or with too
-    /// much data. The events before and after an error are returned as well.
+    /// The returned errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or
+    /// too much data. The events before and after an error are returned as well.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -152,14 +156,14 @@ impl StreamAccumulator {
         }
     }
 
-    /// Returns whether the bytes contained the event `[DONE]`, after which nothing follows. The server may keep the
-    /// connection open nevertheless.
+    /// Returns whether the bytes passed so far contained the event `[DONE]`. No events follow it, but the
+    /// server may keep the connection open.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Ends the response, even if the provider did not announce the end.
+    /// Ends the stream and returns the response, even if the provider did not announce the end.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
         // An incomplete event at the end of a broken response is ignored.
@@ -176,7 +180,8 @@ impl StreamAccumulator {
     }
 }
 
-/// Merges a payload with the events of a streamed response into one body. Other payloads are unchanged.
+/// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
+/// payload unchanged.
 pub(crate) fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
     let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
     else {
@@ -197,7 +202,7 @@ impl fmt::Debug for StreamAccumulator {
 mod tests {
     use crate::ApiFormat;
 
-    /// A piece of each API's stream, and the event that announces its end.
+    /// A piece of each API's stream, and the event that announces the end of the stream.
     const SAID: [(ApiFormat, &str, &str); 4] = [
         (
             ApiFormat::OpenAiChat,

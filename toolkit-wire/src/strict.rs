@@ -1,4 +1,4 @@
-//! Planning of strict tools, for all tools of a request together.
+//! Selects the strict tools of a request. The selection depends on all tools together.
 
 use crate::facts::{Facts, Strictness};
 use crate::limits::measure::Measure;
@@ -16,7 +16,7 @@ pub enum StrictTools {
     /// Tools [marked as strict](toolkit_core::ToolMetadata::strict).
     #[default]
     Marked,
-    /// All tools accepted by the provider, except tools marked as not strict.
+    /// All tools that the provider accepts as strict, except tools marked as not strict.
     All,
     /// No tool.
     Never,
@@ -48,10 +48,13 @@ pub(super) struct Plan {
 
 /// Selects the strict tools of a request.
 ///
-/// A tool is not strict if its strict schema would forbid arguments that the tool accepts: maps, arbitrary
-/// values and, for Anthropic, recursion. A tool beyond the provider's limits is not strict either. If all
-/// strict tools share limits, marked tools come before others. Within both groups, tools with smaller schemas
-/// come first, so that many can be strict; among equals, the earlier tool comes first.
+/// A tool is not strict if its strict schema would forbid arguments that the tool accepts. This is the case
+/// for maps, arbitrary values and, for Anthropic, recursion. A tool that exceeds the provider's limits is not
+/// strict either.
+///
+/// If the strict tools of a request share limits, tools marked as strict are selected before other tools.
+/// Within both groups, tools with fewer optional parameters and unions are selected first, so that many tools
+/// can be strict. If two tools have equally many, the earlier tool is selected first.
 pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
     let mut strict = vec![false; definitions.len()];
     let mut candidates = Vec::new();
@@ -92,8 +95,9 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
 
 /// Returns whether to check the schema of a tool for strictness.
 ///
-/// OpenAI's strictness does not apply to custom tools, because they have no schema. Gemini enforces schemas
-/// only for all tools of a request. Only marked tools are checked there, to report them as not strict.
+/// OpenAI's strictness does not apply to custom tools, because they have no schema. Gemini enforces either
+/// the schemas of all tools in a request or none. For Gemini, only tools marked as strict are checked, to
+/// report them as not strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -103,7 +107,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of a tool. Returns the reason as an error if the tool cannot be strict.
+/// Measures the strict schema of a tool. If the tool cannot be strict, the error is the reason.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
@@ -134,12 +138,12 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// A limit that all strict tools share: its name, the function that returns a tool's share, and the amount
-/// left.
+/// A limit that all strict tools of a request share. The members are the name of the limit, the function that
+/// measures how much of the limit a tool uses, and the amount left.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
-/// Returns the limits for all strict tools of a request together, from Anthropic's guide to strict tools.
-/// Without such limits, the list is empty.
+/// Returns the limits that apply to all strict tools of a request together, from Anthropic's guide to strict
+/// tools. The list is empty if the API has no such limits.
 fn shared_limits(strictness: Strictness) -> Vec<Share> {
     match strictness {
         Strictness::PerRequest => vec![

@@ -1,4 +1,4 @@
-//! Random JSON, and properties of every format, for the tests of all codecs.
+//! Random JSON and properties of every format, used by the tests of all codecs.
 
 mod histories;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Returns random JSON. Field names and many strings are from `words`, because a codec would recognise nothing in
-/// other JSON.
+/// Returns random JSON. Field names and many strings are from `words`, because a codec would recognise
+/// nothing in other JSON.
 pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
     let word = select(words.split_whitespace().chain([""]).collect::<Vec<_>>());
     let leaf = prop_oneof![
@@ -20,7 +20,7 @@ pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         (0..3u8).prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        // Eighths: not every JSON parser preserves the last bit of any number.
+        // Numbers are multiples of 1/8, because not every JSON parser preserves the last bit of every number.
         any::<i16>().prop_map(|number| Value::from(f64::from(number) / 8.0)),
         word.clone().prop_map(Value::from),
         any::<String>().prop_map(Value::from),
@@ -35,7 +35,8 @@ pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Checks that no parser panics on `payload`, and that calls are parsed exactly if messages are.
+/// Checks that no parser panics on `payload`, and that its calls can be parsed exactly if its messages can be
+/// parsed.
 pub(crate) fn check_payload(format: ApiFormat, payload: &Value) -> TestCaseResult {
     let _ = format.parse_definitions(payload);
     let _ = format.hosted_tools(payload);

@@ -1,4 +1,4 @@
-//! The request fields for tool choice and parallel calls.
+//! The request fields for tool choice and parallel tool calls.
 
 use crate::codec::Codec;
 use crate::{ApiFormat, WireError, kept};
@@ -7,11 +7,12 @@ use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaLoss;
 
-/// The request fields for a [`ToolConfig`](toolkit_core::ToolConfig), with the losses.
+/// The encoded form of a [`ToolConfig`](toolkit_core::ToolConfig): request fields, and the settings that were
+/// lost.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedToolConfig {
-    /// The fields.
+    /// The fields to set in the request.
     pub fields: Map<String, Value>,
     /// The settings lost because the API cannot express them. Their paths start at the `ToolConfig`, as in
     /// `/parallel`.
@@ -30,8 +31,8 @@ impl EncodedToolConfig {
     }
 }
 
-/// Encodes a tool config. Fields that were read from the same API are written again, and fields of another API are
-/// reported as lost.
+/// Encodes a tool config. Fields that were read from the same API are written again, and fields of another
+/// API are reported as lost.
 pub(crate) fn encode(codec: &dyn Codec, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let mut encoded = codec.encode_tool_config(wanted, names);
     let Some((api, received)) = wanted.extras.origin() else { return encoded };
@@ -56,12 +57,13 @@ pub(crate) fn encode(codec: &dyn Codec, wanted: &ToolConfig, names: &WireNames) 
     }
 }
 
-/// Returns whether both configs mean the same, apart from the fields of a provider.
+/// Returns whether both configs have the same meaning. Provider extras are not compared.
 fn has_meaning(config: &ToolConfig, other: &ToolConfig) -> bool {
     (&config.choice, config.parallel, &config.custom) == (&other.choice, other.parallel, &other.custom)
 }
 
-/// Parses a tool config, and keeps the fields that the config cannot express.
+/// Parses a tool config. If [`ToolConfig`](toolkit_core::ToolConfig) cannot express some of the fields, all
+/// received fields are kept as provider extras.
 pub(crate) fn parse(
     codec: &dyn Codec,
     request: &Map<String, Value>,
@@ -78,8 +80,8 @@ pub(crate) fn parse(
     Ok(config)
 }
 
-/// Returns the fields of `received` that the config `meaning` does not express: missing fields, and modes with
-/// another value.
+/// Returns the fields of `received` that are not expressed by the config `meaning`. These are fields missing
+/// when `meaning` is encoded, and modes that are encoded with another value.
 fn unsaid(
     codec: &dyn Codec,
     received: &Map<String, Value>,
@@ -87,20 +89,21 @@ fn unsaid(
     names: &WireNames,
 ) -> Map<String, Value> {
     let written = codec.encode_tool_config(meaning, names).fields;
-    // OpenAI's Responses API also takes the nested names of Chat Completions.
+    // OpenAI's Responses API also accepts the nested names of Chat Completions.
     let is_named = written.get("tool_choice").is_some_and(|choice| choice.get("name").is_some());
     let opaque: &[&str] = if is_named { &["function", "custom"] } else { &[] };
     kept::difference(received, &written, opaque, is_other)
 }
 
-/// Returns whether two values differ, other than in the spelling of a mode or in the form of a tool choice.
+/// Returns whether two values differ in meaning. The spelling of a mode and the form of a tool choice do not
+/// count as differences.
 fn is_other(received: &Value, written: &Value) -> bool {
     match (received, written) {
         (Value::String(mode), Value::String(known)) => {
             mode != "MODE_UNSPECIFIED" && !mode.eq_ignore_ascii_case(known)
         }
         (Value::Array(received), Value::Array(written)) => received.len() != written.len(),
-        // A choice of a hosted tool is read as the choice of any tool.
+        // The choice of a hosted tool is read as the choice of any tool, and written as a string.
         (Value::Object(_), Value::String(_)) => true,
         _ => false,
     }

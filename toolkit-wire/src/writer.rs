@@ -13,12 +13,12 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// Encodes the turns of a history: text, calls and results.
+/// Encodes the text, the calls and the results of a history.
 ///
 /// Calls and results are written with the same names and by the same rule for ids, so each result refers to
 /// its call. Ids are distinct within a turn: if the model used one id for two calls, the second call and the
-/// second result get a new id. Therefore encode all calls of a turn at once, and all results in the same
-/// order.
+/// second result get a new id. Therefore, pass all calls of a turn to a method at once, and do the same with
+/// all their results, in the same order.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ToolCall, ToolResult};
@@ -50,9 +50,9 @@ impl<'a> HistoryWriter<'a> {
         Self { codec, names, ids: IdForm::Usual, generation: None, tool_references: false }
     }
 
-    /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
-    /// `-`. If enabled, any other id is replaced by an id with a digest of the original. Enable this to send
-    /// calls from one server to another.
+    /// Sets whether all call ids in Chat Completions have OpenAI's own form: at most 40 letters, digits, `_`
+    /// and `-`. If enabled, an id of any other form is replaced by an id with a digest of the original.
+    /// Enable this when the calls in the history are from another server.
     ///
     /// By default, ids in Chat Completions stay unchanged, because some servers store data in them. Gateways,
     /// for example, put thought signatures of several kilobytes into ids. The other formats always replace
@@ -65,8 +65,9 @@ impl<'a> HistoryWriter<'a> {
 
     /// Sets whether Chat Completions is written in the form of Mistral's API. Other formats are not changed.
     ///
-    /// Mistral refuses call ids other than nine letters and digits, so other ids are replaced by a digest, the same
-    /// in calls and results. Audio and documents get Mistral's own form.
+    /// Mistral refuses call ids that are not exactly nine letters and digits. Such ids are replaced by a
+    /// digest, which is the same in a call and in its result. Audio and documents are written in Mistral's
+    /// own form.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Media, ToolCall};
@@ -86,13 +87,13 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Returns the forms of Mistral's contents if the history is for Mistral.
+    /// Returns Mistral's forms of media items if the history is for Mistral.
     fn mistral(&self) -> Option<&'static Contents> {
         (self.ids == IdForm::Nine).then_some(&openai_chat::MISTRAL)
     }
 
-    /// Sets the name of the model. Gemini models before the third generation accept no media in tool results, so
-    /// the media items of results then follow in a message of their own.
+    /// Sets the name of the model. Gemini models before the third generation accept no media items in tool
+    /// results. For these models, the media items are sent in a separate message after the results.
     #[must_use]
     pub fn with_model(mut self, model: &str) -> Self {
         self.generation = (self.codec.facts().generation)(model);
@@ -105,8 +106,8 @@ impl<'a> HistoryWriter<'a> {
         self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| form.encode_user(contents))
     }
 
-    /// Returns the media items of a user message that the API does not accept. The message only names them. The
-    /// path of a loss is the index of the item, as in `/0`.
+    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
+    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Media};
@@ -121,9 +122,10 @@ impl<'a> HistoryWriter<'a> {
         self.losses(contents, false, "")
     }
 
-    /// Returns the losses of calls from another provider: ids and callers. An id that the API refuses is replaced in
-    /// the call and in its result. A caller names code that the other provider runs. The API receives such a call as
-    /// a call by the model. The path of a loss has the index of the call, as in `/0/caller`.
+    /// Returns the losses when calls from another provider are encoded. An id that the API refuses is
+    /// replaced in the call and in its result. The caller of a call is lost if the call was made by code that
+    /// the other provider runs: the API receives it as a call by the model. The path of a loss has the index
+    /// of the call, as in `/0/caller`.
     ///
     /// ```
     /// use serde_json::json;
@@ -158,8 +160,9 @@ impl<'a> HistoryWriter<'a> {
         losses.collect()
     }
 
-    /// Returns the media items of tool results that the API does not accept. The results only name them. The path
-    /// of a loss has the index of the result and the index of the item, as in `/1/0`.
+    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
+    /// results only name such items. The path of a loss has the index of the result and the index of the
+    /// item, as in `/1/0`.
     #[must_use]
     pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
         let losses = results.iter().enumerate().map(|(index, result)| {
@@ -179,8 +182,8 @@ impl<'a> HistoryWriter<'a> {
         losses.collect()
     }
 
-    /// Sets whether the results of `discover_tools` refer to the found tools instead of describing them. Anthropic
-    /// then loads these tools from the deferred tools of the request. See
+    /// Sets whether the results of `discover_tools` contain references to the found tools instead of their
+    /// descriptions. Anthropic then loads the found tools from the deferred tools of the request. See
     /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).
     #[must_use]
     pub const fn with_tool_references(mut self, tool_references: bool) -> Self {
@@ -188,7 +191,8 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Returns the result of a tool search with references to the found tools.
+    /// Returns `result` with references to the found tools if it is the result of a tool search. Any other
+    /// result is returned unchanged.
     fn referring(&self, result: &ToolResult) -> ToolResult {
         let found = match result.output().map(ToolOutput::content) {
             Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value(),
@@ -202,8 +206,8 @@ impl<'a> HistoryWriter<'a> {
         referring
     }
 
-    /// Encodes the model's messages of a response, like
-    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with the names of this
+    /// Returns the model's messages in a response, like
+    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), but with the names of this
     /// history.
     ///
     /// # Errors
@@ -231,7 +235,7 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Encodes the results of calls, like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results),
-    /// with the names of this history.
+    /// but with the names of this history.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
@@ -343,7 +347,7 @@ mod tests {
         assert_eq!(asked, [names.spell("2fa"), "_2fa"]);
         assert_ne!(asked[0], asked[1]);
         assert_eq!(under(&history.encode_results(&answers(&calls)), &["name"]), asked);
-        // A model that calls the tool by its own name, which was not published.
+        // The model calls the tool by its own name, although this name was not published.
         let said = json!({"role": "model", "parts": [{"functionCall": {"name": "2fa", "args": {}}}]});
         let calls = ApiFormat::Gemini.parse_calls(&said).unwrap();
         let asked = under(&history.assistant_messages(&said).unwrap(), &["name"]);

@@ -1,4 +1,4 @@
-//! The `tool_choice` of a request, including the limit on parallel calls.
+//! The `tool_choice` of a request. It includes the limit on parallel calls.
 
 use super::Anthropic;
 use crate::WireError;
@@ -29,7 +29,7 @@ impl ChoiceCodec for Anthropic {
         if let Some(name) = name {
             set(&mut choice, "name", names.spell(name));
         }
-        // The service refuses this field together with the choice `none`.
+        // The service refuses `disable_parallel_tool_use` together with the choice `none`.
         if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
             set(&mut choice, "disable_parallel_tool_use", !parallel);
         }
@@ -44,7 +44,7 @@ impl ChoiceCodec for Anthropic {
     }
 
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // Without the field, the default of the service applies, which is to leave the choice to the model.
+        // If the field is missing, the service's default applies: the model decides.
         let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
             return Ok(ToolConfig::default());
         };

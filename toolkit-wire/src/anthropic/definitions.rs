@@ -22,8 +22,8 @@ impl DefinitionCodec for Anthropic {
         if metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
-        // The service refuses examples that are not objects and unknown callers, such as those of other APIs.
-        // It knows the model itself and the versions of its code execution.
+        // The service refuses examples that are not objects. It also refuses unknown callers, such as the
+        // callers of other APIs. It knows the model itself (`direct`) and the versions of its code execution.
         let is_caller = |caller: &String| caller == "direct" || caller.starts_with("code_execution_");
         let example = |_: &Value| "the API takes objects only, so the example is left out".to_owned();
         let caller = |caller: &String| format!("the API knows no caller `{caller}`, so it is left out");
@@ -59,7 +59,7 @@ impl DefinitionCodec for Anthropic {
         Ok(())
     }
 
-    /// Returns the name of a tool such as `bash`. The program runs it and answers an ordinary call.
+    /// Returns the name of a hosted tool run by the program, such as `bash`. Its calls are ordinary calls.
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
         let kind = text(tool, "type");
@@ -71,7 +71,7 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// Sets the field `name` to the accepted values, and reports all other values as losses.
+/// Sets the field called `name` to the accepted values, and reports all other values as losses.
 ///
 /// If no value is accepted, the field is left out.
 fn put_accepted<T: Clone + Into<Value>>(
@@ -93,13 +93,14 @@ fn put_accepted<T: Clone + Into<Value>>(
 }
 
 /// Returns whether the service runs the tool itself, such as `web_search_20250305` or `bash_20250124`.
-/// Returns an error for a function in the format of another API, because reading it as a tool of the service
-/// would lose it.
+/// Returns an error for a function in the format of another API, because the function would be lost if it
+/// were read as a tool of the service.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
         Some(kind) if kind == "custom" => Ok(false),
-        // This is a function in the format of another API. Reading it as a tool of the service would lose it.
+        // This is a function in the format of another API. It would be lost if it were read as a tool of the
+        // service.
         Some(kind) if kind == "function" => {
             Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
         }

@@ -42,15 +42,15 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes a message with only the fields `role` and `content`. The service refuses other fields, even the
-    /// fields of its own responses.
+    /// Writes a message with only the fields `role` and `content`. The service refuses any other field, even
+    /// those that appear in its own responses.
     fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
             _ => {}
         }
-        // The service refuses a message that ends with a thinking block, although a response cut off during
+        // The service refuses a message that ends with a thinking block. A response that was cut off during
         // thinking ends like this.
         let is_thinking = |block: &Value| matches!(text(block, "type"), "thinking" | "redacted_thinking");
         while blocks.last().is_some_and(is_thinking) {

@@ -1,4 +1,4 @@
-//! Converts the contents of results to content blocks, and back.
+//! Converts the contents of messages and results to content blocks, and parses such blocks.
 
 use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, base64, canonical, essence};
@@ -6,7 +6,8 @@ use crate::results::{is_blank, json_content, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
-/// From the types of the SDK: images, PDF, and texts as documents. Messages and results accept the same items.
+/// The accepted media items, from the types of the SDK: images, PDF, and texts as documents. Messages and
+/// results accept the same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -52,9 +53,10 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
     }
 }
 
-/// Returns the JSON of a block that only this API has: a reference to a deferred tool, or a search result.
+/// Returns the block in `json` if it is a block that exists only in this API. Such a block is a reference to
+/// a deferred tool, or a search result.
 fn native(json: &JsonText) -> Option<Value> {
-    // Most values are something else and need not be parsed.
+    // Most values are not such blocks and need not be parsed.
     let is_candidate =
         json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
     let block = is_candidate.then(|| json.to_value())?;
@@ -109,7 +111,7 @@ fn web_address(media: &Media) -> Option<&str> {
     }
 }
 
-/// Decodes standard Base64. Returns `None` for other input.
+/// Decodes standard Base64. Returns `None` if the input is invalid.
 fn decode(data: &str) -> Option<Vec<u8>> {
     let data = data.trim_end_matches('=').as_bytes();
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
@@ -120,8 +122,8 @@ fn decode(data: &str) -> Option<Vec<u8>> {
         }
         bits <<= 6 * (4 - group.len());
         let [_, whole @ ..] = bits.to_be_bytes();
-        // Four characters encode three bytes, three characters two, and two characters one. A single
-        // character is an error.
+        // Four characters encode three bytes, three characters encode two bytes, and two characters encode
+        // one byte. A single character is an error.
         bytes.extend_from_slice(whole.get(..group.len().checked_sub(1).filter(|held| *held > 0)?)?);
     }
     Some(bytes)
@@ -158,7 +160,7 @@ fn plain_text(block: &Value) -> Option<&str> {
     source.get("data")?.as_str()
 }
 
-/// Parses a media item. The API sends no media type together with a URL, so an item with a URL gets the media
+/// Parses a media item. The API sends no media type for a URL. An item with a URL therefore gets the media
 /// type `behind_url`.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;

@@ -27,7 +27,7 @@ impl Replies for Anthropic {
         text(message, "role") == "user"
     }
 
-    /// Lists the calls and results of a message. Results without the id of a call are left out.
+    /// Lists the calls and results of a message. Calls without an id are left out.
     fn entries(message: &Value) -> Vec<Entry<'_>> {
         let role = text(message, "role");
         let entries = list(message, "content").iter().filter_map(|block| match (text(block, "type"), role) {
@@ -51,7 +51,7 @@ impl Replies for Anthropic {
     fn is_answered(results: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = results.iter().map(|result| text(result, "tool_use_id")).collect();
         for reply in replies {
-            // The content of such a message is a string.
+            // A reply whose content is a string cannot begin with results.
             if !waiting.is_empty() && reply.get("content").is_some_and(|content| !content.is_array()) {
                 return false;
             }

@@ -11,8 +11,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Anthropic {
-    /// Finds the content blocks in `payload`: a response body, a message, a list of content blocks, or a
-    /// single block.
+    /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
+    /// blocks, or a single block.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false)?,
@@ -49,14 +49,14 @@ impl ResponseCodec for Anthropic {
             }
         }
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
-        // The service counts tokens read from or written into the cache separately from input tokens.
+        // The service does not count tokens read from or written into the cache as input tokens.
         let usage = &mut response.usage;
         usage.input_tokens += usage.cached_input_tokens + usage.cache_write_tokens;
     }
 }
 
 /// Reads a message of the model. Messages with other roles and messages of other APIs look similar, but they
-/// are refused: finding no calls in them would hide a mistake of the caller.
+/// are refused. If they were read as messages without calls, a mistake of the caller would stay hidden.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(&error)));
@@ -93,8 +93,9 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value is a content block, judged by its type alone. Blocks of tools that the service
-/// runs are recognised by the end of their type, because new ones are added regularly.
+/// Returns whether a value is a content block. Only the type is checked, or if it is missing, the presence of
+/// a call's fields. Blocks of tools run by the service are recognised by the end of their type, because new
+/// tools are added regularly.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,

@@ -15,15 +15,15 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
-/// The provider extra with the fields of a received result. The extras of a call are in the same object, so the
-/// breakpoint of a call does not become another one of its result.
+/// The provider extra with the fields of a received result. The extras of a result also contain the extras of
+/// its call. The separate name keeps the cache breakpoint of the call from being repeated in the result.
 const KEPT: &str = "tool_result";
 const CACHE: &str = "cache_control";
 
 impl ResultCodec for Anthropic {
     /// Encodes all results in one user message, because the service requires all of them in the message after
-    /// the calls. The message contains nothing else, as the service requires for calls made by its code
-    /// execution.
+    /// the calls. The message contains nothing else, because the service requires this for calls made by its
+    /// code execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
@@ -68,7 +68,7 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut block, "is_error", true);
         }
     }
-    // The service expects this field of a call in the result as well.
+    // If a call has the field `toolset_name`, the service expects the field in the result as well.
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
@@ -79,7 +79,8 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     block.into()
 }
 
-/// Returns the fields of a received result that the API expects again: its cache breakpoint.
+/// Returns the fields of a received result to send back to the API. The only such field is the cache
+/// breakpoint.
 fn kept(block: &Value) -> ProviderExtras {
     match block.get(CACHE).filter(|breakpoint| !breakpoint.is_null()) {
         Some(breakpoint) => {

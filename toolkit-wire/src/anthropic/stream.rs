@@ -1,5 +1,5 @@
-//! Streamed messages. Content blocks are found by their index. There may be several open blocks, because
-//! llama.cpp begins all blocks before it ends the first.
+//! Streamed messages. Content blocks are found by their index. Several blocks may be open at a time, because
+//! llama.cpp begins all blocks before it ends the first block.
 
 use super::{Anthropic, call};
 use crate::WireError;
@@ -55,7 +55,7 @@ impl StreamCodec for Anthropic {
                 stream.parts().release(is_cut);
                 stream.parts().close_all(is_cut);
             }
-            // These are events of the Responses API. Ignoring them would lose its calls.
+            // These are events of OpenAI's Responses API. If they were ignored, their calls would be lost.
             Some(kind) if kind.starts_with("response.") => {
                 return Err(WireError::new("type", "the type of an event of this API"));
             }
@@ -86,10 +86,10 @@ impl StreamCodec for Anthropic {
         call_of(block)
     }
 
-    /// Writes the pieces into the growing field.
+    /// Writes the received pieces into the field that grows in pieces.
     ///
-    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a string.
-    /// Blank pieces become an empty object, unless the start of the block contained the arguments.
+    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
+    /// string. Blank pieces become an empty object, unless the start of the block contained the arguments.
     fn seal(&self, block: &mut Part, _is_complete: bool) {
         let (field, written) = (block.growing, std::mem::take(&mut block.text));
         block.has_pieces = !written.trim().is_empty();
@@ -120,12 +120,13 @@ fn start(stream: &mut Assembly, message: &Fields) {
     stop(stream);
 }
 
-/// Returns the number of the block with this `index`. Without an `index`, returns the latest block.
+/// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
+/// the index of the latest block.
 fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
     index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
 }
 
-/// Begins a block. Returns its number, or `None` if the event contains no block.
+/// Begins a block. Returns its index in `parts`, or `None` if the event contains no block.
 fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option<usize> {
     let block = typed(block?)?;
     let id = call_of(&block).and_then(|call| call.id).unwrap_or_default().into_owned();
@@ -153,7 +154,7 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option
     Some(number)
 }
 
-/// Returns the block with a type. A block without a type must be a call.
+/// Returns the block, with a type added if it has none. A block without a type must be a call.
 fn typed(block: &Value) -> Option<Value> {
     let mut fields = block.as_object()?.clone();
     if !fields.get("type").is_some_and(Value::is_string) {
@@ -165,7 +166,8 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns the field that grows in pieces, by the type of the block. The fields of other blocks arrive complete.
+/// Returns the field that grows in pieces in blocks of the type `kind`. Returns an empty string if all fields
+/// arrive complete.
 fn growing(kind: &str) -> &'static str {
     match kind {
         "text" => "text",
@@ -188,7 +190,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let lost_start = || (!block.is_empty()).then(|| json!({"type": block}));
     let number = match find(parts, index) {
         Some(number) => Some(number),
-        // The event that began the block was lost.
+        // The event that begins the block is missing.
         None => begin(parts, index, lost_start().as_ref()),
     };
     let Some(part) = number.map(|number| &mut parts[number]).filter(|part| !part.is_done) else { return };
@@ -225,7 +227,7 @@ fn end(parts: &mut Parts, number: usize) {
     }
 }
 
-/// Returns the calls held back so far if the stop reason is known.
+/// Adds the calls held back so far to the events if the stop reason is known.
 fn stop(stream: &mut Assembly) {
     let reason = finish_reason(stream);
     stream.stop(reason);

@@ -1,4 +1,4 @@
-//! Calls, results, histories and streams as a whole; definitions and choices are tested beside their code.
+//! Tests of calls, results, histories and streams. Definitions and choices are tested beside their code.
 
 mod calls;
 mod history;

@@ -47,7 +47,8 @@ impl DefinitionCodec for Bedrock {
         Ok(())
     }
 
-    /// Returns a tool of the service, and a mark for the cache among the tools.
+    /// Returns the entry if it is a tool of the service (`systemTool`) or a cache mark (`cachePoint`), and
+    /// `None` otherwise.
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
         let is_hosted = tool.get("systemTool").or(tool.get("cachePoint")).is_some_and(Value::is_object);
         Ok(is_hosted.then(|| tool.clone()))

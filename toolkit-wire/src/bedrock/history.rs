@@ -26,15 +26,15 @@ impl HistoryCodec for Bedrock {
         json!({"toolUse": fields})
     }
 
-    /// Copies a received content block into the next request. Reasoning stays unchanged, because it is signed. Blank
-    /// texts are dropped, because the service refuses them.
+    /// Copies a received content block into the next request. Reasoning stays unchanged, because it is
+    /// signed. Blank texts are dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let is_blank = block.get("text").and_then(Value::as_str).is_some_and(is_blank);
         (is_block(block) && !is_blank).then(|| block.clone())
     }
 
-    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models refuse
-    /// it there, although an answer that was cut off during reasoning ends like this.
+    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
+    /// refuse it there. An answer that was cut off during reasoning ends like this.
     fn write_message(&self, _message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             blocks.pop();
@@ -42,14 +42,15 @@ impl HistoryCodec for Bedrock {
         assistant(blocks)
     }
 
-    /// Encodes an assistant message. White space at the end of the text is removed, because models refuse it there.
+    /// Encodes an assistant message. White space at the end of the text is removed, because models refuse it
+    /// there.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Encodes a user message. The service requires a text beside documents, and refuses blank texts and empty
-    /// messages.
+    /// Encodes a user message. The service requires a text beside documents, and it refuses blank texts and
+    /// empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -70,8 +71,8 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 impl RepairCodec for Bedrock {
-    /// Moves results to the message after their calls, adds missing results, removes results without a call, and
-    /// joins adjacent messages of the same role. The service requires alternating roles.
+    /// Moves results to the message after their calls, adds missing results, removes results without a call,
+    /// and joins adjacent messages of the same role. The service requires alternating roles.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let mut joined: Vec<Value> = Vec::with_capacity(history.len());
         for mut message in repair::<Self>(history) {
@@ -114,8 +115,8 @@ impl Replies for Bedrock {
         json!({"toolResult": {"toolUseId": id, "content": [{"text": NO_OUTPUT}]}})
     }
 
-    /// Returns whether the first reply contains exactly one result for each call in `wanted`, and the other replies
-    /// contain no results.
+    /// Returns whether the first reply contains exactly one result for each call in `wanted`, and the other
+    /// replies contain no results.
     fn is_answered(wanted: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = wanted.iter().map(result_id).collect();
         for (index, reply) in replies.iter().enumerate() {

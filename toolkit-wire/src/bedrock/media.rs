@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// From the service model. Messages and results accept the same items.
+/// The accepted media items, from the service model. Messages and results accept the same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -28,7 +28,8 @@ const DOCUMENTS: &[&str] = &[
     "text/markdown",
 ];
 
-/// The names of the formats of media types, other than the subtype of the media type.
+/// Media types with the names of their formats. For all other media types, the name of the format is the
+/// subtype.
 const FORMATS: [(&str, &str); 6] = [
     ("application/msword", "doc"),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
@@ -38,12 +39,12 @@ const FORMATS: [(&str, &str); 6] = [
     ("text/markdown", "md"),
 ];
 
-/// The maximum length of the name of a document.
+/// The maximum length of a document name in characters.
 const LONGEST_NAME: usize = 200;
 
 /// Encodes one [`Content`] as a content block.
 ///
-/// The block of an unsupported media item is a text that names the item. An image has no field for a name.
+/// An unsupported media item becomes a text block that names the item. Image blocks have no field for a name.
 pub(super) fn block(content: &Content) -> Value {
     let media = accepted(ACCEPTED, content).and_then(|(kind, media)| encode(media, kind));
     media.unwrap_or_else(|| json!({"text": unsendable(content)}))
@@ -68,8 +69,8 @@ fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
 
 /// Returns the name of a document, which the service requires.
 ///
-/// The name consists of letters, digits, hyphens, parentheses, brackets and single spaces. A name made for a
-/// document without a name depends on the data, because the names within a request must be different.
+/// The name consists of letters, digits, hyphens, parentheses, brackets and single spaces. If the document
+/// has no name, a name is derived from its data, because the names within a request must be different.
 fn document_name(media: &Media) -> String {
     let (MediaData::Base64(data) | MediaData::Url(data)) = &media.data;
     let legal = |c: char| if c.is_ascii_alphanumeric() || "-()[]".contains(c) { c } else { ' ' };

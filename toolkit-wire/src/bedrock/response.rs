@@ -29,8 +29,8 @@ const BLOCKS: [&str; 15] = [
 ];
 
 impl ResponseCodec for Bedrock {
-    /// Finds the content blocks in `payload`: a response body, a message, a list of content blocks, or a single
-    /// block.
+    /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
+    /// blocks, or a single block.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match (payload, payload.pointer("/output/message")) {
             (Value::Array(blocks), _) => content(blocks, "", false)?,
@@ -60,7 +60,7 @@ impl ResponseCodec for Bedrock {
             response.reasoning.push_str(reasoning.unwrap_or_default());
         }
         response.finish = finish(reading.payload);
-        // The service counts tokens read from or written into the cache separately from input tokens.
+        // The service does not count tokens read from or written into the cache as input tokens.
         let created = reading.payload.pointer("/usage/cacheWriteInputTokens").and_then(Value::as_u64);
         response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
     }
@@ -70,8 +70,8 @@ fn finish(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, "stopReason"))
 }
 
-/// Reads a message of the model. Messages with other roles and messages of other APIs are refused, because finding
-/// no calls in them would hide a mistake of the caller.
+/// Reads a message of the model. Messages with other roles and messages of other APIs are refused. If they
+/// were read as messages without calls, a mistake of the caller would stay hidden.
 fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     let path = field(path, "content");
@@ -86,7 +86,8 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
     }
 }
 
-/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are accepted too.
+/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
+/// accepted too.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(
@@ -99,7 +100,7 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value is a content block. Blocks of other APIs have a field `type`.
+/// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.
 pub(super) fn is_block(value: &Value) -> bool {
     value.get("type").is_none() && BLOCKS.iter().any(|kind| value.get(kind).is_some())
 }

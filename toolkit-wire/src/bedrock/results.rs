@@ -15,15 +15,15 @@ use toolkit_core::output::{Content, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Bedrock {
-    /// Encodes all results in one user message, because the service requires all of them in the message after the
-    /// calls.
+    /// Encodes all results in one user message, because the service requires all of them in the message after
+    /// the calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
     }
 
-    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also contains the
-    /// call of a result, the result gets the tool name from the call.
+    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
+    /// contains the call of a result, the result gets the tool name from the call.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let mut results = Vec::new();
         let mut names = HashMap::new();
@@ -43,7 +43,7 @@ impl ResultCodec for Bedrock {
     }
 }
 
-/// Encodes a result. The `status` is only written for errors, because some models do not accept the field.
+/// Encodes a result. The field `status` is only written for errors, because some models do not accept it.
 fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut fields = Fields::new();
     set(&mut fields, "toolUseId", id);
@@ -66,7 +66,8 @@ fn contents(output: &ToolOutput) -> Vec<Value> {
     blocks
 }
 
-/// Encodes one content. Only objects become `json`, because models refuse other values there.
+/// Encodes one content. Only JSON objects become blocks of the kind `json`, because models refuse other
+/// values in such blocks.
 fn block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {

@@ -1,5 +1,5 @@
-//! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for their
-//! start.
+//! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for
+//! their start.
 
 use super::{Bedrock, call};
 use crate::WireError;
@@ -23,7 +23,8 @@ const REASONING: &[&str] = &["reasoningContent", "reasoningText", "text"];
 const REDACTED: &[&str] = &["reasoningContent", "redactedContent"];
 
 impl StreamCodec for Bedrock {
-    /// Processes an event: an object with the type of the event as its only field, as in the service model.
+    /// Processes an event. As in the service model, an event is an object with the event type as its only
+    /// field.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
@@ -84,10 +85,11 @@ impl StreamCodec for Bedrock {
         call::is_call(block).then(|| call::read(block, false))
     }
 
-    /// Writes the pieces into the block.
+    /// Writes the received pieces into the block.
     ///
-    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a string, and
-    /// missing arguments become an empty object. A text with citations becomes a block of its own kind.
+    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
+    /// string, and missing arguments become an empty object. A text with citations becomes a block of the
+    /// kind `citationsContent`.
     fn seal(&self, block: &mut Part, _is_complete: bool) {
         let written = std::mem::take(&mut block.text);
         block.has_pieces = !written.trim().is_empty();
@@ -117,18 +119,19 @@ impl StreamCodec for Bedrock {
     }
 }
 
-/// Returns the block that an event begins. Returns `None` if the event names no kind of block.
+/// Returns the block begun by an event. Returns `None` if the event names no kind of block.
 fn begun(start: &Value) -> Option<Value> {
     let (kind, fields) = start.as_object()?.iter().next()?;
     Some(json!({kind: fields}))
 }
 
-/// Returns the number of the block with this `index`. Without an `index`, returns the latest block.
+/// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
+/// the index of the latest block.
 fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
     index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
 }
 
-/// Begins a block and returns its number.
+/// Begins a block and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, block: Value) -> usize {
     let known = index.and_then(|index| parts.by_index.get(&index).copied());
     if let Some(number) = known.filter(|number| !parts[*number].is_done) {
@@ -167,7 +170,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     let open = find(parts, index).filter(|number| !parts[*number].is_done);
     let number = match open {
         Some(number) => number,
-        // A block is over. A delta after its end is a mistake of the service.
+        // The block has ended. A delta after the end of a block is a mistake of the service.
         None if find(parts, index).is_some() && index.is_some() => return,
         None => {
             let block = match growing {
@@ -206,8 +209,8 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     }
 }
 
-/// Appends a value to the list in the field `name`, creating the list if necessary. A list of values is appended
-/// value by value.
+/// Appends a value to the list in the field `name`, creating the list if necessary. If `value` is a list, its
+/// elements are appended.
 fn push(fields: &mut Fields, name: &str, value: &Value) {
     let list = fields.entry(name).or_insert_with(|| json!([]));
     let more = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);

@@ -1,4 +1,4 @@
-//! Definitions, choices, calls, results and histories.
+//! Tests of definitions, choices, calls, results and histories.
 
 mod stream;
 

@@ -12,15 +12,15 @@ pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(Value::is_object)
 }
 
-/// Reads an element of `tool_calls`: `{id, type, function: {name, arguments}}`. If generation stopped early at this
-/// call, `is_cut` is `true`.
+/// Reads an element of `tool_calls`, in the form `{id, type, function: {name, arguments}}`. If generation
+/// stopped early at this call, `is_cut` is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let (name, arguments) = (text(function, "name"), function.get("arguments"));
     WireCall { is_cut, ..WireCall::new(json, json.get("id"), name, arguments, extras) }
 }
 
-/// Returns the unknown fields of a call and of its function, to be sent back to the service.
+/// Returns the unknown fields of a call and of its object `function`. They are sent back to the service.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "name", "arguments"]))
 }

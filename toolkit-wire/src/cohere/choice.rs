@@ -12,7 +12,7 @@ use toolkit_core::name::WireNames;
 const CHOICE: &str = "tool_choice";
 
 impl ChoiceCodec for Cohere {
-    /// Encodes the tool choice. Without the field, the model decides.
+    /// Encodes the tool choice. If the field is missing, the model decides.
     fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
         let (choice, unsaid) = match &wanted.choice {
             ToolChoice::Auto => (None, None),

@@ -12,7 +12,8 @@ use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
-/// From the provider's guide to images. Images in tool results follow in a message of the user.
+/// The accepted media items, from the provider's guide to images. Images of tool results are sent in a user
+/// message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web }],
     results: &[],
@@ -31,8 +32,8 @@ impl HistoryCodec for Cohere {
         None
     }
 
-    /// Writes a message with all fields received, except empty ones. A message without text and calls is dropped,
-    /// because the service refuses it.
+    /// Writes a message with all fields received, except empty ones. A message without text and calls is
+    /// dropped, because the service refuses it.
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
@@ -52,7 +53,8 @@ impl HistoryCodec for Cohere {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other media items.
+    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
+    /// media items.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let content = match contents {
             [only] if image(only).is_none() => unsendable(only).into(),
@@ -69,7 +71,8 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes an image. Returns `None` for other contents and for images that the service does not accept.
+/// Encodes an image as a content part. Returns `None` for other contents and for images that the service does
+/// not accept.
 pub(super) fn image(content: &Content) -> Option<Value> {
     let (_, media) = accepted(MEDIA.messages, content)?;
     Some(json!({"type": "image_url", "image_url": {"url": address(media)}}))

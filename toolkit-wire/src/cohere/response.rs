@@ -10,7 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Cohere {
-    /// Finds the message in a response body. Also accepts a single message, and calls without a message around them.
+    /// Finds the message in a response body. Also accepts a single message, and calls without a message
+    /// around them.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let is_cut = FinishReason::parse(text(payload, "finish_reason")).is_cut();
         let messages = match payload {
@@ -36,7 +37,8 @@ impl ResponseCodec for Cohere {
         Ok(Reading { payload, messages })
     }
 
-    /// Sets text and reasoning. The plan before calls is reasoning, like the parts of the type `thinking`.
+    /// Sets the text and the reasoning. The plan that the model writes before its calls is reasoning, like
+    /// parts of the type `thinking`.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             let plan = fields.get("tool_plan").and_then(Value::as_str).unwrap_or_default();
@@ -73,7 +75,7 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
             content.as_array().map(Vec::as_slice).or_else(|| content.is_string().then_some(&[][..]))
         })?;
     let is_part = |part: &Value| matches!(text(part, "type"), "text" | "thinking");
-    // A message of another API may have calls among its parts, which would be lost.
+    // A message of another API may have calls among its parts. These calls would be lost.
     if content.is_some_and(|parts| !parts.is_empty() && !parts.iter().any(is_part)) {
         let path = element(&field(path, "content"), 0);
         return Err(WireError::new(path, "a content part of the type `text` or `thinking`"));

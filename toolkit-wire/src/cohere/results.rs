@@ -33,8 +33,8 @@ impl ResultCodec for Cohere {
         messages
     }
 
-    /// Parses the `tool` messages of a history, or a single `tool` message. The API marks no errors, so every result
-    /// is an output.
+    /// Parses the `tool` messages of a history, or a single `tool` message. The API has no mark for errors,
+    /// so every result is parsed as an output.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let messages = listed(payload, "a message or a list of messages")?;
         let messages = messages.into_iter().filter(|(_, message)| text(message, "role") == "tool");
@@ -52,8 +52,8 @@ impl ResultCodec for Cohere {
     }
 }
 
-/// Encodes an output. JSON objects become documents, which the model can cite. Without a document, the content is a
-/// string.
+/// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON
+/// object, the content is a string.
 fn content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();

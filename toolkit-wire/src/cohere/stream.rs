@@ -1,4 +1,4 @@
-//! Streamed messages. Content parts and calls are numbered separately.
+//! Streamed messages. Content parts and calls have separate indices.
 
 use super::{Cohere, call};
 use crate::WireError;
@@ -61,7 +61,8 @@ impl StreamCodec for Cohere {
                     return Err(failed("message", "more of the answer", Some(&error_text(error))));
                 }
             }
-            // Debug information and unknown future events. The types of other APIs have other separators.
+            // Debug information and unknown future events are ignored. The event types of other APIs contain
+            // other separators.
             Some(kind) if !kind.contains(['.', '_']) => {}
             _ => return Err(WireError::new("type", "the type of an event of this API")),
         }
@@ -104,7 +105,7 @@ impl StreamCodec for Cohere {
         }
     }
 
-    /// A stream may be kept as a list of its events.
+    /// A program may have stored a stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }
@@ -122,7 +123,7 @@ fn plan(stream: &mut Assembly, piece: &str) {
     message.parts.say(true, piece);
 }
 
-/// Returns the only part of an event, which may be in a list.
+/// Returns the only part of an event. Some events have it in a list.
 fn one(part: Option<&Value>) -> Option<&Value> {
     match part {
         Some(Value::Array(parts)) => parts.first(),
@@ -130,7 +131,7 @@ fn one(part: Option<&Value>) -> Option<&Value> {
     }
 }
 
-/// Adds a piece to the part with the given key. The first piece begins the part.
+/// Adds a piece to the part with the key `key`. The first piece begins the part.
 fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
     let Some(piece) = piece else { return };
     let number = match parts.by_item.get(key) {

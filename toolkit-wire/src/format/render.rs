@@ -1,4 +1,4 @@
-//! Formats as renderers of a registry's definitions.
+//! Formats as the renderers of a registry's definitions.
 
 use super::ApiFormat;
 use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
@@ -9,7 +9,7 @@ use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// An [`ApiFormat`] with [`DefinitionOptions`].
+/// An [`ApiFormat`] combined with [`DefinitionOptions`]. Created by [`ApiFormat::with_options`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConfiguredFormat {
     pub(crate) format: ApiFormat,
@@ -17,8 +17,8 @@ pub struct ConfiguredFormat {
 }
 
 impl ConfiguredFormat {
-    /// Encodes tool choice and parallel tool calls as fields of a request, like
-    /// [`ApiFormat::encode_tool_config`], with only the fields that the options allow.
+    /// Encodes tool choice and parallel tool calls as fields of a request. Works like
+    /// [`ApiFormat::encode_tool_config`], but writes only the fields that the options allow.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolConfig};

@@ -9,8 +9,8 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
 impl ApiFormat {
-    /// Encodes a user message. If the API does not accept a media item in user messages, a line of text with
-    /// its name is sent instead.
+    /// Encodes a user message. If the API does not accept a media item in user messages, a line of text that
+    /// names the item is sent instead.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Content};
@@ -44,28 +44,29 @@ impl ApiFormat {
     /// [message](toolkit_core::ToolOutput::message) of the output on a separate line. A failed result becomes
     /// the message of the error.
     ///
-    /// Some providers do not accept all media in tool messages. The tool message then only names
-    /// the media, and an additional message contains them. In Chat Completions, this applies to images, audio
-    /// and files.
+    /// Some providers do not accept all media items in tool messages. The tool message then only names such
+    /// an item, and an additional message contains the item. In Chat Completions, this applies to images,
+    /// audio and files.
     ///
     /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the
     /// second call has a replacement id, and the second result gets the same id.
     ///
     /// Names keep the spelling of the model's calls. If the program [encoded](Self::encode_calls) the calls
-    /// itself, use a [`history`](Self::history) with the same names.
+    /// itself, encode their results with a [`history`](Self::history) that has the same names.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
         self.history(&WireNames::default()).encode_results(results)
     }
 
-    /// Returns the generation of a model by its name, if requests depend on the generation: 3 for Gemini's
-    /// `gemini-3-flash`. Returns `None` for other APIs, and for names without a generation.
+    /// Returns the generation of the model called `model`, for example 3 for Gemini's `gemini-3-flash`.
+    /// Returns `None` if the name has no generation, and for APIs whose requests are the same for all
+    /// generations.
     #[must_use]
     pub fn model_generation(self, model: &str) -> Option<u32> {
         (self.codec().facts().generation)(model)
     }
 
-    /// Returns a writer for calls and results, with tool names spelled as in `names`.
+    /// Returns a writer for the calls and results of a history. Tool names are spelled as in `names`.
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
         HistoryWriter::new(self.codec(), names)
@@ -90,12 +91,12 @@ impl ApiFormat {
         self.codec().repair_history(history)
     }
 
-    /// Repairs the messages of a request body, like [`repair_history`](Self::repair_history), with regard to the
-    /// messages kept by the service.
+    /// Repairs the messages of a request body. Works like [`repair_history`](Self::repair_history), but keeps
+    /// the results for calls that only the service has.
     ///
     /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),
-    /// contains only the new messages. Their results answer calls that only the service has, so these results
-    /// stay.
+    /// contains only the new messages. Their results may answer earlier calls that only the service has, so
+    /// these results are not removed.
     ///
     /// ```
     /// use serde_json::json;

@@ -13,15 +13,15 @@ pub(super) fn function(part: &Value) -> Option<&Value> {
     get(part.as_object()?, "functionCall")
 }
 
-/// Reads a part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None` for
-/// other parts. If generation stopped early at this part, `is_cut` is `true`.
+/// Reads a part that contains a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None`
+/// for other parts. If generation stopped early at this part, `is_cut` is `true`.
 ///
 /// Since Gemini 3, the service refuses a history in which a signature is missing from its original part, so
 /// the signature becomes an extra of the call.
 pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let function = function(part)?;
     let field = |name| function.as_object().and_then(|function| get(function, name));
-    // Partial arguments are assembled by the stream decoder only.
+    // Only the stream decoder assembles partial arguments. Here, they show that the call is incomplete.
     let is_piece = field("partialArgs").is_some() || field("willContinue").is_some_and(|value| value == true);
     let args = field("args");
     let name = field("name").and_then(Value::as_str).unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Returns the fields of a part beside `functionCall`, in the spelling of the reference.
+/// Returns the fields of a part other than `functionCall`. The names are in the spelling of the reference.
 pub(super) fn beside(part: &Value) -> Fields {
     let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
     let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
@@ -54,8 +54,8 @@ pub(super) fn says_something(part: &Fields) -> bool {
 
 /// Returns the id if a provider assigned it, and `None` if this library generated it.
 ///
-/// Without ids, the service finds the call of a result by position. Sending a generated id for only one of
-/// the two would be an error. The reference has no rule for ids.
+/// If there are no ids, the service finds the call of a result by position. Sending a generated id with only
+/// the call or only the result would be an error. The reference has no rule for ids.
 pub(super) fn sendable_id(id: &str) -> Option<&str> {
     (!id.is_empty() && !ids::is_generated(id)).then_some(id)
 }

@@ -45,11 +45,11 @@ fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
         ToolChoice::None => ("NONE", &[]),
         ToolChoice::Required => ("ANY", &[]),
         ToolChoice::Tool(name) => ("ANY", std::slice::from_ref(name)),
-        // An empty list in the request would allow every tool, so `NONE` forbids all of them.
+        // An empty list in the request would allow every tool, so `NONE` is written to forbid all tools.
         ToolChoice::Allowed { names, .. } if names.is_empty() => ("NONE", &[]),
         ToolChoice::Allowed { names, required: true } => ("ANY", names),
-        // `AUTO` cannot limit the names. `VALIDATED` can, also lets the model choose between text and a call,
-        // and in addition enforces the schemas.
+        // `AUTO` cannot limit the names. `VALIDATED` can. It also lets the model choose between text and a
+        // call, and in addition enforces the schemas.
         ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
     }
 }

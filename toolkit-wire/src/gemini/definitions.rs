@@ -14,8 +14,8 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The tools that the service runs itself. Each is an object in a field with its name, such as
-/// `{"googleSearch": {}}`.
+/// The names of the tools run by the service itself. Each tool is an object in the field with its name, such
+/// as `{"googleSearch": {}}`.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -35,8 +35,8 @@ const HOSTED: [&str; 12] = [
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    /// Writes one element of `function_declarations`. The list around the elements is in the facts of the
-    /// format.
+    /// Writes one element of `function_declarations`. The JSON around the elements is in
+    /// [`Facts::frame`](crate::facts::Facts::frame).
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = match json_schema {
@@ -92,8 +92,8 @@ impl DefinitionCodec for Gemini {
         Ok(())
     }
 
-    /// Returns a tool entry without its function declarations, or `None` if nothing else is left. One entry
-    /// may contain both functions and tools that the service runs itself.
+    /// Returns a tool entry without its function declarations. Returns `None` if nothing is left. One entry
+    /// may contain both functions and tools run by the service itself.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
         let mut rest = checked(tool, path)?.clone();
         if is_declaration(&rest) {
@@ -105,7 +105,7 @@ impl DefinitionCodec for Gemini {
 }
 
 /// Converts an output schema. An output can be any value, but a dialect converts the root of a schema into an
-/// object. The output schema is therefore converted as the schema of a property.
+/// object schema. The output schema is therefore converted as the schema of a property.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
@@ -148,8 +148,8 @@ fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
     }
 }
 
-/// Returns the name of the first field that only occurs in tools of other APIs. Reading such a tool as a tool
-/// of the service would lose it.
+/// Returns the name of the first field that occurs only in tools of other APIs. Such a tool would be lost if
+/// it were read as a tool of the service.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }

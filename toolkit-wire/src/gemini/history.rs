@@ -16,7 +16,7 @@ impl HistoryCodec for Gemini {
             Some(Value::Object(function)) => function,
             _ => Fields::new(),
         };
-        // The Gemini API refuses fields that occur only in streams.
+        // The Gemini API refuses `partialArgs` and `willContinue`, which occur only in streams.
         function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
         set(&mut function, "name", call.name.as_str());
         set(&mut function, "args", call.arguments.into_object());

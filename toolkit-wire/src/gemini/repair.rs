@@ -1,4 +1,5 @@
-//! Repairs histories: the message after a message with calls must answer all these calls, in their order.
+//! Repairs histories. The service requires that the message after a message with calls answers all these
+//! calls, in their order.
 
 use super::Gemini;
 use super::call::read as read_call;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 impl RepairCodec for Gemini {
     /// Moves results into the message after their calls, adds missing results, and removes results without a
-    /// call. Messages of the model may contain such results, too.
+    /// call. Results are also removed from messages of the model that contain no calls.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let is_call = |part: &Value| read_call(part, false).is_some();
         let stripped = history.into_iter().filter_map(|content| {
@@ -23,7 +24,8 @@ impl RepairCodec for Gemini {
         repair::<Self>(stripped.collect())
     }
 
-    /// Leaves the messages before the first call as they are. Their results answer calls in the cached content.
+    /// Repairs the messages from the first call on. Earlier messages stay unchanged, because their results
+    /// answer calls in the cached content.
     fn repair_continuation(&self, mut history: Vec<Value>) -> Vec<Value> {
         let has_calls =
             |content: &Value| Self::entries(content).iter().any(|it| matches!(it, Entry::Call(..)));
@@ -77,8 +79,8 @@ impl Replies for Gemini {
         }
     }
 
-    /// Takes all parts except results out of a message. Returns `None` if the message had no results before
-    /// the repair.
+    /// Removes all parts except results from a message and returns them. Returns `None` if the message had no
+    /// results before the repair.
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;
         Some(parts.as_array_mut().map(std::mem::take).unwrap_or_default())

@@ -14,8 +14,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Gemini {
-    /// Finds the messages in `payload`: a response body with candidates, one candidate, one message, or a
-    /// list of parts.
+    /// Finds the messages in `payload`. The payload is a response body with candidates, one candidate, one
+    /// message, or a list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
@@ -62,8 +62,8 @@ impl ResponseCodec for Gemini {
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         response.finish = candidate.map(finish).unwrap_or_default();
-        // The service counts neither reasoning tokens as output tokens, nor the results of its own tools as input
-        // tokens.
+        // The service does not count reasoning tokens as output tokens, and does not count the results of its
+        // own tools as input tokens.
         let usage = &mut response.usage;
         usage.output_tokens += usage.reasoning_tokens;
         usage.input_tokens += usage.tool_tokens;
@@ -78,8 +78,8 @@ fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> 
     Message { fields, ..Message::of_parts(parts, last, read_call) }
 }
 
-/// Returns whether `fields` is a candidate: an object with an object in the field `content`. In messages of
-/// other APIs, the field `content` is not an object.
+/// Returns whether `fields` is a candidate. In a candidate, the field `content` is an object. In messages of
+/// other APIs, it is not.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
@@ -113,8 +113,8 @@ fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a message without a candidate around it. Messages of the user look the same except for the role, and
-/// are refused.
+/// Reads a message without a candidate around it. Messages of the user look the same except for the role.
+/// They are refused.
 fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -148,8 +148,8 @@ pub(super) fn is_cut(candidate: &Fields) -> bool {
 
 /// Returns the error of a candidate that is not an answer.
 ///
-/// If the model failed to write a call, the response must not look like a response without calls. If a
-/// candidate was stopped for another reason, its content is kept.
+/// If the model failed to write a call, this is an error, because the response must not look like a response
+/// without calls. If generation stopped for another reason, the content of the candidate is kept.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<String> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {

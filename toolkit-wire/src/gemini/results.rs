@@ -17,12 +17,13 @@ pub(super) use parse::WireResult;
 
 mod parse;
 
-/// The media items that models from the third generation on accept in results, too.
+/// The media items that models accept from the third generation on. These models accept media items in
+/// results, too.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
-/// The media items that earlier models accept. Their results have no field for media.
+/// The media items that earlier models accept. For these models, results have no field for media items.
 pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: &[] };
 
-/// From the guides to images, audio, video and documents.
+/// The media items accepted in messages, from the guides to images, audio, video and documents.
 const ACCEPTED: &[MediaRule] = &[
     MediaRule {
         kind: MediaKind::Image,
@@ -57,7 +58,8 @@ const ACCEPTED: &[MediaRule] = &[
     },
 ];
 
-/// From the guide to function calling. The Gemini API accepts no URLs in results.
+/// The media items accepted in results, from the guide to function calling. The Gemini API accepts no URLs in
+/// results.
 const ACCEPTED_IN_RESULTS: &[MediaRule] = &[
     MediaRule {
         kind: MediaKind::Image,
@@ -73,8 +75,8 @@ const ACCEPTED_IN_RESULTS: &[MediaRule] = &[
     },
 ];
 
-/// Returns the generation of a model: 3 for `gemini-3-flash`. Returns `None` if the name contains no generation,
-/// as in `gemini-flash-latest`.
+/// Returns the generation in the name of a model, for example 3 for `gemini-3-flash`. Returns `None` if the
+/// name contains no generation, as in `gemini-flash-latest`.
 pub(crate) fn generation(model: &str) -> Option<u32> {
     let (_, version) = model.rsplit_once("gemini-")?;
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -138,8 +140,8 @@ pub(super) fn encode_result(table: &MediaTable, result: &ToolResult, names: &Wir
     json!({"functionResponse": answer})
 }
 
-/// Returns the JSON for an output. A single JSON value stays unchanged. Any other output becomes text, with
-/// the names of media items.
+/// Returns the JSON for an output. An output that consists of a single JSON value stays unchanged. Any other
+/// output becomes text, in which media items are only named.
 fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -147,8 +149,8 @@ fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     }
 }
 
-/// Returns the JSON of one [`Content`]. The service stores every number as a double. If a number in the value
-/// would be rounded, the value is sent as text.
+/// Returns a JSON value as the value to send. The service stores every number as a double. If a number in the
+/// value would be rounded, the value is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,
@@ -160,7 +162,7 @@ fn json_value(json: &JsonText) -> Value {
 ///
 /// Recursion is safe, because the parser limits the depth of the value.
 fn is_exact(value: &Value) -> bool {
-    /// 2^53. Doubles represent all integers up to this one exactly.
+    /// 2^53. Doubles represent all integers up to this number exactly.
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),
@@ -187,7 +189,7 @@ pub(super) fn media_part(media: &Media) -> Value {
     };
     match &media.data {
         MediaData::Base64(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),
-        // The service finds an unknown type itself.
+        // If the media type is unknown, the service finds it itself.
         MediaData::Url(url) if media_type.ends_with('*') => json!({"fileData": {"fileUri": url}}),
         MediaData::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
     }

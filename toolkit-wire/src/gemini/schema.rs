@@ -4,13 +4,13 @@ use super::spelling::camel;
 use crate::fields::Fields;
 use serde_json::{Number, Value, json};
 
-/// The maximum depth of the conversion. Deeper schemas stay unchanged. No JSON parser accepts text of such a
-/// depth.
+/// The maximum depth of the conversion. Deeper schemas stay unchanged. JSON parsers refuse text nested this
+/// deeply anyway.
 const DEEPEST: usize = 128;
 
-/// Converts a schema in Gemini's form to JSON Schema: `{"type": "STRING", "nullable": true}` becomes
-/// `{"type": ["string", "null"]}`. References and numbers get the spelling of JSON Schema. A schema already
-/// in JSON Schema stays unchanged.
+/// Converts a schema in Gemini's form to JSON Schema. For example, `{"type": "STRING", "nullable": true}`
+/// becomes `{"type": ["string", "null"]}`. References and numbers get the spelling of JSON Schema. A schema
+/// that is already in JSON Schema stays unchanged.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     convert(schema, DEEPEST)
 }
@@ -36,7 +36,7 @@ fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
     let known = camel(name);
     let value = match &*known {
         "type" => lower_case(value)?,
-        // This format only repeats that the schema has an `enum`.
+        // The format `enum` only repeats that the schema has an `enum`.
         "format" if value == "enum" => return None,
         "properties" | "$defs" | "definitions" => members(value, depth),
         "defs" => return Some(("$defs".to_owned(), members(value, depth))),
@@ -103,8 +103,8 @@ fn order_properties(json: &mut Fields) {
     *properties = ordered;
 }
 
-/// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all values
-/// as strings, so `"1"` becomes 1.
+/// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all
+/// values as strings, so `"1"` becomes 1.
 fn type_enum(json: &mut Fields) {
     if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
         return;
@@ -124,7 +124,7 @@ fn nullable(mut json: Fields) -> Value {
     {
         values.push(Value::Null);
     }
-    // A variable, because `null` inside of `json!` would be the literal.
+    // This is a variable, because the name `null` inside `json!` would be the literal.
     let no_value = json!({"type": "null"});
     if let Some(kind) = json.get_mut("type") {
         add_null(kind);
@@ -152,7 +152,7 @@ mod tests {
 
     #[track_caller]
     fn check(google: &Value, json_schema: &Value) {
-        // As text, so that the order counts.
+        // Compared as text, so that the order counts.
         assert_eq!(to_json_schema(google).to_string(), json_schema.to_string());
         assert_eq!(to_json_schema(json_schema), *json_schema, "JSON Schema stays as it is");
     }

@@ -4,13 +4,13 @@ use crate::fields::Fields;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the value of a field in either spelling. `name` is the spelling of the reference. A field with
-/// `null` counts as missing.
+/// Returns the value of a field in either spelling. `name` is the field name as spelled in the reference. A
+/// field with `null` counts as missing.
 pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }
 
-/// Returns the name of a field as spelled in `fields`. `name` is the spelling in the reference.
+/// Returns the name of a field as spelled in `fields`. `name` is the field name as spelled in the reference.
 pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     if let Some((key, _)) = fields.get_key_value(name) {
         return Some(key);
@@ -33,7 +33,7 @@ pub(crate) fn camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(spelled)
 }
 
-/// Returns the elements of the list in a field. Empty if the field is missing.
+/// Returns the elements of the list in the field `name`. The slice is empty if the field is missing.
 pub(super) fn list<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
     get(fields, name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

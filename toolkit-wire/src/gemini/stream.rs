@@ -1,4 +1,4 @@
-//! Decodes streamed responses. Each event is a response with further parts.
+//! Decodes streamed responses. Each event is a response that contains further parts.
 //!
 //! On request, Vertex AI sends a call in pieces: a part with the name, then parts with `partialArgs`, and an
 //! empty part at the end.
@@ -111,8 +111,8 @@ fn push_part(parts: &mut Parts, part: &Value) {
     }
 }
 
-/// Appends the text of a part to a part of the same kind. Returns whether this was possible. A part with a
-/// signature is never merged with another part.
+/// Appends the text of a part to a part of the same kind. Returns whether this was possible. If one of the
+/// two parts has a signature, they are not merged.
 fn append(latest: &mut Value, part: &Value) -> bool {
     let is_same_kind = is_true(part, "thought") == is_true(latest, "thought");
     if !is_plain(part) || !is_plain(latest) || !is_same_kind {
@@ -123,7 +123,7 @@ fn append(latest: &mut Value, part: &Value) -> bool {
     true
 }
 
-/// Returns whether a part contains nothing but text.
+/// Returns whether a part contains only text, either of the answer or of a thought.
 fn is_plain(part: &Value) -> bool {
     let mut fields = part.as_object().into_iter().flatten();
     part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())
@@ -166,7 +166,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     }
 }
 
-/// Returns the part with the call in the reference's spelling.
+/// Returns the part with the field `functionCall` in the reference's spelling.
 fn spelled(part: &Value) -> Value {
     let mut fields = part.as_object().cloned().unwrap_or_default();
     if let Some(name) = key(&fields, "functionCall").filter(|name| *name != "functionCall") {
@@ -177,11 +177,11 @@ fn spelled(part: &Value) -> Value {
     fields.into()
 }
 
-/// Returns the open call continued by `call`: the open call with the same id, or with the same name if there
-/// is no id.
+/// Returns the index of the open call continued by `call`. This is the open call with the same id, or if
+/// `call` has no id, with the same name.
 ///
-/// A `call` without a name may also continue the last open call. A complete call with a name but no id
-/// continues no other call.
+/// A `call` without a name may also continue the last open call. A complete call with a name but no id does
+/// not continue another call.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
     let open = |fits: &dyn Fn(&Part) -> bool| {
         parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
@@ -190,13 +190,13 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     match (&call.id, call.name) {
         (None, "") => open(&|_| true),
         (Some(_), name) => open(&has_id).or_else(|| open(&|_| name.is_empty())),
-        // Calls without ids arrive one after another, so this is the open call with the name.
+        // Calls without ids arrive one after another, so there is only one open call with this name.
         (None, name) if !is_whole => open(&|known| known.name == name),
         (None, _) => None,
     }
 }
 
-/// Returns the value of a piece. `null` is a value only in the field `nullValue`.
+/// Returns the value of a piece. In any field other than `nullValue`, `null` counts as missing.
 fn value(piece: &Fields) -> Option<Value> {
     piece.iter().find_map(|(name, value)| match &*camel(name) {
         "nullValue" => Some(Value::Null),
@@ -209,7 +209,7 @@ fn finish_candidate(message: &mut StreamedMessage) -> Value {
     let mut candidate = std::mem::take(&mut message.around);
     let mut content = std::mem::take(&mut message.fields);
     message.parts.release(false);
-    // A model that stopped by itself has finished its calls, even if the final part of a call is missing.
+    // If the model stopped by itself, its calls are finished, even if the final part of a call is missing.
     message.parts.close_all(get(&candidate, "finishReason").is_none_or(|reason| reason != "STOP"));
     let parts = message.parts.take_json(is_cut(&candidate));
     if !parts.is_empty() {
@@ -220,7 +220,7 @@ fn finish_candidate(message: &mut StreamedMessage) -> Value {
     candidate.into()
 }
 
-/// Returns a filter for fields with a value other than `null`. The filter also removes the field `except`.
+/// Returns a filter that removes the field `except` and all fields with `null`.
 fn says_else(except: &str) -> impl Fn(&str, &Value) -> bool {
     move |name, value| name != except && !value.is_null()
 }

@@ -1,5 +1,4 @@
-//! Calls, results and streams as a whole; definitions, choices, schemas and paths are tested beside
-//! their code.
+//! Tests of calls, results and streams. Definitions, choices, schemas and paths are tested beside their code.
 
 mod calls;
 mod history;

@@ -1,4 +1,4 @@
-//! The `tool_choice` of a request, a part of `generation_config`.
+//! The `tool_choice` of a request. It is a field of `generation_config`.
 
 use super::GeminiInteractions;
 use crate::WireError;
@@ -22,7 +22,7 @@ impl ChoiceCodec for GeminiInteractions {
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("any"),
             ToolChoice::Tool(name) => allowed("any", std::slice::from_ref(name)),
-            // An empty list in the request could allow every tool, so `none` forbids all of them.
+            // An empty list in the request could allow every tool, so `none` is written to forbid all tools.
             ToolChoice::Allowed { names, .. } if names.is_empty() => json!("none"),
             ToolChoice::Allowed { names, required } => allowed(if *required { "any" } else { "auto" }, names),
         };
@@ -37,7 +37,8 @@ impl ChoiceCodec for GeminiInteractions {
         }
     }
 
-    /// Parses the tool choice. The mode `validated` lets the model choose between text and a call, like `auto`.
+    /// Parses the tool choice. The mode `validated` lets the model choose between text and a call, like
+    /// `auto`.
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
         let choice = request.get("generation_config").and_then(|config| config.get("tool_choice"));
         let Some(choice) = choice.filter(|choice| !choice.is_null()) else {

@@ -21,8 +21,8 @@ impl HistoryCodec for GeminiInteractions {
         step.into()
     }
 
-    /// Copies a received step into the next request. The user's input and results of functions are already in the
-    /// history, so copies of them are dropped.
+    /// Copies a received step into the next request. Steps with the user's input or the result of a function
+    /// are dropped, because the history already contains them.
     fn write_part(&self, step: &Value) -> Option<Value> {
         let is_known = matches!(text(step, "type"), "user_input" | "function_result");
         (is_step(step) && !is_known).then(|| step.clone())
@@ -46,8 +46,8 @@ impl HistoryCodec for GeminiInteractions {
 }
 
 impl RepairCodec for GeminiInteractions {
-    /// Removes results without a call, and adds missing results. A missing result is added after the calls of its
-    /// turn, so that parallel calls stay together. All other steps stay at their positions.
+    /// Removes results without a call, and adds missing results. A missing result is added after all calls of
+    /// the turn, so that parallel calls stay together. All other steps stay at their positions.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let answered = pair(&history);
         let paired: HashSet<usize> = answered.values().copied().flatten().collect();
@@ -68,7 +68,8 @@ impl RepairCodec for GeminiInteractions {
     }
 }
 
-/// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one turn.
+/// Returns the index of each call, with the index of its result if there is one. Adjacent calls belong to one
+/// turn.
 fn pair(history: &[Value]) -> HashMap<usize, Option<usize>> {
     let mut pairing = Pairing::default();
     let (mut calls, mut pairs) = (Vec::new(), HashMap::new());
@@ -88,7 +89,7 @@ fn pair(history: &[Value]) -> HashMap<usize, Option<usize>> {
     pairs
 }
 
-/// Returns the key to pair a call and its result. Calls and results without an id have an empty one.
+/// Returns the key to pair a call and its result. A missing id counts as an empty id.
 fn by_id(id: Option<Cow<'_, str>>) -> Key<'_> {
     Key { id: Some(id.unwrap_or_default()), name: None }
 }

@@ -6,7 +6,7 @@ use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// From the types of the SDK. Steps of the user and results accept the same items.
+/// The accepted media items, from the types of the SDK. Steps of the user and results accept the same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -41,7 +41,7 @@ const SOUNDS: &[&str] = &[
     "audio/webm",
 ];
 
-/// Videos and documents.
+/// The media types of the accepted videos and documents.
 const FILES: &[&str] = &[
     "video/mp4",
     "video/mpeg",
@@ -65,12 +65,14 @@ const FILES: &[&str] = &[
     "application/vnd.oasis.opendocument.presentation",
 ];
 
-/// Encodes one [`Content`] as a content block. The block of an unsupported media item is a text that names the item.
+/// Encodes one [`Content`] as a content block. An unsupported media item becomes a text block that names the
+/// item.
 pub(super) fn block(content: &Content) -> Value {
     media(content).unwrap_or_else(|| json!({"type": "text", "text": unsendable(content)}))
 }
 
-/// Encodes a media item. Returns `None` for other contents and for unsupported media types.
+/// Encodes a media item as a content block. Returns `None` for other contents and for unsupported media
+/// types.
 pub(super) fn media(content: &Content) -> Option<Value> {
     let (kind, media) = accepted(ACCEPTED, content)?;
     let essence = canonical(&media.media_type);
@@ -86,7 +88,7 @@ pub(super) fn media(content: &Content) -> Option<Value> {
         MediaData::Base64(data) => set(&mut block, "data", data.as_str()),
         MediaData::Url(url) => set(&mut block, "uri", url.as_str()),
     }
-    // The service finds the type behind a URL by itself.
+    // The service finds the media type of a URL itself.
     if ACCEPTED.iter().any(|rule| rule.types.contains(&&*essence)) {
         set(&mut block, "mime_type", &*essence);
     }

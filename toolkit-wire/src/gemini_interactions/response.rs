@@ -11,7 +11,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for GeminiInteractions {
-    /// Finds the steps in `payload`: an interaction, a list of steps, or a single step.
+    /// Finds the steps in `payload`. The payload is an interaction, a list of steps, or a single step.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
             // If at least one value is a step, unknown steps beside it are accepted, too.
@@ -34,7 +34,7 @@ impl ResponseCodec for GeminiInteractions {
             list(step, name).iter().for_each(|block| said.push_str(text(block, "text")));
         }
         response.finish = finish(text(reading.payload, "status"));
-        // The service counts the tokens of thoughts separately.
+        // The service does not count the tokens of thoughts as output tokens.
         response.usage.output_tokens += response.usage.reasoning_tokens;
     }
 }
@@ -60,7 +60,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     let status = fields.get("status").and_then(Value::as_str);
     match (fields.get("steps"), reported_error(fields)) {
         (Some(Value::Array(steps)), None) => Ok(message(steps, finish(status.unwrap_or_default()).is_cut())),
-        // An interaction that has no steps yet.
+        // The interaction has no steps yet.
         (None | Some(Value::Null), None) if status.is_some() && fields.contains_key("id") => {
             Ok(message(&[], false))
         }

@@ -26,8 +26,8 @@ impl ResultCodec for GeminiInteractions {
         steps.collect()
     }
 
-    /// Parses the results among steps. If a result has no name, and the payload also contains the call of the result,
-    /// the result gets the tool name from the call.
+    /// Parses the results among steps. If a result has no name, and the payload also contains the call of the
+    /// result, the result gets the tool name from the call.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let mut results = Vec::new();
         let mut names = HashMap::new();

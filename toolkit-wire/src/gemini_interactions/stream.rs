@@ -81,8 +81,9 @@ impl StreamCodec for GeminiInteractions {
         call::is_call(step).then(|| call::read(step, false))
     }
 
-    /// Writes the pieces of the arguments. They become an object, as in a response that was not streamed. Incomplete
-    /// arguments stay a string, and missing arguments become an empty object.
+    /// Writes the received pieces of the arguments into the step. Arguments become an object, as in a
+    /// response that was not streamed. Incomplete arguments stay a string, and missing arguments become an
+    /// empty object.
     fn seal(&self, step: &mut Part, _is_complete: bool) {
         let written = std::mem::take(&mut step.text);
         step.has_pieces = !written.trim().is_empty();
@@ -99,18 +100,19 @@ impl StreamCodec for GeminiInteractions {
         }
     }
 
-    /// A stream may be kept as a list of its events.
+    /// A program may have stored a stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("event_type").is_some()
     }
 }
 
-/// Returns the number of the step with this `index`. Without an `index`, returns the latest step.
+/// Returns the index in `parts` of the step with the provider's index `index`. If `index` is `None`, returns
+/// the index of the latest step.
 fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
     index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
 }
 
-/// Begins a step and returns its number.
+/// Begins a step and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     let known = index.and_then(|index| parts.by_index.get(&index).copied());
     if let Some(number) = known.filter(|number| !parts[*number].is_done) {
@@ -128,8 +130,8 @@ fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     number
 }
 
-/// Adds a delta to its step. A delta whose step never began begins a step. Deltas for other types of steps and for
-/// ended steps are ignored.
+/// Adds a delta to its step. If the event that begins the step is missing, the delta begins the step. Deltas
+/// for other types of steps and for ended steps are ignored.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let (step, is_thought) = match text(delta, "type") {
         "text" | "text_annotation_delta" | "image" | "audio" | "video" | "document" => {
@@ -174,7 +176,8 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     }
 }
 
-/// Appends a block to the list in the field `name`. A text continues the last text of the list.
+/// Appends a block to the list in the field `name`. If the block and the last block of the list are texts,
+/// they are joined.
 fn join(step: &mut Value, name: &str, block: &Value) {
     let is_text = text(block, "type") == "text";
     let open = last(step, name).filter(|last| is_text && text(last, "type") == "text");
@@ -198,7 +201,7 @@ fn push(value: &mut Value, name: &str, more: &[Value]) {
     }
 }
 
-/// Returns the calls held back so far if the final status is known.
+/// Adds the calls held back so far to the events if the final status is known.
 fn stop(stream: &mut Assembly) {
     let reason = finish_reason(stream);
     stream.stop(reason);

@@ -1,4 +1,4 @@
-//! Definitions, choices, calls, streams, results and histories.
+//! Tests of definitions, choices, calls, streams, results and histories.
 
 use super::FACTS;
 use crate::ApiFormat::GeminiInteractions;

@@ -8,37 +8,38 @@ fn tool(definition: Value) -> HostedTool {
     HostedTool::new(ApiFormat::OpenAiResponses, definition)
 }
 
-/// Returns the provider's web search.
+/// Returns the provider's tool for searching the web.
 #[must_use]
 pub fn web_search() -> HostedTool {
     tool(json!({"type": "web_search"}))
 }
 
-/// Returns the search in uploaded files. `vector_stores` are the ids of the stores.
+/// Returns the provider's tool for searching uploaded files. `vector_stores` are the ids of the vector
+/// stores.
 #[must_use]
 pub fn file_search<S: Into<String>>(vector_stores: impl IntoIterator<Item = S>) -> HostedTool {
     let ids: Vec<String> = vector_stores.into_iter().map(Into::into).collect();
     tool(json!({"type": "file_search", "vector_store_ids": ids}))
 }
 
-/// Returns the execution of Python code in a container that the provider creates.
+/// Returns the provider's tool for running Python code in a container. The provider creates the container.
 #[must_use]
 pub fn code_interpreter() -> HostedTool {
     tool(json!({"type": "code_interpreter", "container": {"type": "auto"}}))
 }
 
-/// Returns the generation of images.
+/// Returns the provider's tool for generating images.
 #[must_use]
 pub fn image_generation() -> HostedTool {
     tool(json!({"type": "image_generation"}))
 }
 
-/// Returns a remote MCP server, which the provider calls without approval.
+/// Returns an entry for the tools of a remote MCP server. The provider calls these tools without approval.
 ///
-/// Set `require_approval` to `always` to approve each call. The provider's request for approval is then a call of the
-/// program's tool `mcp_approval`, with the arguments `server_label`, `name` and `arguments` (a JSON string). The call
-/// is approved if the tool returns `true` or `{"approve": true}`. It is refused if the tool returns anything else,
-/// fails, or does not exist.
+/// To approve each call, set `require_approval` to `always`. The provider then asks for approval by calling
+/// the program's tool `mcp_approval`. The arguments are `server_label`, `name` and `arguments` (a JSON
+/// string). The MCP call is approved if `mcp_approval` returns `true` or `{"approve": true}`. The MCP call is
+/// refused if `mcp_approval` returns anything else, fails, or does not exist.
 ///
 /// ```
 /// use toolkit::wire::hosted::openai;
@@ -51,7 +52,8 @@ pub fn mcp(label: &str, url: &str) -> HostedTool {
     tool(json!({"type": "mcp", "server_label": label, "server_url": url, "require_approval": "never"}))
 }
 
-/// Returns a connector to a service such as `connector_gmail`. `authorization` is the OAuth access token.
+/// Returns an entry for the tools of a connector. `id` names the connector, as in `connector_gmail`, and
+/// `authorization` is the OAuth access token. The provider calls these tools without approval.
 #[must_use]
 pub fn connector(label: &str, id: &str, authorization: &str) -> HostedTool {
     tool(json!({
@@ -63,48 +65,52 @@ pub fn connector(label: &str, id: &str, authorization: &str) -> HostedTool {
     }))
 }
 
-/// Returns the provider's search for deferred tools.
+/// Returns the provider's tool for searching deferred tools.
 #[must_use]
 pub fn tool_search() -> HostedTool {
     tool(json!({"type": "tool_search"}))
 }
 
-/// Returns the search for deferred tools that the program runs, answered by the tool `discover_tools` of the
-/// registry's [tool search](toolkit_core::ToolRegistry::with_tool_search).
+/// Returns the tool search in the variant run by the program. The tool `discover_tools` of the registry's
+/// [tool search](toolkit_core::ToolRegistry::with_tool_search) answers the calls.
 ///
-/// [`Definitions::with_hosted`](crate::Definitions::with_hosted) takes the description and the parameters from the
-/// definition of `discover_tools`, which this tool replaces. It also removes `call_deferred`, because the model
-/// calls the found tools by their names.
+/// [`Definitions::with_hosted`](crate::Definitions::with_hosted) replaces the definition of `discover_tools`
+/// by this tool. The description and the parameters of `discover_tools` are copied into this tool. It also
+/// removes `call_deferred`, because the model calls the found tools by their names.
 #[must_use]
 pub fn client_tool_search() -> HostedTool {
     tool_search().with("execution", "client")
 }
 
-/// Returns the calling of tools from code that the model writes. Tools allow it with the caller `programmatic`.
+/// Returns the provider's tool for code that calls tools. The model writes the code. It can call the tools
+/// that list `programmatic` among their allowed callers.
 #[must_use]
 pub fn programmatic_tool_calling() -> HostedTool {
     tool(json!({"type": "programmatic_tool_calling"}))
 }
 
-/// Returns the shell that the program runs, answered by the tool `shell`.
+/// Returns the provider's shell tool. The program runs it: the program's tool `shell` answers the calls.
 #[must_use]
 pub fn shell() -> HostedTool {
     tool(json!({"type": "shell", "environment": {"type": "local"}}))
 }
 
-/// Returns the older shell that the program runs, answered by the tool `local_shell`.
+/// Returns the provider's older shell tool. The program runs it: the program's tool `local_shell` answers the
+/// calls.
 #[must_use]
 pub fn local_shell() -> HostedTool {
     tool(json!({"type": "local_shell"}))
 }
 
-/// Returns the editing of files that the program runs, answered by the tool `apply_patch`.
+/// Returns the provider's tool for editing files. The program runs it: the program's tool `apply_patch`
+/// answers the calls.
 #[must_use]
 pub fn apply_patch() -> HostedTool {
     tool(json!({"type": "apply_patch"}))
 }
 
-/// Returns the use of a screen, mouse and keyboard that the program runs, answered by the tool `computer`.
+/// Returns the provider's tool for using a screen, mouse and keyboard. The program runs it: the program's
+/// tool `computer` answers the calls.
 #[must_use]
 pub fn computer() -> HostedTool {
     tool(json!({"type": "computer"}))

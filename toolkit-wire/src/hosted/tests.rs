@@ -90,7 +90,7 @@ fn a_search_by_the_program_takes_its_words_from_the_registry() {
     assert_eq!(tools.as_array().unwrap().len(), 2);
 }
 
-/// Returns bodies with hosted calls, each with the expected calls.
+/// Returns response bodies that contain hosted calls, each with the calls that parsing must return.
 fn bodies() -> Vec<(ApiFormat, Value, Vec<HostedCall>)> {
     let call = |id: &str, kind: &str, name: &str, server: &str, arguments: Value, output: Value| HostedCall {
         id: id.to_owned(),
@@ -205,7 +205,7 @@ fn calls_of_hosted_tools_are_read_kept_and_never_dispatched() {
     }
 }
 
-/// Returns the events of a stream with the body.
+/// Returns the events of a stream that delivers `body`.
 fn streamed(format: ApiFormat, body: &Value) -> Vec<Value> {
     match format {
         ApiFormat::OpenAiResponses => {

@@ -1,4 +1,4 @@
-//! The neutral JSON form of definitions, exchanged by several libraries.
+//! The neutral JSON form in which several libraries exchange definitions.
 
 use crate::WireError;
 use crate::declaration::{grammar, parse_format, parse_name};
@@ -11,7 +11,7 @@ use toolkit_core::tool::{ToolKind, ToolSource};
 /// `custom` tools take free text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
-/// Reads a definition from the neutral form exchanged by tool libraries.
+/// Reads a definition from the neutral form shared by several tool libraries.
 ///
 /// The form has these fields, all optional except `name`:
 ///
@@ -36,7 +36,8 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// ```
 ///
 /// # Errors
-/// [`WireError`] if a field is not of its type, or if the name is not [legal](toolkit_core::name::check_name).
+/// [`WireError`] if a field is not of its type, or if the name is not
+/// [legal](toolkit_core::name::check_name).
 pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireError> {
     let Value::Object(fields) = neutral else {
         return Err(WireError::new("", "an object with `name`, `description` and `parameters`"));
@@ -94,8 +95,8 @@ pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     })
 }
 
-/// Returns the parameter schema, with `required_parameters` merged into it. A missing or empty schema is the
-/// schema of an empty object.
+/// Returns the parameter schema, with `required_parameters` merged into its `required`. If the schema is
+/// missing or empty, the schema of an empty object is used instead.
 fn parameters(fields: &Fields) -> Result<Value, WireError> {
     let schema = optional(fields, "", "parameters", "a JSON Schema object", Value::as_object)?;
     let mut schema = schema.cloned().unwrap_or_default();
@@ -107,7 +108,8 @@ fn parameters(fields: &Fields) -> Result<Value, WireError> {
     Ok(schema.into())
 }
 
-/// Adds the names in `required_parameters` to the schema's `required`, unless already present.
+/// Adds the names in `required_parameters` to the schema's `required`. Names that are already present are not
+/// repeated.
 fn merge_required(schema: &mut Fields, fields: &Fields) -> Result<(), WireError> {
     let names = |fields, path, name| optional(fields, path, name, "a list of names", Value::as_array);
     let Some(added) = names(fields, "", "required_parameters")? else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! openJiuwen's data types for tools and calls, and their conversions.
+//! openJiuwen's data types for tools and calls, and conversions between these types and the types of this
+//! library.
 //!
 //! The types are plain data for `serde`. Optional fields have openJiuwen's defaults.
 //!
@@ -24,7 +25,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::call;
 use toolkit_core::tool::ToolDefinition;
 
-/// The type of a tool. There is only one.
+/// The type of a tool. openJiuwen has only one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolType {
@@ -33,7 +34,7 @@ pub enum ToolType {
     Function,
 }
 
-/// The type of the parameters. There is only one.
+/// The type of the parameters. openJiuwen has only one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParametersType {
@@ -69,7 +70,7 @@ pub struct ToolInfo {
     pub name: String,
     /// The description of the tool.
     pub description: String,
-    /// The parameters. `None` if the tool takes none.
+    /// The parameters. `None` if the tool takes no parameters.
     pub parameters: Option<Parameters>,
 }
 
@@ -107,7 +108,7 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments as written by the model: a string, normally with a JSON object.
     pub arguments: String,
-    /// The position among the calls of the message, if stated.
+    /// The position of the call among the calls of the message. `None` if the position is not stated.
     #[serde(default)]
     pub index: Option<usize>,
 }
@@ -176,7 +177,7 @@ impl From<&call::ToolCall> for ToolCall {
     }
 }
 
-/// Converts the tool into a definition. Fails if the name is illegal.
+/// Converts openJiuwen's tool into a definition. Fails if the tool name is illegal.
 impl TryFrom<ToolInfo> for ToolDefinition {
     type Error = WireError;
 
@@ -190,7 +191,8 @@ impl TryFrom<ToolInfo> for ToolDefinition {
     }
 }
 
-/// Converts a definition into openJiuwen's tool. Fails if the parameters are not an object.
+/// Converts a definition into openJiuwen's tool. Fails if the schema of the parameters is not an object
+/// schema.
 impl TryFrom<&ToolDefinition> for ToolInfo {
     type Error = WireError;
 

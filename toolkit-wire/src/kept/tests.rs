@@ -1,4 +1,4 @@
-//! Fields that only one API has, added at random and by hand.
+//! Fields that exist in only one API. They are added at random and by hand.
 
 use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 
-/// Definitions of each API, without unknown fields.
+/// Returns definitions in the JSON of the API. They have no unknown fields.
 fn tools(format: ApiFormat) -> Vec<Value> {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let function = json!({"name": "now", "description": "The time.", "parameters": schema});
@@ -42,7 +42,7 @@ fn tools(format: ApiFormat) -> Vec<Value> {
     }
 }
 
-/// Tool configs of each API, without unknown fields.
+/// Returns tool configs in the JSON of the API. They have no unknown fields.
 fn configs(format: ApiFormat) -> Vec<Value> {
     match format {
         ApiFormat::OpenAiChat => vec![
@@ -63,7 +63,8 @@ fn configs(format: ApiFormat) -> Vec<Value> {
     }
 }
 
-/// Returns the pointers to the objects of a definition or a tool config, without schemas and lists of tools.
+/// Collects the JSON pointers to the objects inside a definition or a tool config. Schemas and lists of tools
+/// are skipped.
 fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     let Some(fields) = value.as_object() else { return };
     found.push(path.to_owned());
@@ -74,7 +75,7 @@ fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// An unknown field: where it is, its name and its value.
+/// An unknown field: the object to which it is added, its name, and its value.
 fn unknown() -> impl Strategy<Value = (prop::sample::Index, String, Value)> {
     let value = prop_oneof![
         Just(json!({"type": "ephemeral", "ttl": "1h"})),
@@ -86,7 +87,8 @@ fn unknown() -> impl Strategy<Value = (prop::sample::Index, String, Value)> {
     (any::<prop::sample::Index>(), "x_[a-z/~]{1,8}", value)
 }
 
-/// Adds unknown fields at the end of objects of `json`. Returns their names.
+/// Adds the unknown fields to objects in `json`, after the other fields. Returns the names of the added
+/// fields.
 fn grown(json: &mut Value, unknown: Vec<(prop::sample::Index, String, Value)>) -> Vec<String> {
     let mut places = Vec::new();
     objects(json, "", &mut places);
@@ -179,7 +181,8 @@ proptest! {
     }
 }
 
-/// Checks that a definition comes back as it was, and that each of the `lost` fields is reported for another API.
+/// Checks that a definition is written back unchanged, and that each of the `lost` fields is reported for
+/// another API.
 #[track_caller]
 fn check(format: ApiFormat, tool: Value, lost: &[&str]) {
     let parsed = format.parse_definitions(&tool).unwrap();

@@ -1,4 +1,4 @@
-//! Measures the size of a schema, counted like the providers do.
+//! Measures the size of a schema. The counting rules are the rules of the providers.
 
 use crate::fields::{list, text};
 use serde_json::Value;
@@ -14,9 +14,10 @@ pub(crate) struct Measure {
     pub(crate) depth: usize,
     /// The number of enum values, over all enums.
     pub(crate) enum_values: usize,
-    /// The number of characters in the values of the largest enum, if it has more than 250 values.
+    /// The number of characters in the values of an enum with more than 250 values. If there are several such
+    /// enums, the largest number counts.
     pub(crate) large_enum: usize,
-    /// The number of characters in all property names and listed values.
+    /// The number of characters in all property names, names in `$defs`, enum values and constants.
     pub(crate) characters: usize,
     /// The number of optional properties.
     pub(crate) optional: usize,
@@ -72,8 +73,8 @@ pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     names
 }
 
-/// Calls `visit` for every schema inside `schema`. The second argument of `visit` is the number of objects
-/// around the inner schema.
+/// Calls `visit` for every schema in `schema`. The second argument of `visit` is the nesting depth: the
+/// number of objects around the visited schema, plus one if the schema itself describes an object.
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
     let mut open = vec![(schema, 0)];
     while let Some((schema, around)) = open.pop() {

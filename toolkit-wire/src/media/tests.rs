@@ -1,4 +1,4 @@
-//! Media items of all types, in every format.
+//! Sends media items of all types in every format.
 
 use crate::ApiFormat;
 use serde_json::{Value, json};
@@ -85,8 +85,8 @@ fn count(value: &Value) -> usize {
     found.len()
 }
 
-/// An item is either sent as media, or named in text and reported. Nothing is dropped silently, and nothing is
-/// reported although it is sent.
+/// An item is either sent as media, or named in text and reported. No item is dropped without a report, and
+/// no item that is sent is reported.
 #[test]
 fn every_media_item_is_sent_or_reported() {
     let names = WireNames::default();
@@ -113,7 +113,7 @@ fn every_media_item_is_sent_or_reported() {
     }
 }
 
-/// The types that reach a provider, by the documents of the provider.
+/// The provider's documentation lists the types that may reach the provider.
 #[test]
 fn no_type_reaches_a_provider_that_refuses_it() {
     let check = |format: ApiFormat, media_type: &str, in_message: bool, in_result: bool| {
@@ -192,7 +192,7 @@ fn media_of_results_follow_for_earlier_gemini_models() {
             {"inlineData": {"mimeType": "image/png", "data": "aGkh"}},
         ]})
     );
-    // The repair of a history leaves both messages as they are.
+    // Repairing the history does not change the two messages.
     let mut history = ApiFormat::Gemini.encode_calls(&[call], &names);
     history.extend(earlier);
     assert_eq!(ApiFormat::Gemini.repair_history(history.clone()), history);

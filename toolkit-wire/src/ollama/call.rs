@@ -13,7 +13,7 @@ pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(|function| function.get("name").is_some())
 }
 
-/// Reads an element of `tool_calls`: `{id?, function: {index?, name, arguments}}`.
+/// Reads an element of `tool_calls`, in the form `{id?, function: {index?, name, arguments}}`.
 pub(super) fn read(json: &Value) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let index = function.get("index").and_then(Value::as_u64);
@@ -24,7 +24,7 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
     }
 }
 
-/// Returns the unknown fields of a call and of its function, to be sent back to the server.
+/// Returns the unknown fields of a call and of its object `function`. They are sent back to the server.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
 }

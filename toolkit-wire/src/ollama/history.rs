@@ -12,7 +12,8 @@ use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
-/// The image formats that the server decodes. Images in tool results follow in a message of the user.
+/// The accepted media items: images in the formats that the server decodes. Images of tool results are sent
+/// in a user message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule {
         kind: MediaKind::Image,
@@ -56,8 +57,8 @@ impl HistoryCodec for Ollama {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes a user message: all texts as one string, and the images in a separate field. The server
-    /// accepts neither other media items nor URLs.
+    /// Encodes a user message. All texts become one string, and the images are in a separate field. The
+    /// server accepts neither other media items nor URLs.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
         let texts: Vec<_> = texts.collect();
@@ -69,15 +70,16 @@ impl HistoryCodec for Ollama {
     }
 }
 
-/// Returns the bytes of an image in Base64.
+/// Returns the bytes of an image in Base64. Returns `None` for contents that the server does not accept as an
+/// image.
 pub(super) fn image(content: &Content) -> Option<&str> {
     accepted(MEDIA.messages, content).and_then(|(_, media)| base64(media))
 }
 
 impl RepairCodec for Ollama {
     /// Moves results directly after their calls, adds missing results, and removes results without a call.
-    /// The results are put into the order of the calls, because results without an id can only be told apart
-    /// by their order.
+    /// The results are put into the order of the calls, because only their order distinguishes results
+    /// without an id.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let results = |pairs: Vec<Pair<'_>>| pairs.iter().map(result).collect();
         directly_after(history, entries, |message| text(message, "role") == "tool", results)
@@ -107,7 +109,7 @@ pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
 pub(super) fn entries(message: &Value) -> Vec<Entry<'_>> {
     match text(message, "role") {
         "tool" => {
-            // Without a name, the server only counts: the results are in the order of the calls.
+            // If a result has no name, the server finds its call by position.
             let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
             let key = Key { id: id(message.get("tool_call_id")), name };
             vec![Entry::Result(key, message)]

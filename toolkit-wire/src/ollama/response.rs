@@ -49,8 +49,8 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message of the model. Refuses messages of other APIs, because finding no calls in them would hide
-/// a mistake.
+/// Reads a message of the model. Refuses messages of other APIs. If they were read as messages without calls,
+/// a mistake of the caller would stay hidden.
 ///
 /// The content must be a string, and may be missing only if there are calls. Calls are always complete, even
 /// if the model was cut off.

@@ -1,4 +1,4 @@
-//! Streamed responses: each line is a response with the next piece of the message.
+//! Streamed responses. Each line is a response with the next piece of the message.
 
 use super::{Ollama, call};
 use crate::WireError;
@@ -57,7 +57,7 @@ impl StreamCodec for Ollama {
         Some(call::read(part))
     }
 
-    /// A stream may be kept as a list of its lines.
+    /// A program may have stored a stream as a list of its lines.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("message").is_some() && value.get("done").is_some()
     }

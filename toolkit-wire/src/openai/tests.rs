@@ -1,4 +1,4 @@
-//! Tool choice and parallel tool calls in both APIs, in both directions.
+//! Encoding and parsing of tool choice and parallel tool calls, in both APIs.
 
 use crate::ApiFormat::{self, OpenAiChat, OpenAiResponses};
 use crate::WireError;

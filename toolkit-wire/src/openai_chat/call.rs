@@ -13,7 +13,8 @@ pub(super) fn is_call(value: &Value) -> bool {
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
-/// Returns the older `function_call` of a message. Some servers write an empty one beside their answer.
+/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored,
+/// because some servers write it beside their answer.
 pub(super) fn legacy(message: &Fields) -> Option<&Value> {
     message.get("function_call").filter(|call| call.is_object() && !is_empty(&read(call, false)))
 }
@@ -23,16 +24,16 @@ pub(super) fn is_empty(call: &WireCall<'_>) -> bool {
     call.id.is_none() && call.name.is_empty() && text_of(call).trim().is_empty()
 }
 
-/// Returns the text of the arguments or of the input.
+/// Returns the arguments or the custom input of a call as text.
 pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
     Arguments::of(call.input, false).into_text()
 }
 
-/// Reads an element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
-/// input}`.
+/// Reads an element of `tool_calls`. The element is `{id, type, function: {name, arguments}}`, or
+/// `{id, type, custom: {name, input}}`.
 ///
-/// The older `function_call` is only `{name, arguments}`. If generation stopped early at this call, `is_cut`
-/// is `true`. Custom calls of a stream that was cut off have the `status` `incomplete`.
+/// The older `function_call` has only `{name, arguments}`. If generation stopped early at this call, `is_cut`
+/// is `true`. If a stream was cut off during a custom call, the call has the `status` `incomplete`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let custom = custom(json);
     let part = custom.unwrap_or_else(|| json.get("function").filter(|part| part.is_object()).unwrap_or(json));
@@ -53,14 +54,14 @@ fn index(json: &Value) -> Option<usize> {
     }
 }
 
-/// Returns the object `custom` of a custom tool call, with its name and input. Returns `None` for the call of
-/// a function.
+/// Returns the object `custom` of a custom tool call, with the tool name and the input. Returns `None` for a
+/// function call.
 fn custom(json: &Value) -> Option<&Value> {
     let custom = json.get("custom").filter(|custom| custom.is_object());
     custom.filter(|_| !json.get("function").is_some_and(Value::is_object))
 }
 
-/// Collects the fields expected back by the server, such as `extra_content` with Gemini's thought signature.
+/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature.
 ///
 /// For a custom call, also adds the field `type` with the value `custom`.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
@@ -78,7 +79,8 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns whether `name` is a field without a counterpart in our call, such as `extra_content`.
+/// Returns whether the field `name` has no counterpart in [`ToolCall`](toolkit_core::call::ToolCall). An
+/// example is `extra_content`.
 pub(super) fn is_unknown(name: &str) -> bool {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
     !KNOWN.contains(&name)

@@ -13,7 +13,8 @@ use toolkit_core::tool::{ToolDefinition, ToolKind};
 impl DefinitionCodec for OpenAiChat {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut fields) = Form::Nested.encode_tool(draft);
-        // A missing field means `false`. It is only written if needed, because some servers do not know it.
+        // A missing `strict` means `false`. The field is only written if needed, because some servers do not
+        // know it.
         let is_said = draft.how.strict || draft.definition.metadata.strict == Some(false);
         if is_said && draft.definition.kind == ToolKind::Function {
             set(&mut fields, "strict", draft.how.strict);
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(OpenAiChat.hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
     }
 
-    /// Checks the encoding of `definition` as `wire`, and the parsing of `wire` as `definition`.
+    /// Checks that `definition` is encoded as `wire`, and that `wire` is parsed as `definition`.
     #[track_caller]
     fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
         let names = WireNames::default();

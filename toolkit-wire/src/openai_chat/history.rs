@@ -15,7 +15,8 @@ impl HistoryCodec for OpenAiChat {
         let kind = if is_custom { "custom" } else { "function" };
         let mut part = match fields.get_mut(kind).map(Value::take) {
             Some(Value::Object(part)) => part,
-            // In the older form, these fields are in the call itself. Move them into `function`.
+            // In the older form, the fields of the function are in the call itself. They are moved into
+            // `function`.
             _ => {
                 fields.shift_remove("name");
                 fields.shift_remove("arguments");
@@ -37,11 +38,11 @@ impl HistoryCodec for OpenAiChat {
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
-        // The call in this field was moved to `tool_calls`. Some servers also write `null` here, which
-        // requests refuse.
+        // The call in `function_call` was moved to `tool_calls`. Some servers also write `null` here, but
+        // services refuse `null` in requests.
         fields.shift_remove("function_call");
         if calls.is_empty() {
-            // Requests refuse both an empty list and `null`.
+            // In requests, services refuse both an empty list and `null`.
             fields.shift_remove("tool_calls");
             if is_silent(&fields) {
                 set(&mut fields, "content", "");

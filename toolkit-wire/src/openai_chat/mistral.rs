@@ -5,7 +5,8 @@ use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, address, file
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 
-/// From the provider's guides to vision, audio and documents. Tool messages contain only text.
+/// The accepted media items, from the provider's guides to vision, audio and documents. Tool messages contain
+/// only text.
 const MEDIA: MediaTable = MediaTable {
     messages: &[
         MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
@@ -26,7 +27,7 @@ pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };
 fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),
-        // The string is a URL or the bytes in Base64.
+        // `input_audio` is a string: a URL, or the bytes in Base64.
         MediaKind::Audio => match &media.data {
             MediaData::Base64(data) | MediaData::Url(data) => {
                 json!({"type": "input_audio", "input_audio": data})

@@ -16,7 +16,7 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// Returns one result for each call of a message: first new error results for unanswered calls, then the
+/// Returns one result for each call of a message. New error results for unanswered calls come first, then the
 /// existing results in their order.
 fn results(mut pairs: Vec<Pair<'_>>) -> Vec<Value> {
     pairs.sort_by_key(|pair| pair.result.map(|(index, _)| index));
@@ -39,7 +39,7 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
         "assistant" => {
             let calls = list(message, "tool_calls").iter();
             let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
-            // If a message has `tool_calls`, the older field `function_call` only repeats one of the calls.
+            // If a message has `tool_calls`, the older field `function_call` only repeats one of these calls.
             let older = message.as_object().and_then(legacy).filter(|_| calls.is_empty());
             calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
         }
@@ -49,7 +49,8 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
 
 /// Returns the key to pair a call and its result by `id`.
 ///
-/// Some servers give ids neither to calls nor to results. Both then have an empty id, so they match.
+/// Some servers give ids neither to calls nor to results. A missing id counts as an empty id, so such calls
+/// and results match.
 fn by_id(id: Option<&Value>) -> Key<'_> {
     Key { id: Some(call::id(id).unwrap_or_default()), name: None }
 }

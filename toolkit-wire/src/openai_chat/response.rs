@@ -10,8 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiChat {
-    /// Finds the messages in `payload`: a response body with choices, one choice, one message, or a list of
-    /// calls.
+    /// Finds the messages in `payload`. The payload is a response body with choices, one choice, one message,
+    /// or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) => bare_calls(calls)?,
@@ -38,7 +38,7 @@ impl ResponseCodec for OpenAiChat {
         }
         let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
-        // DeepSeek and Moonshot report cached tokens in fields of their own.
+        // DeepSeek and Moonshot report cached tokens in their own fields.
         let own = ["/usage/prompt_cache_hit_tokens", "/usage/cached_tokens"];
         let own = own.iter().find_map(|pointer| reading.payload.pointer(pointer)?.as_u64());
         let cached = &mut response.usage.cached_input_tokens;
@@ -109,7 +109,7 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
     let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
     let calls = calls.map_or(&[][..], Vec::as_slice);
     // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
-    // some write both for the same call.
+    // some write the same call in both fields.
     let legacy = call::legacy(fields).filter(|legacy| {
         let legacy = call::read(legacy, false);
         !calls.iter().any(|json| asks_the_same(&call::read(json, false), &legacy))
@@ -132,8 +132,8 @@ fn no_message(fields: &Fields) -> WireError {
     failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
 }
 
-/// Returns the error that a response body or one of its choices contains. Only OpenRouter reports errors in a
-/// choice.
+/// Returns the error reported in a response body or in one of its choices. Only OpenRouter reports errors in
+/// a choice.
 pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
@@ -142,7 +142,8 @@ pub(super) fn reported_error(fields: &Fields) -> Option<String> {
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.
 ///
-/// Servers use two field names for reasoning. A server that uses both repeats the same text.
+/// There are two field names for reasoning. If a server uses both, they have the same text, and it is
+/// returned once.
 pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reasoning = text("reasoning_content").or_else(|| text("reasoning"));

@@ -14,8 +14,8 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, ToolOutput};
 
-/// From the guides to images, audio and files. Other servers accept at most the same types. Tool messages contain
-/// only text.
+/// The accepted media items, from the guides to images, audio and files. Other servers accept at most the
+/// same types. Tool messages contain only text.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[
         MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
@@ -30,7 +30,7 @@ pub(super) const MEDIA: MediaTable = MediaTable {
     results: &[],
 };
 
-/// The forms of media items in one provider's variant of the API.
+/// The media items that one provider's variant of the API accepts, and their forms.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) table: &'static MediaTable,
@@ -42,13 +42,15 @@ pub(crate) struct Contents {
 pub(super) const OPENAI: Contents = Contents { table: &MEDIA, write };
 
 impl Contents {
-    /// Encodes a content part of a user message. Returns `None` for content other than accepted media items.
+    /// Encodes a media item as a content part of a user message. Returns `None` if `content` is not an
+    /// accepted media item.
     fn part(&self, content: &Content) -> Option<Value> {
         let (kind, media) = accepted(self.table.messages, content)?;
         (self.write)(kind, media)
     }
 
-    /// Encodes a user message. Text alone is written as a string, because many servers accept nothing else.
+    /// Encodes a user message. If the message has only text, the content is a string, because many servers
+    /// accept nothing else.
     pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
         let text_part = |content| json!({"type": "text", "text": unsendable(content)});
         let content = match contents {
@@ -62,7 +64,7 @@ impl Contents {
     }
 
     /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly
-    /// follow the calls. All media items are therefore in one user message after them.
+    /// follow the calls. All media items are therefore in one user message after the tool messages.
     pub(crate) fn encode_results(
         &self,
         results: &[ToolResult],
@@ -134,8 +136,8 @@ fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     Ok(ToolResult::new(id.into(), text(message, "name"), Ok(output)))
 }
 
-/// Parses a content part. The service accepts only text, and other servers also images. Other parts are kept
-/// as JSON.
+/// Parses a content part. OpenAI's service accepts only text; other servers also accept images. Other parts
+/// are kept as JSON.
 fn parse_part(part: &Value) -> Content {
     let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
     match (part.get("text"), picture) {

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 impl StreamCodec for OpenAiChat {
     fn push(&self, stream: &mut Assembly, chunk: &Value) -> Result<(), WireError> {
-        // The line that ends the stream is not JSON, but some clients pass it on.
+        // The line that ends the stream is not JSON, but some clients pass it on as a string.
         if chunk.as_str().is_some_and(|text| text.trim() == "[DONE]") {
             self.done(stream);
             return Ok(());
@@ -32,8 +32,8 @@ impl StreamCodec for OpenAiChat {
         // `obfuscation` is random text that hides the length of the content.
         overlay(&mut stream.body, fields, |name, _| !matches!(name, "choices" | "obfuscation"));
         match fields.get("choices") {
-            // Usage arrives in a chunk without choices, and so do the content filter results of some
-            // services.
+            // Token usage arrives in a chunk without choices. On some services, so do the results of content
+            // filters.
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(choices)) => {
                 choices.iter().enumerate().try_for_each(|(at, choice)| push_choice(stream, choice, at))
@@ -91,7 +91,8 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     let is_first = stream.messages.keys().next().is_none_or(|first| index <= *first);
     let message = stream.message(index);
     let delta = fields.get("delta").filter(|delta| !delta.is_null());
-    // A server without real streaming sends a complete message. After deltas, it only repeats them.
+    // A server without real streaming sends a complete message. If deltas came before, the complete message
+    // only repeats them.
     let is_new = message.fields.is_empty() && message.parts.is_empty();
     let whole = || fields.get("message").filter(|whole| is_new && whole.is_object());
     if let Some(received) = delta.or_else(whole) {
@@ -116,7 +117,7 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     Ok(())
 }
 
-/// Adds a delta to the message, or a complete message (`is_whole`).
+/// Adds a delta to the message. If `is_whole` is `true`, `delta` is a complete message.
 fn push_message(
     message: &mut StreamedMessage,
     delta: &Fields,
@@ -135,10 +136,11 @@ fn push_message(
     Ok(())
 }
 
-/// Returns the remaining calls. Unless `all` is set, calls with incomplete arguments are left out.
+/// Ends the calls of a message and adds them to the events. If `all` is `false`, calls with incomplete
+/// arguments stay open.
 ///
-/// If generation stopped early (`is_cut`), the call written last and the call with the last index may be
-/// incomplete.
+/// If generation stopped early (`is_cut`), the call with the latest piece and the call with the last index
+/// may be incomplete.
 fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let parts = &mut message.parts;
     let (last, count) = ([parts.current, parts.last()], parts.len());
@@ -163,7 +165,7 @@ fn is_finished(message: &StreamedMessage) -> bool {
     message.around.contains_key("finish_reason")
 }
 
-/// Returns the choice as in a response without streaming.
+/// Returns the JSON of the choice. It is the same as without streaming.
 fn finish_choice(index: u64, message: &mut StreamedMessage) -> Value {
     let mut fields =
         Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);

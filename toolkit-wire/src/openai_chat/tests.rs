@@ -1,4 +1,4 @@
-//! Calls and results as a whole; definitions and choices are tested beside their code.
+//! Tests of calls and results. Definitions and choices are tested beside their code.
 
 mod calls;
 mod deviations;

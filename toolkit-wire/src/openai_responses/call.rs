@@ -11,11 +11,11 @@ use toolkit_core::call::ProviderExtras;
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// The extra fields of a call that are sent back with the call.
+/// The extra fields of a call to send back together with the call.
 ///
-/// The `id` of the item is not sent back. If the service knows the id of a call, it requires the reasoning
-/// item before the call ("was provided without its required 'reasoning' item"), and calls encoded by the
-/// program have no reasoning item.
+/// The `id` of the item is not sent back. If a call has an item id known to the service, the service requires
+/// the reasoning item before the call ("was provided without its required 'reasoning' item"). Calls encoded
+/// by the program have no reasoning item.
 pub(super) const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
 
 /// Returns the type of an item.
@@ -23,11 +23,11 @@ pub(super) fn kind(item: &Fields) -> Option<&str> {
     item.get("type").and_then(Value::as_str)
 }
 
-/// Reads an item `function_call`: `{type, call_id, name, arguments}`, or `custom_tool_call` with the free
-/// text `input`.
+/// Reads an item of the type `function_call` or `custom_tool_call` as a call. The fields are
+/// `{type, call_id, name, arguments}`; a `custom_tool_call` has the free text `input` instead of `arguments`.
 ///
-/// An item without a type must have the fields of a call. If generation stopped early at this item, `is_cut`
-/// is `true`.
+/// An item without a type is only read as a call if it has the fields of a call. If generation stopped early
+/// at this item, `is_cut` is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let has = |name| fields.contains_key(name);
@@ -53,7 +53,7 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Reads a call of a tool that the provider defines and the program runs.
+/// Reads a call of a tool defined by the provider and run by the program.
 fn read_client<'a>(
     json: &'a Value,
     fields: &'a Fields,
@@ -63,7 +63,7 @@ fn read_client<'a>(
     let (field, members) = client.arguments();
     let status = text(json, "status");
     let is_cut = status == "incomplete" || is_cut && status != "completed";
-    // The arguments of an incomplete call are left out, so that the call is refused.
+    // If the call is incomplete, its arguments are left out, so that the call is refused.
     let input = field.filter(|_| !is_cut).and_then(|field| fields.get(field));
     let extras = |json: &Value, _| {
         let fields = json.as_object();
@@ -85,10 +85,10 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the id of a call: `call_id`, or `id` if `call_id` is missing.
+/// Returns the id of a call, from the field `call_id`, or from `id` if `call_id` is missing.
 ///
-/// Servers with a single id for both write it as `id`, the id of the item. An item id begins with `fc_` and a
-/// call id with `call_`, so the prefix is replaced.
+/// Some servers use a single id for the item and the call, and write it as `id`, the id of the item. Item ids
+/// begin with `fc_` and call ids with `call_`, so the prefix is replaced.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let of_item = || {
         let id = call::id(fields.get("id"))?;

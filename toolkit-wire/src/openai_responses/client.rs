@@ -1,7 +1,7 @@
-//! Calls of tools that the provider defines and the program runs, such as `shell_call`.
+//! Calls of tools defined by the provider and run by the program, such as `shell_call`.
 //!
-//! Each becomes a call of an ordinary tool with a fixed name, and the result of this tool becomes an item of the
-//! type that the provider expects. The table [`CLIENT`] has all of them.
+//! Each call becomes a call of an ordinary tool with a fixed name. The result of this tool becomes an item of
+//! the type that the provider expects. The table [`CLIENT`] lists all these calls.
 
 mod results;
 
@@ -18,13 +18,13 @@ use toolkit_core::error::ErrorKind;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_core::{ToolError, ToolResult};
 
-/// The tool that answers `tool_search_call`: the search of a registry.
+/// The tool that answers `tool_search_call`. It is the search tool of a registry.
 pub(super) const SEARCH: &str = "discover_tools";
 
-/// The item with which the provider asks whether it may call a tool of an MCP server.
+/// The type of the provider's request for approval to call a tool of an MCP server.
 const APPROVAL: &str = "mcp_approval_request";
 
-/// The request of a provider to run a tool that the provider defines.
+/// A kind of call to a tool defined by the provider and run by the program.
 #[derive(Debug)]
 pub(super) struct Client {
     /// The type of the call.
@@ -35,27 +35,27 @@ pub(super) struct Client {
     pub(super) definition: &'static str,
     /// The name of the tool that answers the call.
     pub(super) tool: &'static str,
-    /// The fields with the id of the call: in the call itself, and in the result.
+    /// The names of the fields with the call's id, first in the call and then in the result.
     ids: [&'static str; 2],
     arguments: Members,
     /// Writes the fields of a result, and returns the text that these fields cannot express.
     write: fn(&mut Fields, &ToolResult) -> Option<String>,
     /// Reads the fields of a result.
     read: fn(&Value) -> Result<ToolOutput, ToolError>,
-    /// Whether calls in requests need the `id` of the item.
+    /// Whether the item of a call needs an `id` in requests.
     needs_id: bool,
 }
 
 /// The fields of a call that become the arguments of the tool.
 #[derive(Debug)]
 enum Members {
-    /// The members of the object in this field.
+    /// The arguments are the members of the object in this field.
     Of(&'static str),
-    /// These fields.
+    /// The arguments are these fields of the call.
     Fields(&'static [&'static str]),
 }
 
-/// The calls that the program runs.
+/// All kinds of calls to tools that the provider defines and the program runs.
 pub(super) static CLIENT: [Client; 6] = [
     Client {
         call: "shell_call",
@@ -147,11 +147,12 @@ pub(super) static CLIENT: [Client; 6] = [
     },
 ];
 
-/// The fields of an item that belong to the call itself rather than to the provider.
+/// The fields of an item with a fixed meaning for every call. They are not returned as extras, except for an
+/// `id` needed in requests.
 const OWN: [&str; 5] = ["type", "call_id", "status", "created_by", "id"];
 
-/// Returns the table row for a call that the program runs. A call that the provider runs itself, in a container
-/// or with its own tool search, has none.
+/// Returns the row of [`CLIENT`] for a call. Returns `None` if the provider runs the call itself, in a
+/// container or with its own tool search.
 pub(super) fn of_call(item: &Fields) -> Option<&'static Client> {
     let client = CLIENT.iter().find(|client| Some(client.call) == kind(item))?;
     let environment = item.get("environment").map_or("", |environment| text(environment, "type"));
@@ -163,20 +164,22 @@ pub(super) fn of_call(item: &Fields) -> Option<&'static Client> {
     (!is_hosted).then_some(client)
 }
 
-/// Returns the table row for a result. The outputs of tools that the provider runs itself have none.
+/// Returns the row of [`CLIENT`] for a result. Returns `None` for the outputs of tools run by the provider
+/// itself.
 pub(super) fn of_output(item: &Value) -> Option<&'static Client> {
     let client = CLIENT.iter().find(|client| client.output == text(item, "type"))?;
     let is_hosted = text(item, "execution") == "server";
     (!is_hosted).then_some(client)
 }
 
-/// Returns the table row for the extras of a call or a result.
+/// Returns the row of [`CLIENT`] for the extras of a call or a result.
 pub(super) fn of_extras(extras: &ProviderExtras) -> Option<&'static Client> {
     let kind = extras.get(FACTS.name, "type")?;
     CLIENT.iter().find(|client| kind == client.call)
 }
 
-/// Returns the name of the tool that answers calls of the tool `definition`, if the program runs it.
+/// Returns the name of the program's tool for answering the calls of the hosted tool `definition`. Returns
+/// `None` if the provider runs the hosted tool itself.
 pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
     let kind = text(definition, "type");
     let environment = definition.get("environment").map_or("", |environment| text(environment, "type"));
@@ -193,7 +196,7 @@ pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
 }
 
 impl Client {
-    /// Returns the field with the arguments, and the fields that are members of the arguments themselves.
+    /// Returns the field with all arguments, if there is one, and the fields that are single arguments.
     pub(super) fn arguments(&self) -> (Option<&'static str>, &'static [&'static str]) {
         match self.arguments {
             Members::Of(field) => (Some(field), &[]),
@@ -201,7 +204,7 @@ impl Client {
         }
     }
 
-    /// Returns the fields of a call that are sent back with the call and that its result needs.
+    /// Returns the fields of a call to send back with the call. The result of the call may need them as well.
     pub(super) fn extras(&self, item: &Fields) -> Fields {
         let is_kept = |name: &str, value: &Value| {
             let is_argument = match self.arguments {
@@ -237,7 +240,7 @@ impl Client {
             }
             set(&mut item, "status", "completed");
         } else if let Members::Of(field) = self.arguments {
-            // Generation may have stopped before this field.
+            // The field may be missing if generation stopped early.
             item.entry(field).or_insert_with(|| json!({}));
         }
         if self.call == "apply_patch_call" && item.get("status").is_none_or(|status| status != "in_progress")
@@ -271,7 +274,7 @@ impl Client {
         std::iter::once(Value::Object(item)).chain(rest).collect()
     }
 
-    /// Reads a result: the outcome, and the extras with which it is written again.
+    /// Reads a result. Returns the outcome, and the extras needed to write the result again.
     pub(super) fn read_result(&self, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
         let mut extras = Fields::from_iter([("type".to_owned(), self.call.into())]);
         call::copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
@@ -282,7 +285,7 @@ impl Client {
     }
 }
 
-/// Returns the id of a call, or of the call that a result answers.
+/// Returns the call id in `item`. If `item` is a result, this is the id of the call that it answers.
 pub(super) fn answered(item: &Value) -> &str {
     let kind = text(item, "type");
     let field = CLIENT.iter().find_map(|client| match client.ids {

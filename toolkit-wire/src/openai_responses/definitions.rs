@@ -14,10 +14,10 @@ use serde_json::value::RawValue;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::SchemaLoss;
 
-/// The tool of a registry that calls the tools found by its search.
+/// The registry's tool for calling the tools found by its search.
 const CALL_DEFERRED: &str = "call_deferred";
 
-/// The callers accepted by the service.
+/// The values of `allowed_callers` that the service accepts.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
 /// The type of an entry that groups tools under a common name. Also the key of this name in
@@ -28,8 +28,8 @@ impl DefinitionCodec for OpenAiResponses {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut tool) = Form::Flat.encode_tool(draft);
         if kind == "function" {
-            // Always written: if `strict` is missing, the service decides by the schema whether to enforce
-            // it.
+            // `strict` is always written. If it is missing, the service decides by the schema whether to
+            // enforce it.
             set(&mut tool, "strict", draft.how.strict);
         }
         if draft.definition.metadata.defer {
@@ -60,8 +60,8 @@ impl DefinitionCodec for OpenAiResponses {
 
     /// Parses a tool, or all tools of a namespace.
     ///
-    /// Functions keep their name within the namespace, because calls use this name. The nested form of Chat
-    /// Completions is accepted too.
+    /// A function in a namespace keeps the name written there, because calls use this name. The nested form
+    /// of Chat Completions is accepted too.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
@@ -94,8 +94,9 @@ impl DefinitionCodec for OpenAiResponses {
         client::answered_by(tool)
     }
 
-    /// Removes the definition that `tool` replaces. The tool search that the program runs gets the description and
-    /// the parameters of the program's own search. Tools of a namespace join the namespace of the same name.
+    /// Removes the definition that `tool` replaces. If `tool` is a tool search run by the program, it gets
+    /// the description and the parameters of the program's own search. If `tool` is a namespace, its tools
+    /// are added to the existing entry of the same name.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
@@ -114,8 +115,8 @@ impl DefinitionCodec for OpenAiResponses {
         Some(tool)
     }
 
-    /// Returns a tool that the service runs itself. Of a namespace, these are the namespace without the program's
-    /// tools, unless nothing is left.
+    /// Returns a tool if the service runs it itself. For a namespace, returns the namespace without the
+    /// program's tools, or `None` if nothing is left.
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
         if text(tool, "type") != NAMESPACE {
             return Ok(is_hosted(tool).then(|| tool.clone()));
@@ -126,8 +127,8 @@ impl DefinitionCodec for OpenAiResponses {
         Ok((!hosted.is_empty()).then_some(namespace))
     }
 
-    /// Returns the namespace that the definition was read from, or the namespace of its name if the request
-    /// describes it.
+    /// Returns the namespace from which the definition was read. If there is none, returns the namespace in
+    /// the tool's name, provided that the options describe this namespace.
     fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
         let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
         let own = || definition.name.namespace().filter(|name| options.namespaces.contains_key(*name));
@@ -159,8 +160,8 @@ fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static
     } else if !schema.is_object() {
         Some("the API takes objects only")
     } else if is_plain_text(schema) {
-        // The schema describes JSON in the text of a result, so a tool that returns a plain string has no use
-        // for it.
+        // The schema describes JSON in the text of a result, so it is useless for a tool that returns a plain
+        // string.
         Some("the API describes JSON, and text goes back as it is")
     } else {
         None
@@ -173,7 +174,7 @@ fn is_plain_text(schema: &Value) -> bool {
         && schema.as_object().is_some_and(|fields| fields.keys().all(|name| is_annotation(name)))
 }
 
-/// Adds the tools of a namespace to the entry of the namespace with the same name. Returns `false` if there is no
+/// Adds the tools of a namespace to the existing entry with the same name. Returns `false` if there is no
 /// such entry.
 fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
     for entry in entries {

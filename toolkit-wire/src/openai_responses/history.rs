@@ -54,8 +54,8 @@ impl HistoryCodec for OpenAiResponses {
     }
 
     fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
-        // The turn was cut off during reasoning. The service refuses reasoning at the end of a turn ("without
-        // its required following item").
+        // The turn was cut off during reasoning if it ends with a reasoning item. The service refuses such a
+        // turn ("without its required following item").
         while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
             items.pop();
         }

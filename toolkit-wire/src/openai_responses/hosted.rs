@@ -1,12 +1,12 @@
-//! The calls of tools that the provider runs itself.
+//! Reads the calls of tools run by the provider itself.
 
 use super::call;
 use crate::fields::text;
 use crate::hosted::{HostedCall, HostedPart};
 use serde_json::Value;
 
-/// The calls: the type of the item, the name of the tool, the field with the arguments, and the field with the
-/// output. A missing name is in the item.
+/// The known calls. Each row has the type of the item, the name of the tool, the field with the arguments,
+/// and the field with the output. If the row has no name, the item itself contains the name.
 const CALLS: [[&str; 4]; 9] = [
     ["web_search_call", "web_search", "action", ""],
     ["file_search_call", "file_search", "queries", "results"],
@@ -19,15 +19,17 @@ const CALLS: [[&str; 4]; 9] = [
     ["program", "program", "code", ""],
 ];
 
-/// The outputs that are items of their own: the type of the item, the name of the tool, and the field.
+/// The outputs that are separate items. Each row has the type of the item, the name of the tool, and the
+/// field with the output.
 const OUTPUTS: [[&str; 3]; 3] = [
     ["tool_search_output", "tool_search", "tools"],
     ["shell_call_output", "shell", "output"],
     ["program_output", "program", "result"],
 ];
 
-/// Reads an item of a response. Returns `None` for messages, reasoning, and calls that the program runs. Calls of
-/// unknown tools are recognised by the end of their type.
+/// Reads an item of a response as a call or an output of a hosted tool. Returns `None` for messages,
+/// reasoning, and calls that the program runs. Calls of unknown tools are recognised by the end of their
+/// type.
 pub(super) fn read(item: &Value) -> Option<HostedPart> {
     let kind = text(item, "type");
     if let Some([_, name, field]) = OUTPUTS.iter().find(|[output, ..]| *output == kind) {

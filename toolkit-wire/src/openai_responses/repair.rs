@@ -14,11 +14,11 @@ use std::collections::{HashMap, HashSet};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl RepairCodec for OpenAiResponses {
-    /// Removes results without a call, and adds missing results. A missing result is added after the calls of
-    /// its turn, so that parallel calls stay together. All other items stay at their positions.
+    /// Removes results without a call, and adds missing results. A missing result is added after all calls of
+    /// the turn, so that parallel calls stay together. All other items stay at their positions.
     ///
-    /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history with
-    /// such a reference keeps all results.
+    /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history
+    /// with such a reference keeps all results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let has_references = history.iter().any(|item| text(item, "type") == "item_reference");
         repair(history, has_references)
@@ -29,8 +29,8 @@ impl RepairCodec for OpenAiResponses {
     }
 }
 
-/// Repairs a history. If `is_part` is `true`, the service keeps further calls, and only a second result for a
-/// call of the history is removed.
+/// Repairs a history. If `is_part` is `true`, the service keeps further calls that are not in `history`. In
+/// this case, a result is only removed if its call in `history` already has a result.
 fn repair(mut history: Vec<Value>, is_part: bool) -> Vec<Value> {
     let pairs = pair(&history);
     identify(&mut history, &pairs);
@@ -39,7 +39,7 @@ fn repair(mut history: Vec<Value>, is_part: bool) -> Vec<Value> {
     let is_missing: HashMap<usize, bool> =
         pairs.into_iter().map(|(call, result)| (call, result.is_none())).collect();
     let is_lost = |index: usize, item: &Value| {
-        // The service may keep the calls of its own tools.
+        // The service may keep the calls of tools that it defines itself.
         let is_kept = || client::of_output(item).is_some();
         let is_elsewhere = || is_part && !known.contains(client::answered(item));
         is_result(item) && !results.contains(&index) && !is_kept() && !is_elsewhere()
@@ -94,8 +94,8 @@ fn pair(history: &[Value]) -> Vec<(usize, Option<usize>)> {
     pairs
 }
 
-/// Adds an id to calls without one, and to their results. The service requires ids, but not all servers send
-/// them.
+/// Adds an id to each call that has none, and to its result. The service requires ids, but not all servers
+/// send them.
 fn identify(history: &mut [Value], pairs: &[(usize, Option<usize>)]) {
     let calls: Vec<WireCall<'_>> = history.iter().filter_map(read_call).collect();
     let ids = ids::complete(calls.iter().map(|call| (call.json, call.id.as_deref())));
@@ -118,8 +118,8 @@ fn has_id(item: &Value) -> bool {
     !client::answered(item).is_empty()
 }
 
-/// Returns the result for a call without a result. The result has no `status` unless the service requires it,
-/// because nothing was completed.
+/// Creates a placeholder result for a call that has none. The placeholder has no `status`, because nothing
+/// was completed, unless the service requires a `status`.
 fn no_output(item: &Value) -> Option<Value> {
     let call = item.as_object()?;
     if let Some(client) = client::of_call(call) {

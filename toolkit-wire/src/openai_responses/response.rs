@@ -12,7 +12,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiResponses {
-    /// Finds the items in `payload`: a response body, a list of items, or a single item.
+    /// Finds the items in `payload`. The payload is a response body, a list of items, or a single item.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
             // If at least one value is an item, unknown items beside it are accepted, too.
@@ -73,7 +73,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
-        // Responses of Anthropic have this type too, but their calls are inside of the content.
+        // Responses of Anthropic have this type too, but their calls are inside the field `content`.
         Some("message") => {
             !fields.contains_key("stop_reason")
                 && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
@@ -85,16 +85,17 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Returns whether a value is a message in the short form that requests accept: `role` and `content`, without a
-/// type. Messages of Chat Completions have the same fields, and calls beside them.
+/// Returns whether a value is a message in the short form that requests accept. This form has `role` and
+/// `content`, but no type. Messages of Chat Completions have the same two fields, but their calls are in
+/// further fields.
 fn is_short_message(value: &Value, fields: &Fields) -> bool {
     let has_text = list(value, "content").iter().any(|part| text(part, "type") == "output_text");
     let has_content = has_text || value.get("content").is_some_and(Value::is_string);
     has_content && fields.contains_key("role") && !fields.contains_key("tool_calls")
 }
 
-/// Removes the fields that responses contain but requests must not ("Unknown parameter", "Invalid type"). The
-/// service or an SDK adds such fields.
+/// Removes fields that responses may contain but requests must not contain ("Unknown parameter", "Invalid
+/// type"). The service or an SDK adds such fields.
 pub(super) fn strip_refused(item: &mut Fields) {
     let is_reasoning = kind(item) == Some("reasoning");
     item.retain(|name, value| match name.as_str() {

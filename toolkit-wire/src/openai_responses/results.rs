@@ -17,10 +17,10 @@ use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// The fields that the result of a function call repeats from the call.
+/// The fields of a function call to repeat in its result.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
-/// From the guides to images and files. Messages and results accept the same items.
+/// The accepted media items, from the guides to images and files. Messages and results accept the same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -69,7 +69,7 @@ impl ResultCodec for OpenAiResponses {
     }
 }
 
-/// Encodes a result. The API does not mark errors, so the text says that the call failed.
+/// Encodes a result. The API has no mark for errors, so the text states that the call failed.
 ///
 /// The service does not require the field `status`, but some compatible servers do. Results of custom tools
 /// have no `status`.
@@ -92,8 +92,8 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Vec<Value> {
     vec![Value::Object(item)]
 }
 
-/// Returns the JSON of an output: a list of contents if there are media items, and a string otherwise. Every
-/// server accepts strings.
+/// Returns the JSON of an output. If there are media items, this is a list of contents. Otherwise it is a
+/// string, because every server accepts strings.
 fn encode_output(result: &ToolResult) -> Value {
     let output = match &result.outcome {
         Ok(output) => output,
@@ -110,7 +110,7 @@ fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// Encodes one [`Content`]. If the API has no form for it, it becomes text.
+/// Encodes one [`Content`]. If the API has no form for the content, it becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -128,7 +128,7 @@ fn media_part(content: &Content) -> Option<Value> {
     })
 }
 
-/// Returns whether an item is the result of a call that the program has run.
+/// Returns whether an item is the result of a call run by the program.
 pub(super) fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT) || client::of_output(item).is_some()
 }

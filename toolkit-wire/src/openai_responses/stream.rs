@@ -1,9 +1,9 @@
 //! Assembles streamed responses item by item.
 //!
-//! Events belong to items by the ids and indices in the events, never by their order. Items may be
-//! interleaved, and servers omit or repeat each of `item_id`, `output_index` and `call_id`. llama.cpp sends
-//! neither `output_index` nor `function_call_arguments.done`, and other servers give an item a new id in each
-//! event.
+//! The item of an event is found by the ids and indices in the event, never by the order of events. Items may
+//! be interleaved. Some servers omit `item_id`, `output_index` or `call_id`, and some use the same value for
+//! several items. llama.cpp sends neither `output_index` nor `function_call_arguments.done`, and other
+//! servers give an item a new id in each event.
 
 mod find;
 mod item;
@@ -95,7 +95,8 @@ impl StreamCodec for OpenAiResponses {
     }
 }
 
-/// Adds text, reasoning or arguments to an item, as a piece (`….delta`) or complete (`….done`).
+/// Adds text, reasoning or arguments to an item. An event `….delta` contains a piece, and an event `….done`
+/// the complete text.
 fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let (name, is_whole) = match name.rsplit_once('.') {
         Some((name, "delta")) => (name, false),
@@ -125,7 +126,7 @@ fn set_response(stream: &mut Assembly, event: &Fields) {
     }
 }
 
-/// Records an error reported by the service for the response.
+/// Records an error that the service reported instead of a complete response.
 fn fail(stream: &mut Assembly, error: Option<String>) -> WireError {
     let failure = no_response("", error.as_deref());
     set(&mut stream.body, "error", json!({"message": error.unwrap_or_default()}));
@@ -138,7 +139,7 @@ fn no_response(path: &str, error: Option<&str>) -> WireError {
 
 /// Applies the final response. Its items take precedence over items received earlier.
 ///
-/// Some servers leave out some or all items of the final response. The items received earlier are then kept.
+/// Some servers leave some or all items out of the final response. The items received earlier are then kept.
 fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     set_response(stream, event);
     let known = stream.body.get("status").and_then(Value::as_str);
@@ -158,10 +159,10 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     }
 }
 
-/// Ends all items, returns their calls, and sorts the items.
+/// Ends all items, adds their calls to the events, and sorts the items.
 ///
-/// The items have the order of the final response. If it lists no items, they have the order of their
-/// indices, or the order of arrival if an index is missing.
+/// The items get the order of the final response. If the final response lists no items, they get the order of
+/// their indices. If an index is missing, they stay in the order of arrival.
 fn close_all(stream: &mut Assembly) {
     let status = |status: &str| stream.body.get("status").is_some_and(|known| known == status);
     let (is_complete, is_cut, is_over) = (status("completed"), status("incomplete"), stream.is_over);
@@ -176,7 +177,8 @@ fn close_all(stream: &mut Assembly) {
             _ => {}
         }
     }
-    // Items known only from fragments are in the final response under another id.
+    // If the final response lists items, an item known only from fragments is listed there under another id.
+    // Such fragments are removed.
     parts.arrange(|item| !is_ordered || !item.json.is_null());
     let last = parts.latest().filter(|_| is_cut);
     for number in 0..parts.len() {
@@ -191,7 +193,7 @@ fn close_all(stream: &mut Assembly) {
                     item.set("status", "completed");
                 }
                 item if item.is_done => parts.cut(number),
-                // The status of an open item says that it is incomplete.
+                // The status of an open item states that it is incomplete.
                 _ => {}
             }
         }

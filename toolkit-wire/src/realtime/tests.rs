@@ -1,4 +1,4 @@
-//! Events of both APIs.
+//! Tests of the events of both realtime APIs.
 
 use super::*;
 use crate::tests::any_json;
@@ -80,7 +80,7 @@ fn calls_of_openai_are_returned_once() {
     assert_eq!([first, second], [&started("a"), &started("b")]);
     assert_eq!((a.id.as_str(), a.name.as_str(), a.arguments.as_str()), ("a", "add", "{\"x\": 1}"));
     assert_eq!((b.id.as_str(), b.arguments.as_str()), ("b", "{}"));
-    // A client that missed the events before still gets the calls at the end.
+    // A client that missed the earlier events still gets the calls at the end.
     let found = play(RealtimeApi::OpenAi, &events[6..]);
     assert_eq!(found.iter().filter(|event| matches!(event, RealtimeEvent::Call(_))).count(), 2);
 }

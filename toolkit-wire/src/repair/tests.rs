@@ -1,4 +1,4 @@
-//! Requests whose earlier messages are kept by the service.
+//! Repairing requests whose earlier messages are kept by the service.
 
 use crate::ApiFormat;
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// Returns the turns of a conversation, each with the model's messages and the messages after them. `calls` has
-/// the number of calls in each turn.
+/// Returns the turns of a conversation, each with the model's messages and the messages after them. `calls`
+/// has the number of calls in each turn.
 fn turns(format: ApiFormat, calls: &[usize]) -> Vec<(Vec<Value>, Vec<Value>)> {
     let turn = |(turn, count): (usize, &usize)| {
         let call = |at| ToolCall::new(format!("call_{turn}_{at}"), format!("tool_{at}"), "{}");
@@ -36,7 +36,8 @@ fn repaired(format: ApiFormat, state: Option<&str>, history: &[Value]) -> Vec<Va
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// After any response, the rest of a valid conversation is a valid request if the service keeps the response.
+    /// After any response, the rest of a valid conversation is a valid request if the service keeps the
+    /// response.
     #[test]
     fn results_for_calls_kept_by_the_service_stay(
         calls in prop::collection::vec(0..4_usize, 1..5),
@@ -53,7 +54,7 @@ proptest! {
             for state in format.codec().facts().server_state {
                 prop_assert_eq!(&repaired(format, Some(state), &rest), &rest, "{} after {}", format, kept.len());
             }
-            // Without such a field, nothing can have asked for these results.
+            // If the request has no such field, the results have no call, so they are removed.
             if calls[kept.len()] > 0 {
                 prop_assert!(repaired(format, None, &rest).len() < rest.len() || rest.is_empty(), "{}", format);
             }
@@ -80,7 +81,7 @@ fn an_unanswered_call_beside_kept_calls_gets_its_result() {
     assert_eq!(ApiFormat::OpenAiResponses.repair_history(referring.to_vec()), referring);
 }
 
-/// The client answers these calls although the service defines their tools.
+/// The client answers these calls, although the service defines the tools.
 #[test]
 fn calls_of_hosted_tools_that_wait_for_the_client_are_answered() {
     let search = json!({"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}});
@@ -98,7 +99,7 @@ fn calls_of_hosted_tools_that_wait_for_the_client_are_answered() {
         let answered = vec![call.clone(), result];
         assert_eq!(ApiFormat::OpenAiResponses.repair_history(answered.clone()), answered);
     }
-    // The service runs these calls itself.
+    // The service runs this call itself.
     let server = json!({"type": "tool_search_call", "call_id": null, "execution": "server", "arguments": {}});
     let hosted = json!({"type": "shell_call", "call_id": "x", "action": {}, "environment": {"type": "container_reference"}});
     for call in [server, hosted] {

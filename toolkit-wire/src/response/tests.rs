@@ -1,4 +1,4 @@
-//! Responses of every format, whole and streamed.
+//! Responses of every format, complete and streamed.
 
 use super::*;
 use crate::ApiFormat;
@@ -9,7 +9,7 @@ fn parse(format: ApiFormat, body: &Value) -> Response {
     format.parse_response(body).unwrap()
 }
 
-/// The same answer in every format.
+/// Returns response bodies with the same answer in every format.
 fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
     [
         (
@@ -181,7 +181,7 @@ fn a_refusal_is_not_text() {
     }
 }
 
-/// The events with which each API streams such an answer.
+/// Returns the events with which the API streams the answer in `body`.
 fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
     match format {
         ApiFormat::OpenAiChat => {
@@ -235,7 +235,7 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
     }
 }
 
-/// The events of a streamed interaction.
+/// Returns the events of a streamed interaction.
 fn interaction(body: &Value) -> Vec<Value> {
     let start = |at: u8, step: Value| json!({"event_type": "step.start", "index": at, "step": step});
     let delta = |at: u8, delta: Value| json!({"event_type": "step.delta", "index": at, "delta": delta});
@@ -261,7 +261,7 @@ fn interaction(body: &Value) -> Vec<Value> {
     ]
 }
 
-/// The events of Cohere's stream.
+/// Returns the events of Cohere's stream.
 fn cohere(body: &Value) -> Vec<Value> {
     let event = |kind: &str, message: Value| json!({"type": kind, "index": 0, "delta": {"message": message}});
     let call = |piece: Value| json!({"tool_calls": piece});
@@ -284,7 +284,7 @@ fn cohere(body: &Value) -> Vec<Value> {
     ]
 }
 
-/// The bytes of an event, in the encoding of the API.
+/// Returns the bytes of an event in the encoding of the API.
 fn encode(format: ApiFormat, event: &Value) -> Vec<u8> {
     match format {
         ApiFormat::Bedrock => crate::event_stream::tests::encode_event(event),

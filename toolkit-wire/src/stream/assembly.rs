@@ -1,7 +1,7 @@
-//! A streamed response being received, in the same form for every API.
+//! The state of a streamed response while it is received. Its form is the same for every API.
 //!
-//! A codec sorts the pieces of each event into this form: fields of the body, fields of a message, and parts of
-//! a message. The complete body is written from it once, at the end.
+//! A codec sorts the pieces of each event into fields of the body, fields of a message, and parts of a
+//! message. The complete body is written from them once, at the end.
 
 use super::StreamEvent;
 use super::parts::Parts;
@@ -17,9 +17,9 @@ pub(crate) struct Assembly {
     codec: &'static dyn Codec,
     /// The fields of the body except the messages, each with its latest value.
     pub(crate) body: Fields,
-    /// The messages, by index. There is almost always only one.
+    /// The messages, by their index in the response. There is almost always only one message.
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
-    /// Whether the provider announced the end, other than by fields of the body.
+    /// Whether the provider announced the end by an event rather than by fields of the body.
     pub(crate) is_over: bool,
 }
 
@@ -52,15 +52,15 @@ impl Assembly {
         &mut self.message(0).parts
     }
 
-    /// Returns the waiting calls of the only message, once its finish reason is known.
+    /// Adds the waiting calls of the only message to the events if `reason` is known.
     pub(crate) fn stop(&mut self, reason: Option<FinishReason>) {
         if let Some(reason) = reason {
             self.parts().release(reason.is_cut());
         }
     }
 
-    /// Ends the parts of the only message and returns their JSON. Without a finish reason, the response was lost,
-    /// and its open parts are cut off.
+    /// Ends the parts of the only message and returns their JSON. If `reason` is `None`, the connection
+    /// broke, and the open parts are cut off.
     pub(crate) fn end(&mut self, reason: Option<FinishReason>) -> Vec<Value> {
         let is_cut = reason.as_ref().is_some_and(FinishReason::is_cut);
         let parts = self.parts();

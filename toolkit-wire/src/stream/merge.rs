@@ -1,17 +1,17 @@
-//! Merges fields received in pieces, including unknown fields.
+//! Merges fields that are received in pieces, including unknown fields.
 
 use crate::fields::Fields;
 use serde_json::{Value, json};
 
-/// The maximum nesting depth for merging. Deeper values are replaced.
+/// The maximum nesting depth of merged values. Deeper values are replaced instead of merged.
 const DEEPEST: usize = 32;
 
-/// The number of elements searched for a matching index, from the end of a list. Streams have few open parts
-/// at a time.
+/// The number of elements at the end of a list that are searched for a matching `index`. Streams have few
+/// open parts at a time.
 const OPEN_PARTS: usize = 64;
 
-/// The fields with strings received in pieces. Strings in other fields are replaced, because servers repeat
-/// them in each delta.
+/// The fields whose strings are received in pieces. Strings in other fields are replaced, because servers
+/// repeat these strings in each delta.
 const GROWING: [&str; 10] = [
     "content",
     "text",
@@ -25,17 +25,18 @@ const GROWING: [&str; 10] = [
     "arguments",
 ];
 
-/// Sets the fields of `piece` accepted by `is_kept`. Objects are merged, and `null` changes nothing.
+/// Copies the fields of `piece` that `is_kept` accepts into `fields`. Objects are merged, and `null` changes
+/// nothing.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |_, old, value, _| {
         *old = value.clone();
     });
 }
 
-/// Continues `fields` with the fields of `piece` accepted by `is_kept`.
+/// Continues `fields` with the fields of `piece` that `is_kept` accepts.
 ///
-/// Strings are appended if the field is one of [`GROWING`], lists extended, objects merged, and other values
-/// replaced. `null` changes nothing.
+/// If the field is one of [`GROWING`], strings are appended. Lists are extended, objects are merged, and
+/// other values are replaced. `null` changes nothing.
 pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
@@ -63,7 +64,8 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
         (Value::String(old), Value::String(new)) if GROWING.contains(&name) => old.push_str(new),
         (Value::String(_), Value::String(new)) if new.is_empty() => {}
         (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
-        // Content may begin as a string and continue as a list of parts, or the other way round.
+        // Content may begin as a string and continue as a list of parts, or begin as a list and continue as a
+        // string.
         (old @ Value::String(_), Value::Array(new)) => {
             let mut parts = vec![json!({"type": "text", "text": old.take()})];
             new.iter().for_each(|part| join_part(&mut parts, part, depth));
@@ -76,7 +78,7 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Adds a streamed part to a list: as a new element, or as the continuation of an element.
+/// Adds a streamed part to a list, either as a new element or as the continuation of an element.
 ///
 /// A part with an `index` continues the element with the same `index`. Without an `index`, text and thinking
 /// continue the last element, unless this element is signed and therefore complete.

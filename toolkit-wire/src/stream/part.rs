@@ -1,4 +1,4 @@
-//! One part of a streamed message: a call, a text, or any other item.
+//! One part of a streamed message, such as a call or a text.
 
 use super::paths::PathArguments;
 use super::scan::ObjectScanner;
@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-/// The fields that identify a part. Empty strings are missing: servers omit and repeat each of the fields.
+/// The fields that identify a part. An empty string stands for a missing field: some servers omit some of the
+/// fields, and some repeat the same value for several parts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Key<S> {
     /// The id of the item.
@@ -18,51 +19,52 @@ pub(crate) struct Key<S> {
     pub(crate) kind: S,
 }
 
-/// The location of a text within a part.
+/// The location of a text inside a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// The field with the text, or with the list of blocks.
+    /// The field of the part with the text, or with a list of blocks.
     pub(crate) field: &'static str,
-    /// The index of the block.
+    /// The index of the block in the list.
     pub(crate) index: u64,
     /// The type of the block. Empty if the field contains the text itself.
     pub(crate) block: &'static str,
-    /// The field of the block for the text.
+    /// The field of the block with the text.
     pub(crate) text: &'static str,
 }
 
-/// A part being received.
+/// A part of a message while it is received.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) key: Key<String>,
-    /// The position among the parts of the message.
+    /// The position among the parts of the message. The parts are sorted by it at the end.
     pub(crate) position: u64,
     /// The part in the provider's JSON. It is complete once the part is done. `null` if only fragments of the
     /// part have arrived.
     pub(crate) json: Value,
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
-    /// The field that grows in pieces, in APIs with different fields for different parts. Empty if all fields
-    /// arrive complete.
+    /// The field that grows in pieces, in APIs in which this field depends on the type of the part. Empty if
+    /// all fields arrive complete.
     pub(crate) growing: &'static str,
     /// The arguments or the text received in pieces, until the part is done.
     pub(crate) text: String,
-    /// The texts received in pieces, in APIs with several texts in one part.
+    /// The texts received in pieces, in APIs in which a part may have several texts.
     pub(crate) texts: BTreeMap<Place, String>,
-    /// The arguments received as values with paths, until the part is done.
+    /// The arguments received as values with paths, until the part is done. `None` if no such arguments have
+    /// arrived.
     pub(crate) paths: Option<Box<PathArguments>>,
-    /// The state of `text` as a JSON object.
+    /// The state of scanning `text` as a JSON object.
     pub(crate) scan: ObjectScanner,
     pub(crate) is_custom: bool,
-    /// Whether the arguments are complete even if they are empty or free text, because they have arrived in
-    /// pieces or their end was announced.
+    /// Whether empty arguments or free text are known to be complete, because they have arrived in pieces or
+    /// their end was announced.
     pub(crate) has_pieces: bool,
     /// Whether the complete part has arrived.
     pub(crate) is_done: bool,
     /// Whether the final response contains the part.
     pub(crate) is_listed: bool,
     pub(crate) is_announced: bool,
-    /// The call, once it was returned. Later pieces no longer change it.
+    /// The call that was returned. `None` if it was not returned yet. Later pieces do not change it.
     pub(super) call: Option<ToolCall>,
 }
 
@@ -73,40 +75,41 @@ impl Key<&str> {
 }
 
 impl Key<String> {
-    /// Returns whether both keys have the same id of a call.
+    /// Returns whether both keys have a call id, and the same one.
     pub(crate) fn is_same_call(&self, other: &Key<&str>) -> bool {
         !self.call.is_empty() && self.call == other.call
     }
 
-    /// Returns whether the keys belong to different parts for certain.
+    /// Returns whether the keys certainly belong to different parts.
     pub(crate) fn contradicts(&self, other: &Key<&str>) -> bool {
         differ(&self.call, other.call) || differ(&self.kind, other.kind)
     }
 
-    /// Returns whether the keys have different indices.
+    /// Returns whether both keys have an index, and the indices differ.
     pub(crate) fn is_elsewhere(&self, other: &Key<&str>) -> bool {
         matches!((self.index, other.index), (Some(index), Some(other)) if index != other)
     }
 
-    /// Returns whether the keys have different ids of items.
+    /// Returns whether both keys have an item id, and the ids differ.
     pub(crate) fn is_other_item(&self, other: &Key<&str>) -> bool {
         differ(&self.item, other.item)
     }
 }
 
 impl Part {
-    /// Appends a piece of the arguments or the text.
+    /// Appends a piece to the arguments or the text.
     pub(crate) fn append(&mut self, piece: &str) {
         self.text.push_str(piece);
         self.scan.push(piece);
     }
 
-    /// Returns whether the arguments are an incomplete object.
+    /// Returns whether the arguments received so far are an incomplete object.
     pub(crate) fn is_open(&self) -> bool {
         !self.is_custom && self.scan.is_open()
     }
 
-    /// Returns whether the arguments are a complete object. The end of free text cannot be recognised.
+    /// Returns whether the arguments received so far are a complete object. For free text, returns `false`,
+    /// because its end cannot be recognised.
     pub(crate) fn is_complete(&self) -> bool {
         !self.is_custom && self.scan.is_complete()
     }
@@ -122,7 +125,7 @@ impl Part {
     }
 }
 
-/// Returns whether both values are present and different.
+/// Returns whether both values are present (not empty) and different.
 fn differ(one: &str, other: &str) -> bool {
     !one.is_empty() && !other.is_empty() && one != other
 }

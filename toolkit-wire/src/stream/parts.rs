@@ -1,7 +1,9 @@
-//! The parts of one streamed message. A call begins, is announced once, waits if it may have been cut off, and
-//! is returned once.
+//! The parts of one streamed message. Every call in it begins, is announced once, waits as long as it may be
+//! cut off, and is returned once.
 //!
-//! The codecs decide to which part a piece of the stream belongs, and add the piece to this part.
+//! The codec finds the part to which a piece of the stream belongs, and adds the piece to this part. Methods
+//! identify a part by its index in `Parts`, called `number`. It differs from the position and from the
+//! provider's index.
 
 use super::StreamEvent;
 use super::part::{Key, Part};
@@ -18,24 +20,26 @@ use toolkit_core::call::ToolCall;
 #[derive(Debug)]
 pub(crate) struct Parts {
     codec: &'static dyn Codec,
-    /// A value that differs between responses, for generated ids.
+    /// A value that differs between responses. It is used to generate ids.
     seed: Value,
     ids: CallIds,
     parts: Vec<Part>,
-    /// The position after the last part.
+    /// The position for the next part, after the position of the last part.
     pub(crate) next: u64,
-    /// The latest part with each id or index.
+    /// The number of the latest part with each item id. `by_index` and `by_call` are the same for indices and
+    /// call ids.
     pub(crate) by_item: HashMap<String, usize>,
     pub(crate) by_index: HashMap<u64, usize>,
     pub(crate) by_call: HashMap<String, usize>,
-    /// The part of the last piece, in APIs with calls that may lack both an index and an id.
+    /// The part to which the last piece was added. Used in APIs whose calls may have neither an index nor an
+    /// id.
     pub(crate) current: Option<usize>,
-    /// The calls with incomplete arguments, in APIs with most calls complete from the start.
+    /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
     pub(crate) open: Vec<usize>,
-    /// The ended calls that may be cut off: those without arguments or with free text. A model that is cut off
-    /// ends its call too, so these calls wait until another part or the finish reason arrives.
+    /// The ended calls that may be cut off, because they have no arguments or free text. If the model is cut
+    /// off, its last call is ended too. So these calls wait until another part or the finish reason arrives.
     held: Vec<usize>,
-    /// The events to return.
+    /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
 }
 
@@ -73,12 +77,12 @@ impl Parts {
         self.parts.iter()
     }
 
-    /// Returns the number of the part that began last.
+    /// Returns the number of the part that was added last.
     pub(crate) fn latest(&self) -> Option<usize> {
         self.parts.len().checked_sub(1)
     }
 
-    /// Returns the number of the last part by position.
+    /// Returns the number of the part with the highest position.
     pub(crate) fn last(&self) -> Option<usize> {
         let parts = self.parts.iter().enumerate();
         parts.max_by_key(|(number, part)| (part.position, *number)).map(|(number, _)| number)
@@ -96,7 +100,7 @@ impl Parts {
         number
     }
 
-    /// Records that a part has the fields of `key`. Earlier fields of the part take precedence.
+    /// Adds the fields of `key` to the key of a part. Fields that the part already has take precedence.
     pub(crate) fn learn(&mut self, number: usize, key: &Key<&str>) {
         let Self { parts, by_item, by_index, by_call, .. } = self;
         let known = &mut parts[number].key;
@@ -117,7 +121,7 @@ impl Parts {
         }
     }
 
-    /// Adds an event for a piece of text, unless the piece is empty.
+    /// Adds the event for a piece of text or reasoning, unless the piece is empty.
     pub(crate) fn say(&mut self, is_reasoning: bool, text: &str) {
         if !text.is_empty() {
             let event = if is_reasoning { StreamEvent::Reasoning } else { StreamEvent::Text };
@@ -125,7 +129,8 @@ impl Parts {
         }
     }
 
-    /// Announces a call with its final name and id.
+    /// Adds the event for the start of a call, with the final name and id of the call. Does nothing if the
+    /// call was announced before.
     pub(crate) fn announce(&mut self, number: usize) {
         let Self { codec, seed, ids, parts, events, .. } = self;
         let part = &mut parts[number];
@@ -142,7 +147,8 @@ impl Parts {
         events.push(StreamEvent::CallStarted { id: id.into(), name: part.name.clone() });
     }
 
-    /// Ends a part. A call that may be cut off waits unless another part follows it.
+    /// Ends a part. If the part is a call, it is returned. However, a call that may be cut off waits until
+    /// another part follows it.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
         self.show_hosted(number);
@@ -153,7 +159,8 @@ impl Parts {
         self.release_passed();
     }
 
-    /// Adds the event for a complete part of a hosted tool: a call, or a call with its output.
+    /// Adds the event for a complete part that belongs to a hosted tool. The event has the call, together
+    /// with its output if the part is an output.
     pub(crate) fn show_hosted(&mut self, number: usize) {
         let part = &self.parts[number];
         let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.is_announced) else { return };
@@ -170,7 +177,7 @@ impl Parts {
         self.events.push(StreamEvent::Hosted(call));
     }
 
-    /// Returns a call through the events, unless it was returned before.
+    /// Adds the event for a complete call, unless the call was returned before.
     pub(crate) fn yield_call(&mut self, number: usize) {
         self.seal(number, true);
         if self[number].is_yielded() || self.codec.part_call(&self[number].json).is_none() {
@@ -187,7 +194,8 @@ impl Parts {
         self.events.extend(call.map(StreamEvent::Call));
     }
 
-    /// Adds each waiting call with a later part to the events, because the model has continued after the call.
+    /// Returns each waiting call that is followed by another part, because the model has continued after the
+    /// call.
     pub(crate) fn release_passed(&mut self) {
         let last = if self.held.is_empty() { return } else { self.last() };
         let (held, passed) =
@@ -209,8 +217,8 @@ impl Parts {
         }
     }
 
-    /// Ends a part and returns its call. If the part is still open and generation stopped early (`is_cut`),
-    /// the call is marked as cut off.
+    /// Ends a part, and returns its call if it is a call. If the part is still open and generation stopped
+    /// early (`is_cut`), the call is marked as cut off.
     pub(crate) fn close(&mut self, number: usize, is_cut: bool) {
         if self.seal(number, !is_cut) && is_cut {
             self.cut(number);
@@ -223,7 +231,8 @@ impl Parts {
         (0..self.len()).for_each(|number| self.close(number, is_cut));
     }
 
-    /// Completes the JSON of a part. Returns whether the part was open.
+    /// Completes the JSON of a part. Does nothing if the part is done. Returns whether the part was open
+    /// before.
     pub(crate) fn seal(&mut self, number: usize, is_complete: bool) -> bool {
         let Self { codec, parts, .. } = self;
         let part = &mut parts[number];
@@ -245,8 +254,8 @@ impl Parts {
         }
     }
 
-    /// Returns whether the part is a call that looks the same whether it is complete or cut off: without
-    /// arguments, or with free text.
+    /// Returns whether the part is a call that looks the same whether it is complete or cut off. Such a call
+    /// has no arguments or free text.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
         let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
@@ -258,7 +267,7 @@ impl Parts {
     }
 
     /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
-    /// The numbers of parts change.
+    /// The numbers of the parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&Part) -> bool) {
         self.held.clear();
         self.by_item.clear();
@@ -268,8 +277,9 @@ impl Parts {
         self.parts.sort_by_key(|part| part.position);
     }
 
-    /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`), blank
-    /// arguments of the last call are written as `{}`, so that the call does not look cut off itself.
+    /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
+    /// part is a call with blank arguments, they are written as `{}`. Otherwise, the call would look cut off
+    /// although it is complete.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|_| true);
         if let Some(last) = self.latest().filter(|_| is_cut) {
@@ -281,7 +291,7 @@ impl Parts {
         self.parts.iter_mut().map(|part| part.json.take()).collect()
     }
 
-    /// Returns the calls that were returned, in the order of the parts.
+    /// Takes the calls that were returned by events, in the order of the parts.
     pub(crate) fn take_calls(&mut self) -> impl Iterator<Item = ToolCall> {
         self.parts.iter_mut().filter_map(|part| part.call.take())
     }

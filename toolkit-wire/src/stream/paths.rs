@@ -1,4 +1,4 @@
-//! Arguments received as values with paths such as `$.rows[0].name`.
+//! Assembles arguments that are received as values with paths such as `$.rows[0].name`.
 
 use crate::fields::Fields;
 use serde_json::Value;
@@ -8,19 +8,19 @@ use std::collections::HashSet;
 /// The maximum number of steps in a path. JSON parsers stop at a similar depth.
 const DEEPEST: usize = 100;
 
-/// The arguments of one call so far.
+/// The arguments of one call, as far as they have been received.
 #[derive(Debug, Default)]
 pub(crate) struct PathArguments {
     args: Value,
-    /// The paths of strings continued by later pieces.
+    /// The paths of strings that later pieces continue.
     growing: HashSet<String>,
-    /// Whether the location of a piece was invalid.
+    /// Whether a piece had an invalid path, or a path that does not fit the arguments.
     broken: bool,
 }
 
 impl PathArguments {
-    /// Sets the value at `path`, or appends to the string at `path` if the earlier piece stated that the
-    /// string continues. `goes_on` states whether this piece continues.
+    /// Sets the value at `path`. If the earlier piece for `path` stated that its string continues, the value
+    /// is appended to this string. `goes_on` states whether the string continues in a later piece.
     pub(crate) fn add(&mut self, path: Option<&str>, value: Option<Value>, goes_on: bool) {
         let Some(path) = path else {
             self.broken = true;
@@ -41,7 +41,7 @@ impl PathArguments {
         }
     }
 
-    /// Adds complete arguments.
+    /// Adds arguments that are received as one object.
     pub(crate) fn merge(&mut self, args: &Value) {
         match (&mut self.args, args) {
             (Value::Object(members), Value::Object(more)) => members.extend(more.clone()),
@@ -49,8 +49,8 @@ impl PathArguments {
         }
     }
 
-    /// Returns the arguments. If they are incomplete or a piece had an invalid location, the result is a
-    /// string without valid JSON. The call is then refused instead of being run with incomplete arguments.
+    /// Returns the arguments. If they are incomplete or a piece had an invalid path, the result is a string
+    /// with invalid JSON. The call is then refused instead of being run with incomplete arguments.
     pub(crate) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
         if complete && !self.broken {
@@ -79,7 +79,8 @@ fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
                     *place = Value::Array(Vec::new());
                 }
                 let list = place.as_array_mut()?;
-                // Elements arrive in order. A gap is an error, and could be huge.
+                // Elements arrive in order. A gap in the indices is an error. Filling it could create a huge
+                // list.
                 if index == list.len() {
                     list.push(Value::Null);
                 }
@@ -118,7 +119,8 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// Returns the step in brackets and the remaining path.
+/// Parses the step at the beginning of `inside`, the text after an opening bracket. Returns the step and the
+/// remaining path.
 fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         let (index, after) = inside.split_once(']')?;
@@ -136,7 +138,7 @@ fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     if !name.contains('\\') {
         return Some((Step::Member(name.into()), after));
     }
-    // The escapes are those of JSON, except for quotes.
+    // The escape sequences are the same as in JSON, except for quotes.
     let mut json = String::from("\"");
     let mut chars = name.chars();
     while let Some(c) = chars.next() {

@@ -1,6 +1,6 @@
-//! A scanner for the end of a JSON object received in pieces.
+//! A scanner to find the end of a JSON object that is received in pieces.
 
-/// Scans a JSON object received in pieces, reading each character once.
+/// Scans a JSON object that is received in pieces. Each character is read once.
 ///
 /// The scanner counts brackets outside of strings. It finds the end of the object without checking whether
 /// the JSON is valid.
@@ -9,7 +9,7 @@ pub(crate) enum ObjectScanner {
     /// Only white space so far.
     #[default]
     Blank,
-    /// Inside of `depth` brackets.
+    /// The position is inside `depth` brackets.
     Open { depth: usize, text: Text },
     /// The object has ended, followed by at most white space.
     Complete,
@@ -21,12 +21,13 @@ pub(crate) enum ObjectScanner {
 pub(crate) enum Text {
     Outside,
     Within,
-    /// After a `\`.
+    /// After a backslash in a string.
     Escaped,
 }
 
 impl ObjectScanner {
-    /// Scans the next piece by bytes. No byte of a character beyond ASCII equals a bracket or a quote.
+    /// Scans the next piece byte by byte. This is safe, because no byte of a character beyond ASCII equals a
+    /// bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
             *self = match (*self, byte) {

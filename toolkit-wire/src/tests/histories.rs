@@ -1,5 +1,5 @@
-//! Histories that the services accept, in each legal form. They are neither repaired nor changed when they are
-//! read and written again.
+//! Histories in every form that the services accept. Such histories are not changed by a repair, or by
+//! reading and writing them again.
 
 use crate::ApiFormat;
 use proptest::collection::vec;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// One turn: what the model says beside its calls, the number of calls, and the number of the forms.
+/// One turn: the model's text beside its calls, the number of calls, and a number that selects the form.
 type Turn = (String, usize, usize);
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
     vec(("[a-z]{1,9}", 0..3usize, 0..12usize), 1..5)
 }
 
-/// Returns the messages of the model and the results of a turn. `form` chooses among the legal forms.
+/// Returns the model's messages and the results of a turn. `form` selects one of the legal forms.
 fn messages(format: ApiFormat, number: usize, (said, calls, form): &Turn) -> (Vec<Value>, Vec<Value>) {
     let ids: Vec<String> = (0..*calls).map(|index| format!("call_{number}_{index}")).collect();
     let each = |write: &dyn Fn(&str) -> Value| ids.iter().map(|id| write(id)).collect::<Vec<Value>>();
@@ -114,7 +114,7 @@ fn messages(format: ApiFormat, number: usize, (said, calls, form): &Turn) -> (Ve
     }
 }
 
-/// Returns a message of the user with the parts, or nothing without parts.
+/// Returns a list with a user message that has the parts. If there are no parts, the list is empty.
 fn user(field: &str, parts: Vec<Value>) -> Vec<Value> {
     match parts.is_empty() {
         true => Vec::new(),
@@ -142,7 +142,7 @@ proptest! {
                 prop_assert_eq!((parsed.len(), calls.len()), (turn.1, turn.1), "{}", format);
                 prop_assert_eq!(writer.encode_results(&parsed), results.clone(), "{}", format);
                 history.extend(said.into_iter().chain(results));
-                // The results are for the calls, also without ids.
+                // Each result is matched with its call, even if there are no ids.
                 let parsed = format.parse_results(&json!(history)).unwrap();
                 let ids = parsed[parsed.len() - turn.1..].iter().map(|result| &result.call_id);
                 prop_assert!(ids.eq(calls.iter().map(|call| &call.id)), "{}: {}", format, json!(history));

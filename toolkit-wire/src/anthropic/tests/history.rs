@@ -1,4 +1,4 @@
-//! The model's messages for the next request, and histories made sendable.
+//! The model's messages for the next request, and repaired histories.
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;
@@ -16,7 +16,7 @@ fn user(content: Value) -> Value {
     json!({"role": "user", "content": content})
 }
 
-/// Checks that a response with the content `came` is written into the history with the content `goes`.
+/// Checks that a response with the content `came` becomes a message of the history with the content `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": came,

@@ -23,7 +23,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// The input of a call as the service writes it.
+/// The input of a call in the form that the service writes.
 fn input() -> impl Strategy<Value = Value> {
     btree_map(any::<String>(), json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
 }
@@ -38,7 +38,7 @@ fn block() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A message with blocks of any shape, after one that can be recognised.
+/// A message with blocks of any shape. The first block can be recognised.
 fn message() -> impl Strategy<Value = Value> {
     vec(prop_oneof![block(), json()], 0..6).prop_map(|mut blocks| {
         blocks.insert(0, json!({"type": "text", "text": "hm"}));
@@ -67,7 +67,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, input)| ToolCall::new(id, name, input.to_string()))
 }
 
-/// Splits the text at the characters whose numbers are in `cuts`.
+/// Splits the text at the characters whose indices are in `cuts`.
 fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for (at, c) in text.chars().enumerate() {
@@ -175,7 +175,7 @@ proptest! {
         prop_assert_eq!(Anthropic.repair_history(repaired.clone()), repaired);
     }
 
-    /// Every call is in the history, each under its own legal id, and writing the history again changes
+    /// Every call is in the history, each with a different legal id. Writing the history again changes
     /// nothing.
     #[test]
     fn the_history_contains_every_call(message in message()) {
@@ -195,7 +195,7 @@ proptest! {
         prop_assert_eq!(Anthropic.assistant_messages(&history[0]).unwrap(), history);
     }
 
-    /// A streamed message is the same, however it is split and its blocks are interleaved.
+    /// A streamed message is the same regardless of how it is split and how its blocks are interleaved.
     #[test]
     fn a_message_streamed_in_pieces_is_the_same_message(
         blocks in vec(block(), 0..5),
@@ -238,7 +238,7 @@ proptest! {
         }
     }
 
-    /// Invalid events in between neither stop the stream nor make its calls differ from its response.
+    /// Invalid events do not stop the stream. Its calls are always the calls of its response.
     #[test]
     fn any_events_give_a_consistent_response(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);

@@ -1,4 +1,4 @@
-//! Results as messages, both ways.
+//! Encoding results as messages, and parsing them.
 
 use crate::ApiFormat::Anthropic;
 use serde_json::{Value, json};
@@ -238,7 +238,7 @@ fn the_cache_breakpoint_of_a_received_result_is_sent_back() {
     let message = json!({"role": "user", "content": [block]});
     let results = Anthropic.parse_results(&message).unwrap();
     assert_eq!(Anthropic.encode_results(&results), [message]);
-    // The breakpoint of a call is not one of its result.
+    // The cache breakpoint of a call does not become a breakpoint of its result.
     let extras = json!({"cache_control": {"type": "ephemeral"}}).as_object().unwrap().clone();
     let mut result = result("call_1", Ok("3".into()));
     result.extras = ProviderExtras::new("anthropic", extras);

@@ -1,4 +1,4 @@
-//! Streams, whole and cut.
+//! Streams, complete and cut off.
 
 use crate::ApiFormat::Anthropic;
 use crate::{StreamEnd, StreamEvent};
@@ -40,7 +40,8 @@ fn message_stop() -> Value {
     json!({"type": "message_stop"})
 }
 
-/// The result of every event, and the end. The calls of the response are those that were yielded.
+/// Returns the events yielded for each pushed event, and the end. Checks that the response has exactly the
+/// yielded calls.
 #[track_caller]
 fn play(events: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let mut stream = Anthropic.accumulator();
@@ -63,7 +64,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// id, name and arguments of every call of the response.
+/// Checks the id, the name and the arguments of every call in the response.
 #[track_caller]
 fn check(events: &[Value], expected: &[(&str, &str, &str)]) {
     let (_, end) = play(events);

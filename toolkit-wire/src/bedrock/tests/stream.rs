@@ -1,4 +1,4 @@
-//! Streams, and properties of every payload.
+//! Tests of streams, and properties of every payload.
 
 use super::{asks, call};
 use crate::ApiFormat::Bedrock;

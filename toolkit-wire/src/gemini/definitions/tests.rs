@@ -1,4 +1,4 @@
-//! Definitions in both directions.
+//! Encoding and parsing of definitions.
 
 use super::*;
 use crate::{ApiFormat, DefinitionOptions};

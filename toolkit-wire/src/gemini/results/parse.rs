@@ -89,10 +89,10 @@ fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Returns the file name in a line about a media item. For `unnamed` = `[image image/png]`, the line `[image
-/// image/png chart.png]` has the name `chart.png`.
+/// Returns the file name in a line that names a media item. `unnamed` is the line for the item without a file
+/// name. If `unnamed` is `[image image/png]`, the file name in `[image image/png chart.png]` is `chart.png`.
 ///
-/// The name is empty if the line is `unnamed` itself. Returns `None` for other lines.
+/// Returns an empty string if `line` equals `unnamed`, and `None` for lines that name no such item.
 fn file_name<'a>(line: &'a str, unnamed: &str) -> Option<&'a str> {
     let name = line.strip_prefix(unnamed.strip_suffix(']')?)?.strip_suffix(']')?;
     if name.is_empty() { Some(name) } else { name.strip_prefix(' ') }
@@ -117,7 +117,7 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results in `payload`: a history, one message, or one part of a message.
+/// Parses the results in `payload`. The payload is a history, one message, or one part of a message.
 pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let listed = listed(payload, "a content, or a part with `functionResponse`")?;
     let entries = listed.iter().map(|(path, item)| {

@@ -1,4 +1,4 @@
-//! Reading calls out of payloads.
+//! Parsing the calls in payloads.
 
 use crate::ApiFormat::Gemini;
 use crate::ids;

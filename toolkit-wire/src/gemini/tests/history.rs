@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// Checks that `came` in a response is written into the history as `goes`.
+/// Checks that the message `came` in a response is written into the history as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"candidates": [{"content": came}]});

@@ -65,7 +65,8 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     parts
 }
 
-/// Streams the parts in events of these sizes. Returns the yielded calls and the complete response.
+/// Streams the parts in events with the given numbers of parts. Returns the yielded calls and the complete
+/// response.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
     let mut stream = Gemini.accumulator();
     let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());

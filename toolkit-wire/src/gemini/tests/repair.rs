@@ -1,4 +1,4 @@
-//! Histories with calls that were not answered, and answers without calls.
+//! Repairing histories that have calls without results, or results without calls.
 
 use crate::ApiFormat::Gemini;
 use serde_json::{Value, json};

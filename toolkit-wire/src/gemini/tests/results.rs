@@ -1,4 +1,4 @@
-//! Results as a content, and read back.
+//! Encoding results as one message, and parsing them.
 
 use crate::ApiFormat::Gemini;
 use crate::ids;

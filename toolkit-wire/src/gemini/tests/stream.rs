@@ -1,4 +1,4 @@
-//! Responses that come in pieces.
+//! Streamed responses.
 
 use crate::ApiFormat::Gemini;
 use crate::WireError;
@@ -17,7 +17,7 @@ fn stop() -> Value {
     })
 }
 
-/// The events of each push and those of the end, and the end.
+/// Returns the events of each push, and the end of the stream.
 fn run(chunks: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let mut stream = Gemini.accumulator();
     let events = chunks.iter().map(|chunk| stream.push(chunk).unwrap()).collect();
@@ -32,7 +32,8 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// The yielded calls, as name and arguments; the same calls stand in the whole response.
+/// Checks the names and arguments of the yielded calls, and that the complete response has the same calls.
+/// Returns the body of this response.
 #[track_caller]
 fn check(chunks: &[Value], expected: &[(&str, &str)]) -> Value {
     let (events, end) = run(chunks);
@@ -268,7 +269,7 @@ fn a_call_without_arguments_waits_until_it_is_known_whether_it_was_cut_off() {
     check(&[call("f"), chunk(json!([{"text": "and"}])), cut.clone()], &[("f", "{}")]);
     check(&[call("f"), stop()], &[("f", "{}")]);
     check(&[call("f")], &[("f", "{}")]);
-    // Its end was told, so there are none.
+    // The end of the call was announced, so it has no arguments.
     check(&[chunk(json!([start("f")])), chunk(json!([end()])), cut], &[("f", "{}")]);
     let (events, _) = run(&[call("f"), call("g")]);
     assert_eq!((calls(&events[0]).len(), calls(&events[1]).len()), (0, 1));

@@ -1,4 +1,5 @@
-//! Assigns the pieces of calls to calls. Servers omit and repeat each of index, id and name.
+//! Finds the call to which each streamed piece belongs. Some servers omit the index, the id or the name, and
+//! some repeat them.
 
 use crate::call::WireCall;
 use crate::openai_chat::call::{self, is_unknown, text_of};
@@ -8,7 +9,7 @@ use crate::stream::parts::Parts;
 use crate::stream::scan::ObjectScanner;
 use serde_json::{Value, json};
 
-/// Adds a piece of a call, or a complete call (`is_whole`).
+/// Adds a piece of a call. If `is_whole` is `true`, the piece is a complete call.
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = call::read(json, false);
     let known = find(parts, &piece).filter(|number| !is_whole && !is_left_by(&parts[*number], &piece));
@@ -24,7 +25,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     }
     if let Some(id) = piece.id.as_deref().filter(|_| parts[number].key.call.is_empty()) {
         parts.learn(number, &Key { call: id, ..Key::default() });
-        // An announced id is final.
+        // Once a call is announced, its id does not change.
         if !parts[number].is_announced {
             parts[number].set("id", id);
         }
@@ -70,11 +71,11 @@ fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
     number
 }
 
-/// Returns whether `piece` begins another call, although its index or position belongs to `part`.
+/// Returns whether `piece` begins another call, although its index, its id or its position belongs to `part`.
 ///
-/// Some servers send id and name once, and others in every piece. Some generate a new id for every piece, and
-/// some number all calls 0. Therefore a new id begins a new call if the piece also has a name, except in the
-/// middle of an object with the same name.
+/// Some servers send id and name once, and others send them in every piece. Some generate a new id for every
+/// piece, and some give all calls the index 0. Therefore, a new id begins a new call if the piece also has a
+/// name. The exception is a piece with the same name while the arguments in `part` are an incomplete object.
 fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
     let given = Some(part.key.call.as_str()).filter(|id| !id.is_empty());
     let has_new_id = given.is_some() && piece.id.as_deref().is_some_and(|id| Some(id) != given);
@@ -90,8 +91,8 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
     }
 }
 
-/// Returns whether the piece repeats a call, with the same arguments. If the piece has no id, either the call
-/// has one, or both have an index.
+/// Returns whether the piece repeats the call in `part`, with the same arguments. If the piece has no id, the
+/// call must have an id, or the piece must have an index.
 fn is_said_again(part: &Part, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
@@ -100,7 +101,7 @@ fn is_said_again(part: &Part, piece: &WireCall<'_>) -> bool {
     is_same_call && text_of(piece).trim() == part.text.trim()
 }
 
-/// Returns whether the piece begins the arguments after an empty object, sent by some servers first.
+/// Returns whether the piece begins the real arguments after an empty object. Some servers send `{}` first.
 fn is_first_text(part: &Part, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
@@ -109,7 +110,7 @@ fn is_first_text(part: &Part, piece: &WireCall<'_>) -> bool {
     is_same_call && part.text.trim() == "{}" && text_of(piece).trim_start().starts_with('{')
 }
 
-/// Adds a piece to a call. The name and the arguments of a call that was returned no longer change.
+/// Adds a piece to a call. If the call was already returned, its name and arguments do not change.
 fn add(part: &mut Part, piece: &WireCall<'_>) {
     if !part.is_done {
         add_text(part, piece);

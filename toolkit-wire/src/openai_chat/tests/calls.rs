@@ -1,4 +1,4 @@
-//! Reading calls out of payloads.
+//! Parsing the calls in payloads.
 
 use crate::ApiFormat::OpenAiChat;
 use serde_json::{Value, json};

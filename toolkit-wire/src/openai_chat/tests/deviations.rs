@@ -1,10 +1,10 @@
-//! Streams of servers that deviate, and streams that end early.
+//! Streams of servers that deviate from the reference, and streams that end early.
 
 use super::stream::{check, delta, first, piece, pieces, run, stop};
 use crate::ApiFormat::OpenAiChat;
 use serde_json::json;
 
-/// Free text looks the same whether it is complete or cut off, so the end of its JSON is missing.
+/// Free text looks the same whether it is complete or cut off, so the end of its JSON is left out.
 #[test]
 fn free_text_that_was_cut_off_is_not_run() {
     let call = |index: u64, id: &str, input: &str| json!([{"index": index, "id": id, "type": "custom", "custom": {"name": "patch", "input": input}}]);
@@ -17,7 +17,7 @@ fn free_text_that_was_cut_off_is_not_run() {
     let calls = end.response.unwrap().calls;
     assert_eq!(calls[0].arguments.as_str(), r#"{"input":"*** Begin"}"#, "the model has continued");
     assert_eq!(calls[1].arguments.as_str(), r#"{"input":"x"#);
-    // The history has the text, and nothing that requests refuse.
+    // The history contains the text, but nothing that services refuse in requests.
     let history = OpenAiChat.assistant_messages(&run(&[one]).1.body).unwrap();
     let written = json!({"id": "a", "type": "custom", "custom": {"name": "patch", "input": "*** Begin"}});
     assert_eq!(history[0]["tool_calls"], json!([written]));

@@ -7,7 +7,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// Checks that `came` in a response is written into the history as `goes`.
+/// Checks that the message `came` in a response is written into the history as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     let body = json!({"choices": [{"index": 0, "message": came}]});

@@ -1,4 +1,5 @@
-//! Mistral's API: Chat Completions with thinking among the content, another name for a choice, and prefixes.
+//! Mistral's API. It differs from Chat Completions: thinking is part of the content, one tool choice has
+//! another name, and messages may have a prefix.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::StreamEvent;
@@ -23,7 +24,7 @@ fn the_choice_any_requires_a_call() {
     let request = json!({"tool_choice": "any"});
     let parsed = OpenAiChat.parse_tool_config(request.as_object().unwrap(), &WireNames::default()).unwrap();
     assert_eq!(parsed.choice, ToolChoice::Required);
-    // The same server gets its own word back.
+    // The choice is sent back in the server's own word.
     let encoded = OpenAiChat.encode_tool_config(&parsed, &WireNames::default());
     assert_eq!(Value::from(encoded.fields), request);
 }

@@ -68,7 +68,7 @@ proptest! {
     }
 }
 
-/// Splits a text at these positions.
+/// Splits a text at the given positions.
 fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
     let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut cuts: Vec<usize> = places.iter().map(|place| *place.get(&bounds)).collect();
@@ -91,7 +91,7 @@ proptest! {
         let mut calls = calls;
         for (at, (call, _)) in calls.iter_mut().enumerate() {
             call.id = format!("call_{at}").into();
-            // White space after a complete object may arrive too late.
+            // White space after a complete object may arrive after the call was returned.
             call.arguments = call.arguments.as_str().trim_end().into();
         }
         let all: Vec<ToolCall> = calls.iter().map(|(call, _)| call.clone()).collect();

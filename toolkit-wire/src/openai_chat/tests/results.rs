@@ -1,4 +1,4 @@
-//! Results as messages.
+//! Encoding results as messages, and parsing them.
 
 use crate::ApiFormat::OpenAiChat;
 use serde_json::{Value, json};

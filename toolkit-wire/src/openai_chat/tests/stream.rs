@@ -5,7 +5,7 @@ use crate::stream::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// A chunk with these pieces of calls.
+/// Returns a chunk with the given pieces of calls.
 pub(super) fn pieces(pieces: Value) -> Value {
     json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [
         {"index": 0, "delta": {"tool_calls": pieces}, "finish_reason": null},
@@ -28,7 +28,7 @@ pub(super) fn first(index: u64, id: &str, name: &str, arguments: &str) -> Value 
     json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// The events of each chunk, and the end.
+/// Returns the events yielded after each chunk, and the end of the stream.
 pub(super) fn run(chunks: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let mut stream = OpenAiChat.accumulator();
     let events = chunks.iter().map(|chunk| stream.push(chunk).unwrap()).collect();
@@ -43,8 +43,8 @@ pub(super) fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Ve
     events.into_iter().filter_map(call).collect()
 }
 
-/// The number of the chunk with which each call was yielded (that of the end follows the last chunk),
-/// its id, name and arguments.
+/// Checks the yielded calls. Each expected call has the index of the chunk after which it was yielded, its
+/// id, its name and its arguments. The index of the end follows the index of the last chunk.
 #[track_caller]
 pub(super) fn check(chunks: &[Value], expected: &[(usize, &str, &str, &str)]) {
     let (events, end) = run(chunks);
@@ -225,7 +225,7 @@ fn what_was_cut_off_comes_at_the_end() {
     );
 }
 
-/// No arguments would run the tool with others than the model was about to write.
+/// Without arguments, the tool would run differently than the model intended.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let begun = pieces(json!([first(0, "a", "f", "")]));

@@ -1,4 +1,4 @@
-//! The results of calls that the program runs for the provider.
+//! Writes the results of calls to tools defined by the provider and run by the program.
 
 use super::super::FACTS;
 use super::message;
@@ -9,7 +9,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::error::ErrorKind;
 use toolkit_core::output::{Content, ToolOutput};
 
-/// Returns the only JSON value of an output.
+/// Returns the JSON value of an output with a single JSON value. Returns `None` for other outputs.
 fn only_json(output: &ToolOutput) -> Option<Value> {
     match output.content() {
         [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
@@ -17,9 +17,10 @@ fn only_json(output: &ToolOutput) -> Option<Value> {
     }
 }
 
-/// Writes the output of each command. A tool may return the provider's form as JSON: a list of `{stdout, stderr,
-/// outcome}`, such an object, or an object with the list in `output`. An exit code may stand in `exit_code`. Any
-/// other output is the standard output of a command with exit code 0.
+/// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects
+/// `{stdout, stderr, outcome}`, a single such object, or an object with the list in its field `output`.
+/// Instead of `outcome`, an object may have the field `exit_code`. Any other output becomes the standard
+/// output of a command with exit code 0.
 pub(super) fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let exit = |code: Value| json!({"type": "exit", "exit_code": code});
     let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
@@ -79,8 +80,9 @@ pub(super) fn write_computer(item: &mut Fields, result: &ToolResult) -> Option<S
     }
 }
 
-/// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the call.
-/// An object may have a `reason`; any other output is the reason for a refusal.
+/// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the
+/// call. An object may also have a `reason`. An output other than a boolean or an object becomes the reason
+/// for the refusal.
 pub(super) fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let said = message(result);
     let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&said).ok());
@@ -98,8 +100,8 @@ pub(super) fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<S
     None
 }
 
-/// Writes the found tools. The output of `discover_tools` lists them with names, descriptions and parameters; a
-/// tool in the provider's own JSON has a `type` and stays unchanged.
+/// Writes the found tools. The output of `discover_tools` lists the tools with names, descriptions and
+/// parameters. A tool with a `type` is already in the provider's own JSON, and stays unchanged.
 pub(super) fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let found = result.output().and_then(only_json);
     let as_tool = |found: &Value| match found.get("type") {

@@ -1,4 +1,4 @@
-//! Calls that the program runs for the provider, whole and streamed, and their results.
+//! Calls to tools defined by the provider and run by the program, complete and streamed, and their results.
 
 use super::CLIENT;
 use crate::{ApiFormat, StreamEvent};
@@ -100,7 +100,8 @@ fn calls_arrive_the_same_from_a_stream_with_events_between_their_begin_and_end()
             json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
             json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [item]}}),
         ];
-        // Without the events after the end of the item, the connection broke; the call is complete all the same.
+        // If the events after the end of the item are missing, the connection broke. The call is complete
+        // nevertheless.
         for length in 5..=events.len() {
             let mut stream = RESPONSES.accumulator();
             let mut seen: Vec<StreamEvent> =
@@ -117,7 +118,7 @@ fn calls_arrive_the_same_from_a_stream_with_events_between_their_begin_and_end()
             assert_eq!(response.calls, [(*call).clone()]);
             assert_eq!(response.native, std::slice::from_ref(&item));
         }
-        // A call without its end is refused by every tool.
+        // If the end of a call is missing, every tool refuses the call.
         let mut stream = RESPONSES.accumulator();
         events[..4].iter().for_each(|event| drop(stream.push(event).unwrap()));
         let response = stream.finish().response.unwrap();
@@ -240,8 +241,8 @@ fn results_of_every_kind_are_parsed_and_written_unchanged() {
             assert_eq!(result.name, name);
             let again = RESPONSES.encode_results(&read);
             assert_eq!(again[0], written, "{name}");
-            // A complete history stays, and an unanswered call gets a result. The service may
-            // keep the call of a result, so a result without a call stays.
+            // A complete history stays unchanged, and an unanswered call gets a result. A result without a
+            // call stays, because the service may keep its call.
             assert_eq!(RESPONSES.repair_history(history.clone()), history);
             history.pop();
             let repaired = RESPONSES.repair_history(history);
@@ -258,11 +259,11 @@ fn calls_made_by_the_program_are_items_of_the_same_type() {
         let call = RESPONSES.parse_calls(&item).unwrap();
         let mut expected = item.clone();
         if !matches!(name, "computer" | "local_shell" | "mcp_approval") {
-            // The service wants the reasoning before an item whose id it knows.
+            // The service requires the reasoning before an item whose id it knows.
             expected.as_object_mut().unwrap().shift_remove("id");
         }
         assert_eq!(RESPONSES.encode_calls(&call, &WireNames::default()), [expected]);
-        // Another API sees an ordinary call.
+        // In another API, it is an ordinary call.
         let chat = &ApiFormat::OpenAiChat.encode_calls(&call, &WireNames::default())[0]["tool_calls"][0];
         assert_eq!(chat["function"]["name"], name);
     }

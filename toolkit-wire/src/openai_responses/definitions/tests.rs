@@ -30,7 +30,7 @@ fn weather() -> Value {
     })
 }
 
-/// Checks that the tool is parsed, and written again without a change or loss.
+/// Checks that the tool is parsed, and that it is written again without a change or loss.
 #[track_caller]
 fn check(tool: &Value) {
     let parsed = OpenAiResponses.parse_definitions(tool).unwrap();

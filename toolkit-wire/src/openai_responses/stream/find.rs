@@ -15,14 +15,14 @@ pub(super) fn key_of_event<'a>(event: &'a Value, kind: &'a str) -> Key<&'a str> 
     Key { item: text(event, "item_id"), index, call: text(event, "call_id"), kind }
 }
 
-/// Returns the number of the item with this key, creating it if necessary. `is_begin` states whether the event
-/// begins the item.
+/// Returns the index in `parts` of the item with this key, creating the item if necessary. `is_begin` states
+/// whether the event begins the item.
 pub(super) fn find_or_begin(parts: &mut Parts, key: &Key<&str>, is_begin: bool) -> usize {
     let number = find(parts, key, is_begin);
     known_or_new(parts, number, key)
 }
 
-/// Returns the number of the known item, or of a new item. The item gets the fields of `key`.
+/// Returns the index `known`, or if it is `None`, the index of a new item. The item gets the fields of `key`.
 pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&str>) -> usize {
     let number = known.unwrap_or_else(|| parts.begin(key.index.unwrap_or(parts.len() as u64), Value::Null));
     parts.learn(number, key);
@@ -33,8 +33,8 @@ pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&s
     number
 }
 
-/// Returns the number of the item with this key. An event without ids belongs to the latest item, if this item
-/// is still open.
+/// Returns the index in `parts` of the item with this key. An event without ids belongs to the latest item,
+/// if this item is still open.
 pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usize> {
     let by_item = parts.by_item.get(key.item).filter(|number| {
         let known = &parts[**number].key;
@@ -57,10 +57,11 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
     [by_item, by_index, by_call].into_iter().flatten().copied().find(fits).or_else(latest)
 }
 
-/// Returns the number of the item at `position` in the final response, creating it if necessary.
+/// Returns the index in `parts` of the item at `position` in the final response, creating the item if
+/// necessary.
 ///
-/// The item is found by its ids, or else by `position`. Items already matched with another item of the final
-/// response are skipped.
+/// The item is found by its ids, or else by `position`. Items in `parts` that are already matched with
+/// another item of the final response are skipped.
 pub(super) fn find_listed(parts: &mut Parts, key: &Key<&str>, position: usize) -> usize {
     let fits = |number: &usize| {
         let fits = |item: &Part| !item.is_listed && !item.key.contradicts(key);

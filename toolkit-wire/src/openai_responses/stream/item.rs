@@ -11,7 +11,8 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the type of the item and the text changed by an event, according to the name of the event.
+/// Returns the type of the item and the location of the text that an event changes. Both follow from the name
+/// of the event.
 pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
     let (item, field, block, text) = match name {
         "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -27,7 +28,7 @@ pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> 
     Some((item, Place { field, index, block, text }))
 }
 
-/// Adds the event for the text of a block.
+/// Adds the stream event for a text in a block of the type `block`.
 pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
     match block {
         "output_text" | "refusal" => parts.say(false, text),
@@ -62,8 +63,8 @@ pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
     complete(parts, number, item);
 }
 
-/// Applies the final item. A call that was already returned stays unchanged, and so does the item if the final
-/// one contains a different call.
+/// Applies the final item. If the call was already returned, it stays unchanged. In this case, a final item
+/// that contains a different call is ignored.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();
@@ -89,7 +90,7 @@ pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     parts.end(number);
 }
 
-/// Ends an item without an end event and sets its `status`.
+/// Ends an item whose end event did not arrive, and sets the `status` of the item.
 pub(super) fn close(part: &mut Part, status: &str) {
     let mut item = match part.json.take() {
         Value::Object(item) => item,
@@ -118,7 +119,8 @@ fn set_item(part: &mut Part, item: Value) {
 
 /// Fills empty fields of the item with the streamed fragments.
 ///
-/// `is_final` is `true` if the service sent the item as final. Final reasoning stays unchanged.
+/// `is_final` states whether the service sent the item as complete. Reasoning in such an item stays
+/// unchanged.
 fn fill(part: &Part, item: &mut Fields, is_final: bool) {
     let kind = kind(item).unwrap_or_default().to_owned();
     if kind == "message" {
@@ -146,7 +148,8 @@ fn fill(part: &Part, item: &mut Fields, is_final: bool) {
     }
 }
 
-/// Returns the block with a text.
+/// Returns the JSON of a text: a block of the type in `place`, or the text itself if `place` has no block
+/// type.
 fn block(place: Place, text: &str) -> Value {
     match place.block {
         "" => text.into(),
@@ -155,7 +158,7 @@ fn block(place: Place, text: &str) -> Value {
     }
 }
 
-/// Reads an item as a call with its own id.
+/// Reads an item as a call. Returns `None` if the item has no call id.
 fn call_of(item: &Value) -> Option<ToolCall> {
     let call = read(item, false)?;
     let id = call.id.as_deref()?.into();

@@ -1,4 +1,4 @@
-//! The model's own items for the next request, and histories that are made or repaired.
+//! The model's own items for the next request, and histories created or repaired by the program.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Checks that `came` in a response is written into the `input` as `goes`.
+/// Checks that the item `came` in a response is written into the `input` as `goes`.
 #[track_caller]
 fn check(came: &Value, goes: &Value) {
     for payload in [&body(came.clone()), came, goes] {
@@ -120,7 +120,7 @@ fn calls_are_written_with_the_fields_that_the_service_expects_back() {
         json!({"type": "custom_tool_call", "call_id": "d", "name": "apply_patch", "input": "*** \"Begin\""});
     let calls = OpenAiResponses.parse_calls(&json!([namespaced, custom])).unwrap();
     let written = OpenAiResponses.encode_calls(&calls, &WireNames::default());
-    // The service refuses a call with the id of a stored item but without its reasoning.
+    // The service refuses a call with the id of a stored item if the reasoning item is missing.
     namespaced.as_object_mut().unwrap().shift_remove("id");
     assert_eq!(written, [namespaced, custom]);
 }

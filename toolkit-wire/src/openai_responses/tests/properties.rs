@@ -54,7 +54,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
 }
 
-/// The items of a response: calls, some of them custom, and others.
+/// The items of a response: function calls, custom calls, and other items.
 fn items() -> impl Strategy<Value = Vec<Value>> {
     let item = prop_oneof![
         3 => arguments().prop_map(|text| json!({"type": "function_call", "name": "f", "arguments": text, "status": "completed"})),
@@ -120,7 +120,7 @@ fn any_event() -> impl Strategy<Value = Value> {
 /// The habits of a server: whether it sends indices, the ends of items, and the end of the response.
 type Habits = (bool, bool, bool);
 
-/// Returns the events of one item, with its text split into fragments.
+/// Returns the events of one item. Its text is split into fragments.
 fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
     let field = if item["type"] == "function_call" { "arguments" } else { "input" };
     let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
@@ -138,7 +138,7 @@ fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): H
         }));
     }
     events.insert(0, json!({"type": "response.output_item.added", "item": begun}));
-    // Free text without an end is cut off.
+    // Free text would count as cut off if its end were not announced.
     if ends || field == "input" {
         events.push(json!({"type": "response.output_item.done", "item": item}));
     }
@@ -163,7 +163,7 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
     }
 
-    /// The yielded calls are the calls of the response.
+    /// Each call of the response is yielded once by the stream.
     #[test]
     fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
         let mut stream = OpenAiResponses.accumulator();

@@ -1,4 +1,4 @@
-//! Results as items.
+//! Encoding results as items, and parsing them.
 
 use super::call;
 use crate::ApiFormat::OpenAiResponses;

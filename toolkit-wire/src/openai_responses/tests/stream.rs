@@ -1,4 +1,4 @@
-//! Streams: calls the moment they are complete, and the response in the end.
+//! Streams: each call is yielded as soon as it is complete, and the response at the end.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
@@ -6,7 +6,7 @@ use crate::stream::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// The results of the events, and the end.
+/// Returns the events that the stream yields, and its end.
 #[track_caller]
 fn run(events: &[Value]) -> (Vec<StreamEvent>, StreamEnd) {
     let mut stream = OpenAiResponses.accumulator();
@@ -84,7 +84,7 @@ fn a_call_is_yielded_when_its_item_is_done() {
 
 #[test]
 fn interleaved_calls_without_indices() {
-    // As llama.cpp writes them: no `output_index`, no `arguments.done`, items done at the end.
+    // llama.cpp sends no `output_index` and no `arguments.done`, and ends all items at the end.
     let (oslo, rome) =
         (call("a", "weather", "{\"city\": \"Oslo\"}"), call("b", "weather", "{\"city\": \"Rome\"}"));
     let bare = |event| without(event, &["output_index"]);
@@ -111,7 +111,7 @@ fn interleaved_calls_without_indices() {
 fn only_an_index_or_only_a_call_id_tells_items_apart() {
     let (one, two) = (call("a", "f", "{\"x\":1}"), call("b", "f", "{\"x\":2}"));
     let expected = [("a", "f", "{\"x\":1}"), ("b", "f", "{\"x\":2}")];
-    // A new item id in every event.
+    // Every event has a new item id.
     let renamed = |item: &Value, id: &str| {
         let mut item = item.clone();
         item["id"] = json!(id);
@@ -162,7 +162,7 @@ fn an_index_that_is_always_zero_is_no_index() {
     for end in 4..=events.len() {
         check(&events[..end], &expected);
     }
-    // Nor is one that changes.
+    // Nor is an index that changes.
     check(&[added(0, &one), added(1, &two), done(2, &one), done(3, &two)], &expected);
 }
 
@@ -177,7 +177,7 @@ fn two_calls_may_have_one_id() {
     check(&events, &expected);
     let bare: Vec<Value> = events.iter().map(|event| without(event.clone(), &["output_index"])).collect();
     check(&bare, &expected);
-    // Not even the items have ids of their own.
+    // The items have no ids of their own either.
     let (one, two) = (without(one, &["id"]), without(two, &["id"]));
     let bare = |event| without(event, &["output_index"]);
     let events = [
@@ -232,7 +232,7 @@ fn a_stream_without_an_end() {
     );
     let history = OpenAiResponses.assistant_messages(&response).unwrap();
     assert_eq!(history[0]["arguments"], r#"{"invalid_arguments":"{\"a\":"}"#);
-    // From the middle on.
+    // The stream begins in the middle of a call.
     check(&[delta(0, "fc_a", "{\"a\":")], &[("call_a", "", "{\"a\":")]);
     check(&[], &[]);
 }
@@ -241,17 +241,17 @@ fn a_stream_without_an_end() {
 fn the_last_response_is_the_authority() {
     let (add, sub) = (call("a", "add", "{\"a\": 1}"), call("b", "sub", "{}"));
     let both = [("a", "add", "{\"a\": 1}"), ("b", "sub", "{}")];
-    // It alone has the calls, or some of them.
+    // Only the final response has the calls, or some of them.
     assert_eq!(check(&[completed(body(json!([add, sub])))], &both), body(json!([add, sub])));
     check(&[done(0, &add), completed(body(json!([add, sub])))], &both);
-    // Some servers leave its output out.
+    // Some servers leave the output of the final response out.
     let mut response = body(json!([]));
     response["usage"] = json!({"total_tokens": 7});
     let response =
         check(&[added(0, &add), delta(0, "fc_a", "{\"a\": 1}"), done(1, &sub), completed(response)], &both);
     assert_eq!(response["usage"]["total_tokens"], 7);
     assert_eq!(response["output"][0]["status"], "completed");
-    // Fragments of an item that it tells under another id.
+    // Fragments of an item that the final response lists under another id.
     check(&[delta(5, "fc_x", "{\"a\""), completed(body(json!([add, sub])))], &both);
 }
 
