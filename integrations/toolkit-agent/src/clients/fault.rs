@@ -28,7 +28,8 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
 }
 
-/// Returns the error message in the body of a failed response. Providers use several JSON forms for it.
+/// Returns the error message in the body of a failed response. Providers use several JSON forms for this
+/// message.
 fn message(status: StatusCode, body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     // For a failed stream, Gemini returns a JSON array with the error.
