@@ -31,10 +31,10 @@ pub enum ToolIssueKind {
     IllegalName,
     /// An earlier tool of the list has the same name. The later tool is left out.
     Duplicate,
-    /// The description was cut or cleaned.
+    /// The description was too long and was cut, or contained invisible characters that were removed.
     Description,
-    /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at fault,
-    /// the tool is registered without output schema.
+    /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at
+    /// fault, the tool is registered without an output schema.
     Schema,
     /// A schema refers to another document. References are never fetched. The tool is left out.
     RemoteReference,
