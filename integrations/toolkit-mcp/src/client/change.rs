@@ -45,7 +45,8 @@ impl ToolListChange {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in `old`, counts as changed.
+    /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
+    /// `old`, counts as changed.
     pub(super) fn between(old: &Catalog, new: &Catalog) -> Self {
         let mut change = Self::default();
         let names = |catalog: &Catalog, other: &Catalog| {
