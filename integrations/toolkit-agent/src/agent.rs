@@ -229,7 +229,7 @@ pub(crate) struct RunInner {
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
     pub(crate) answer_format: Option<AnswerFormat>,
-    /// The losses that the run has already emitted, each with the name of the agent.
+    /// The already emitted losses of the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
@@ -263,7 +263,7 @@ impl Run {
         Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
     }
 
-    /// Returns the same run for an agent that works on a copy of the conversation. The copy is not saved.
+    /// Returns the same run for an agent working on a copy of the conversation. The copy is not saved.
     pub(crate) fn branch(&self) -> Self {
         self.nested(self.0.root.clone(), self.0.cancellation.clone())
     }
@@ -288,7 +288,7 @@ impl Run {
         &self.0.cancellation
     }
 
-    /// Returns the root agent of the team: the agent that the program started.
+    /// Returns the root agent of the team: the agent started by the program.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root

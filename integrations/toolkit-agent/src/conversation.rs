@@ -38,7 +38,7 @@ pub struct Conversation {
     /// The time of each message in seconds since 1970. 0 or missing if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
-    /// The turn that is not finished yet, if there is one.
+    /// The unfinished turn, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
     /// The session values without a key prefix.

@@ -94,7 +94,7 @@ impl<T: Into<String>> From<T> for UserMessage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The name of the agent; empty if unknown.
+    /// The name of the agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text of the answer.
@@ -170,7 +170,7 @@ impl NativeMessages {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolMessage {
-    /// The name of the agent; empty if unknown.
+    /// The name of the agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// One result for each call.

@@ -22,7 +22,7 @@ use toolkit_core::{ToolConfig, ToolRegistry};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// The system prompt; empty for none.
+    /// The system prompt. Empty if there is none.
     pub instructions: String,
     /// The conversation so far.
     pub messages: Vec<Message>,

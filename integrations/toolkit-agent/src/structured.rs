@@ -27,7 +27,7 @@ pub struct StructuredOptions {
     /// The maximum number of answers requested from the model before the run fails. Default: 3.
     pub attempts: u32,
     /// Whether requests ask the provider to enforce the schema. If the provider rejects such a request, the
-    /// request is repeated without enforcement. The instructions always contain the schema.
+    /// agent repeats the request without enforcement. The instructions always contain the schema.
     ///
     /// By default (`None`), requests without tools ask for enforcement, and so do all requests after an
     /// invalid answer. Before an invalid answer, requests with tools do not ask for enforcement, because some

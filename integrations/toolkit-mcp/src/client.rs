@@ -166,14 +166,14 @@ impl McpClient {
         McpEvents(self.0.handler.events.subscribe())
     }
 
-    /// Returns the reports about the tools of the current list that the client changed or left out.
+    /// Returns the reports about changed and rejected tools of the current list.
     #[must_use]
     pub fn issues(&self) -> Vec<ToolIssue> {
         self.0.catalog.borrow().issues.clone()
     }
 
-    /// Lists the tools again. The client does this by itself when the server announces changes, and when the
-    /// list has become stale. The server sets the time after which the list is stale (`ttlMs`).
+    /// Lists the tools again. The client lists the tools automatically when the server announces changes, and
+    /// when the list has become stale. The server sets the time after which the list is stale (`ttlMs`).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.

@@ -34,7 +34,7 @@ use std::time::Duration;
 pub struct McpConfig {
     /// The servers by name. The name is the namespace of the tools.
     pub servers: BTreeMap<String, ServerConfig>,
-    /// The entries that cannot be used, with the reasons.
+    /// The unusable entries by name, each with the reason.
     pub invalid: BTreeMap<String, McpError>,
 }
 
@@ -68,7 +68,7 @@ pub enum ServerTransport {
         /// The working directory.
         cwd: Option<String>,
     },
-    /// A server behind a URL, which needs the feature `client-http`.
+    /// A server behind a URL. Such a server needs the feature `client-http`.
     #[non_exhaustive]
     Url {
         /// The URL.

@@ -63,7 +63,7 @@ impl<T: Into<String>> From<T> for AccessToken {
 
 debug!(AccessToken, self, "expires": self.expires);
 
-/// A secret that expires.
+/// A secret with an expiry.
 pub(super) trait Expiring: Clone + Send + 'static {
     /// The name of the secret in error messages.
     const NAME: &'static str;
@@ -144,7 +144,7 @@ impl<T: Expiring> Source<T> {
         }
     }
 
-    /// Drops the latest secret, which the server has refused.
+    /// Drops the latest secret after the server has refused it.
     async fn forget(&self) {
         *self.0.latest.lock().await = None;
     }

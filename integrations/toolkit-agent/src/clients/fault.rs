@@ -87,7 +87,7 @@ pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }
 
-/// Returns the message of the innermost cause of `error`. The outer messages only say where the failure
+/// Returns the message of the innermost cause of `error`. The outer messages only describe where the failure
 /// happened.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;

@@ -25,7 +25,8 @@ const READ_OF_FAILURES: usize = 64 << 10;
 const STREAMS: [&str; 3] =
     ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
-/// The substrings that mark a header as secret if the name of the header contains one of them.
+/// Substrings in the names of headers with secrets. A header with one of these substrings in its name is
+/// secret.
 const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
 /// The minimum length, in bytes, of a secret to remove from a server's message. A shorter secret could be an

@@ -21,7 +21,7 @@ pub struct ModelError {
     /// The waiting time required by the provider before another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
-    /// The part of the response that was received before the failure.
+    /// The part of the response received before the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<ModelResponse>>,
 }

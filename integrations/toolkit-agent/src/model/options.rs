@@ -63,19 +63,19 @@ pub struct ModelOptions {
     /// An id of the end user, without personal data. Providers use it to detect abuse.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
-    /// The conversation that the provider keeps. `None` if each request contains the whole history.
+    /// The conversation kept by the provider. `None` if each request contains the whole history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_state: Option<ServerState>,
     /// Whether the provider produces the answer in the background. A long answer then survives a lost
     /// connection, because the client asks for the finished answer. Only the Responses API has this setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// Whether each reference in the schema of a tool is replaced by a copy of its target, for small models
-    /// that do not follow references.
+    /// Whether each reference in the schema of a tool is replaced by a copy of its target. Some small models
+    /// do not follow references.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inline_references: bool,
-    /// Whether requests have only the fields that all servers with the same API understand. Set this for a
-    /// server that speaks Chat Completions and refuses unknown fields.
+    /// Whether requests have only standard fields: the fields that all servers with the same API understand.
+    /// Set this for a server that speaks Chat Completions and refuses unknown fields.
     ///
     /// Tools then have only a name, a description and parameters, and strict mode is not requested. In Chat
     /// Completions, the options are limited to the temperature, `top_p`, the maximum number of output tokens,
@@ -118,7 +118,7 @@ impl ModelOptions {
         self
     }
 
-    /// Adds a tool that the provider defines itself, such as its web search or an MCP connector.
+    /// Adds a tool defined by the provider itself, such as its web search or an MCP connector.
     ///
     /// ```
     /// use toolkit::wire::hosted::anthropic;
@@ -140,7 +140,7 @@ impl ModelOptions {
         self
     }
 
-    /// Sets a provider-specific field of the request body, which is merged into the other fields.
+    /// Sets a provider-specific field of the request body. The field is merged into the other fields.
     ///
     /// ```
     /// use serde_json::json;
@@ -191,7 +191,7 @@ setters! { ModelOptions:
     with_background(background: bool) = background;
     /// Sets whether references in the schemas of tools are replaced by copies of their targets.
     with_inline_references(inline_references: bool) = inline_references;
-    /// Sets whether requests have only the fields that all servers with the same API understand.
+    /// Sets whether requests have only [standard fields](crate::ModelOptions::standard_fields).
     with_standard_fields(standard_fields: bool) = standard_fields;
 }
 

@@ -20,10 +20,10 @@ pub struct ModelResponse {
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
-    /// The tool calls that the provider has run itself.
+    /// The tool calls run by the provider itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedCall>,
-    /// The parts of the request that the model has not received, because the API cannot express them.
+    /// The lost parts of the request. The model has not received them, because the API cannot express them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<RequestLoss>,
 }
@@ -48,11 +48,11 @@ setters! { ModelResponse:
     with_usage(usage: Usage) = usage;
     /// Sets the reason why the model stopped.
     with_finish(finish: FinishReason) = finish;
-    /// Sets the parts of the request that the model has not received.
+    /// Sets the lost parts of the request.
     with_losses(losses: Vec<RequestLoss>) = losses;
 }
 
-/// A part of a request that the model has not received, because the API cannot express it.
+/// A lost part of a request. The model has not received it, because the API cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestLoss {

@@ -48,7 +48,7 @@ impl ModelRetry {
         }
     }
 
-    /// Creates retry settings that allow no retries.
+    /// Creates settings without any retries.
     #[must_use]
     pub fn never() -> Self {
         Self::new(1)

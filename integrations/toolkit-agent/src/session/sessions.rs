@@ -46,7 +46,7 @@ struct SessionsInner {
 }
 
 impl Sessions {
-    /// Creates sessions that are saved in `store`.
+    /// Creates sessions backed by `store`.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =

@@ -11,16 +11,17 @@ use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::{ApiFormat, DefinitionOptions, HostedTool};
 
-/// The body of a request, with a report of everything that the API cannot express.
+/// The body of a request, with a report of the losses. A loss is a part of the request that the API cannot
+/// express.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The options, tool settings and media items lost because the API cannot express them. The path of an
-    /// option is `/options/…`, the path of a setting of the tool choice is `/tool_use/…`, and the path of a
-    /// media item begins with the index of its message, as in `/messages/3`. The path of a loss in the
-    /// definition of a tool is `/tools/`, the name of the tool, and the path in the definition.
+    /// The lost options, tool settings and media items. The path of an option is `/options/…`, the path of a
+    /// setting of the tool choice is `/tool_use/…`, and the path of a media item begins with the index of its
+    /// message, as in `/messages/3`. The path of a loss in the definition of a tool is `/tools/`, the name of
+    /// the tool, and the path in the definition.
     pub losses: Vec<SchemaLoss>,
 }
 

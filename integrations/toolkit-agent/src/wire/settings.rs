@@ -35,7 +35,7 @@ impl Server {
     }
 }
 
-/// A request body that is being written, with the losses so far.
+/// An unfinished request body, with the losses so far.
 pub(super) struct Draft<'a> {
     pub(super) format: ApiFormat,
     pub(super) server: Server,
@@ -59,7 +59,7 @@ impl<'a> Draft<'a> {
         self.format == ApiFormat::OpenAiChat && self.server == Server::Standard
     }
 
-    /// Sets the value at `path`, which consists of names separated by `/`. Missing objects are created.
+    /// Sets the value at `path`. The path consists of names separated by `/`. Missing objects are created.
     pub(super) fn set(&mut self, path: &str, value: impl Into<Value>) {
         let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
         let mut fields = &mut self.body;
@@ -88,9 +88,9 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the name and the path of each option that is sent without conversion: temperature, nucleus
-/// sampling, maximum output tokens, stop sequences, seed, labels, and the id of the end user. If the API has
-/// no field for an option, the path is empty.
+/// Returns the names and the paths of the options without conversion: temperature, nucleus sampling, maximum
+/// output tokens, stop sequences, seed, labels, and the id of the end user. If the API has no field for an
+/// option, the path is empty.
 const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static str); 7] {
     let [temperature, top_p, max_output_tokens, stop, seed, metadata, user_id] = match format {
         ApiFormat::OpenAiChat if matches!(server, Server::Standard) => {

@@ -94,7 +94,7 @@ fn is_reasoning_item(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "reasoning")
 }
 
-/// Returns received messages in a form that the next request can send.
+/// Returns received messages in a form suitable for the next request.
 ///
 /// The service refuses a reasoning item without encrypted content, unless the service has stored the item.
 /// Such a reasoning item is left out. The ids of all later items are left out too: for an item with a known

@@ -33,8 +33,7 @@ pub trait Transport: Send + Sync + 'static {
     /// [`ModelError`] if there is no response, or if the response reports a failure.
     fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
 
-    /// Returns the current body of a response that the provider produces in the background. `id` is the id of
-    /// the response.
+    /// Returns the current body of a background response. `id` is the id of the response.
     ///
     /// By default, returns an error, because the transport cannot ask for stored responses.
     ///
@@ -83,7 +82,7 @@ impl<T: Transport> WireModel<T> {
         self
     }
 
-    /// Encodes a request, with a report of everything that the API cannot express.
+    /// Encodes a request, and reports the losses: everything that the API cannot express.
     #[must_use]
     pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
         encode_for(self.server, self.format, &self.name, request, stream)
@@ -105,7 +104,7 @@ impl<T: Transport> WireModel<T> {
 const FIRST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(10);
 
-/// Returns the id of a response that the provider has not finished yet.
+/// Returns the id of an unfinished background response. Returns `None` if the response is finished.
 fn unfinished(body: &Value) -> Option<String> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     text("status").filter(|status| matches!(*status, "queued" | "in_progress"))?;

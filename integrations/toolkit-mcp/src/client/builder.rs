@@ -46,8 +46,8 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets the namespace of the tools, which is also the default name of the server. Without a namespace,
-    /// the tools have the names given by the server.
+    /// Sets the namespace of the tools. The namespace is also the default name of the server. Without a
+    /// namespace, the tools have the names given by the server.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if self.settings.name == self.endpoint.label {
@@ -120,8 +120,7 @@ impl McpClientBuilder {
         self
     }
 
-    /// Requires approval of all tools that the server adds or changes after the first list received by this
-    /// client.
+    /// Requires approval of all added or changed tools, compared to the first list received by this client.
     pub fn with_change_approval(mut self) -> Self {
         self.settings.block_changes = true;
         self

@@ -72,8 +72,8 @@ impl Catalog {
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
     }
 
-    /// Registers a renamed tool under another name, because the server lists a tool that really has the new
-    /// name.
+    /// Registers a renamed tool under yet another name, because the server itself gives its new name to
+    /// another tool.
     fn make_room(&mut self, mut tool: RemoteTool, settings: &Settings) {
         let mut notes = Vec::new();
         match local_name(&tool.name, settings, &self.tools, &mut notes) {

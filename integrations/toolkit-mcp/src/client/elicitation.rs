@@ -35,8 +35,8 @@ pub enum ElicitationKind {
     },
     /// The user opens a page, for instance to log in. The answer does not pass through the client.
     Url {
-        /// The address of the page, which begins with `https://` or `http://`. Ask the user before opening
-        /// the page.
+        /// The address of the page. It begins with `https://` or `http://`. Ask the user before opening the
+        /// page.
         url: String,
     },
 }

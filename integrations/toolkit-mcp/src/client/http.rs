@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The URL of a server that speaks streamable HTTP.
+/// The URL of a server with streamable HTTP.
 ///
 /// Redirects are not followed, because they would carry the token to another host. The platform checks
 /// certificates.

@@ -6,7 +6,7 @@ use std::fmt;
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 512;
 
-/// A report about one listed tool that was changed or left out.
+/// A report about one changed or rejected tool of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolIssue {

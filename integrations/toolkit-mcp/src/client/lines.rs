@@ -28,7 +28,7 @@ pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
 /// The maximum number of bytes of an invalid message that an event contains.
 const SHOWN: usize = 256;
 
-/// How long a closing transport waits for a message that is still being written.
+/// How long a closing transport waits for the end of a write in progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A transport over a pair of byte streams, with one message per line.
@@ -47,7 +47,7 @@ struct Line {
     limit: usize,
     /// The bytes of the line. Empty once the line is too long.
     bytes: Vec<u8>,
-    /// For a line that is too long: the number of bytes so far, and the scanner of the line.
+    /// The number of bytes so far, and the scanner. `None` unless the line is too long.
     excess: Option<(usize, EnvelopeScanner)>,
 }
 
@@ -141,7 +141,7 @@ enum Complete {
     Complete,
 }
 
-/// Reads a member that is present. Here `null` is a value, and not a missing member.
+/// Reads a member, even if its value is `null`. Serde calls this function only if the member is present.
 fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(member).map(Some)
 }

@@ -95,8 +95,8 @@ impl Drop for Links<'_> {
     }
 }
 
-/// Returns the response to a call of an unknown or disabled tool. For an unknown tool, it is a protocol
-/// error, and for a disabled tool, an error for the model.
+/// Returns the response to a call of an unknown or disabled tool. A call of an unknown tool gets a protocol
+/// error. A call of a disabled tool gets an error for the model.
 fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, ErrorData> {
     match registry.validate(name, "{}") {
         Err(error) if error.kind() != ErrorKind::NotFound => Ok(failure(&error).into()),

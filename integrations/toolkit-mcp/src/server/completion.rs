@@ -4,7 +4,7 @@ use rmcp::model::CompletionInfo;
 use serde_json::Value;
 use toolkit_core::ToolDefinition;
 
-/// The maximum depth of nested schemas that are searched for values.
+/// The maximum nesting depth of the search for values in a schema.
 const MAX_DEPTH: usize = 8;
 
 /// Returns the known values of a parameter that begin with `typed`, ignoring case.

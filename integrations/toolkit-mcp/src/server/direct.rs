@@ -26,13 +26,13 @@ use tokio_util::sync::CancellationToken;
 /// The usual values of the header `Accept`.
 const ACCEPTED: [&str; 2] = ["application/json, text/event-stream", "text/event-stream, application/json"];
 
-/// The usual hosts of a server that only accepts the names of this machine.
+/// The usual hosts in requests to a server without a list of allowed hosts.
 const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// The schema keyword that makes clients copy an argument into a header.
 const ARGUMENT_HEADER: &str = "x-mcp-header";
 
-/// Returns the call that a request contains. Returns `None` unless the request has the usual form and its
+/// Returns the call contained in a request. Returns `None` unless the request has the usual form and its
 /// response is a single message.
 pub(super) fn usual_call(
     settings: &Settings,

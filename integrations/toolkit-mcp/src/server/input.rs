@@ -96,7 +96,7 @@ pub(super) struct Inputs {
 #[derive(Default)]
 struct Questions {
     requests: InputRequests,
-    /// The capabilities that the client lacks for the questions of the tool.
+    /// The missing capabilities of the client for the questions of the tool.
     missing: Option<ClientCapabilities>,
 }
 
