@@ -88,9 +88,9 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the names and the paths of the options without conversion: temperature, nucleus sampling, maximum
-/// output tokens, stop sequences, seed, labels, and the id of the end user. If the API has no field for an
-/// option, the path is empty.
+/// Returns the names of the options that need no conversion, and the paths of their fields: temperature,
+/// nucleus sampling, maximum output tokens, stop sequences, seed, labels, and the id of the end user. If the
+/// API has no field for an option, the path is empty.
 const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static str); 7] {
     let [temperature, top_p, max_output_tokens, stop, seed, metadata, user_id] = match format {
         ApiFormat::OpenAiChat if matches!(server, Server::Standard) => {

@@ -22,7 +22,8 @@ use tokio::time::{Instant, sleep};
 use toolkit_core::schema::violations;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
-/// The maximum number of requests in one call. Each request after the first answers questions of the server.
+/// The maximum number of requests in one call. Each request after the first answers questions of the server,
+/// or only continues the call.
 const ROUNDS: usize = 16;
 
 /// The number of progress reports that wait for the call.

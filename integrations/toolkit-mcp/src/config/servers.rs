@@ -55,7 +55,7 @@ impl fmt::Display for ServerFailure {
 impl McpServers {
     /// Connects to all servers at once, using the environment variables of the program and default settings.
     ///
-    /// If the connection to a server fails, the failure is added to [`failures`](Self::failures). The other
+    /// If a server cannot be connected, the failure is added to [`failures`](Self::failures). The other
     /// servers are not affected.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Direct answers to HTTP calls in their usual form, without the HTTP service of the SDK.
 //!
 //! The SDK tries every kind of message in turn, and writes a message as JSON again to compare it with the
-//! headers. If the call has the protocol version without sessions and its usual form, both steps can be
-//! avoided. Any other request, including every request that must be refused, is left to the SDK.
+//! headers. Both steps can be avoided for a call in its usual form, with the protocol version without
+//! sessions. Any other request, including every request that must be refused, is left to the SDK.
 
 use super::handler::Handler;
 use super::lines::CallLine;

@@ -143,8 +143,8 @@ impl McpServer {
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free. Or other machines can reach the address, and the [allowed
-    /// hosts](Self::with_allowed_hosts) are not set.
+    /// The address is not free, or other machines can reach the address although no [hosts are
+    /// allowed](Self::with_allowed_hosts).
     pub async fn bind_http(self, address: impl ToSocketAddrs) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
