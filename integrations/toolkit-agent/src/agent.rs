@@ -27,7 +27,7 @@ pub struct AgentOutput {
     pub text: String,
     /// The name of the answering agent.
     pub agent: String,
-    /// The reason for the end of the answer.
+    /// The reason why the answer ended.
     pub finish: FinishReason,
     /// Whether the agent asks an enclosing [`LoopAgent`](crate::team::LoopAgent) to end.
     pub escalate: bool,
@@ -41,8 +41,10 @@ impl AgentOutput {
     }
 }
 
-/// The behaviour of an agent. [`Agent::builder`] creates agents with a model; implement this trait for any other kind
-/// and convert it with `Agent::from`.
+/// The behaviour of an agent.
+///
+/// [`Agent::builder`] creates agents with a model. For any other kind of agent, implement this trait and
+/// convert the implementing value with `Agent::from`.
 ///
 /// ```
 /// use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, Message, Run, RunAgent};
@@ -70,7 +72,7 @@ pub trait RunAgent: Send + Sync + 'static {
     /// Returns the name of the agent. The name is unique in a team.
     fn name(&self) -> &str;
 
-    /// Returns the description for the models of other agents.
+    /// Returns the description of the agent, shown to the models of other agents.
     fn description(&self) -> &str {
         ""
     }
@@ -96,8 +98,8 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-/// Implements the getters of [`RunAgent`] for a type with the fields `name`, `description`, `sub_agents` and
-/// `limits` in its settings.
+/// Implements the getters of [`RunAgent`]. `$part` is the field of the type that contains `name`,
+/// `description`, `sub_agents` and `limits`.
 macro_rules! agent_facts {
     ($part:ident) => {
         fn name(&self) -> &str {
@@ -163,13 +165,13 @@ impl<A: RunAgent> From<A> for Agent {
 }
 
 impl Agent {
-    /// Returns the name.
+    /// Returns the name of the agent.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// Returns the description for the models of other agents.
+    /// Returns the description of the agent, shown to the models of other agents.
     #[must_use]
     pub fn description(&self) -> &str {
         self.0.description()
@@ -181,7 +183,7 @@ impl Agent {
         self.0.sub_agents()
     }
 
-    /// Finds an agent by name: this agent or one below it.
+    /// Finds an agent by name, among this agent and all agents below it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {
@@ -227,7 +229,7 @@ pub(crate) struct RunInner {
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
     pub(crate) answer_format: Option<AnswerFormat>,
-    /// The names of agents with the losses that the run has already emitted.
+    /// The already emitted losses of the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
@@ -253,15 +255,15 @@ impl Run {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the run for an agent that is called as a tool. It has its own root agent and cancellation
-    /// token, and the agent's conversation is not saved.
+    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
+    /// token, and does not save the agent's conversation.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let inner = RunInner::clone(&self.0);
         Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
     }
 
-    /// Returns the same run for an agent that works on a copy of the conversation. The copy is not saved.
+    /// Returns the same run for an agent working on a copy of the conversation. The copy is not saved.
     pub(crate) fn branch(&self) -> Self {
         self.nested(self.0.root.clone(), self.0.cancellation.clone())
     }
@@ -286,7 +288,7 @@ impl Run {
         &self.0.cancellation
     }
 
-    /// Returns the root agent of the team: the agent that the program started.
+    /// Returns the root agent of the team: the agent started by the program.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
@@ -301,12 +303,12 @@ impl Run {
     /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.events {
-            // Events after the listener was dropped are ignored.
+            // Events sent after the listener was dropped are ignored.
             let _ = events.send(event());
         }
     }
 
-    /// Emits the losses of a request that the run has not emitted before.
+    /// Emits the new losses of a request. Losses that the run has already emitted for this agent are skipped.
     pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
         if losses.is_empty() || !self.has_listener() {
             return;

@@ -1,8 +1,8 @@
 //! Clients for the APIs of model providers, each behind a [feature](crate#features).
 //!
-//! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a function
-//! of the program, set by `with_token_source`. Keys and tokens are neither in the output of `Debug` nor in error
-//! messages, even if the server repeats them.
+//! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a
+//! function of the program, set by `with_token_source`. Keys and tokens are neither in the output of `Debug`
+//! nor in error messages, even if the server repeats them.
 //!
 //! | models of | at | client |
 //! | --- | --- | --- |
@@ -17,8 +17,9 @@
 //! | open weights | Ollama | `Ollama` |
 //! | some forty providers | the crate `genai` | `GenAi` |
 //!
-//! The clients do not retry failed requests: agents do, and [`Retrying`](crate::model::Retrying) does for models used
-//! without an agent. The clients do not follow redirects, so that an API key reaches only the intended server.
+//! The clients do not retry failed requests. Agents retry them, and [`Retrying`](crate::model::Retrying)
+//! retries them for models used without an agent. The clients do not follow redirects, so that an API key
+//! reaches only the intended server.
 
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(

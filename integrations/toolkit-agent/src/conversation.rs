@@ -13,7 +13,8 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 /// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
 /// A conversation can be serialized at any time, also during a run, and continued later. If a call had no
-/// result when the conversation was serialized, the call gets an error result later.
+/// result when the conversation was serialized, the call gets an error result as soon as the conversation is
+/// continued.
 ///
 /// The [details](ToolError::details) of errors, such as the messages of panics, are not stored, because they
 /// may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
@@ -37,7 +38,7 @@ pub struct Conversation {
     /// The time of each message in seconds since 1970. 0 or missing if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
-    /// The turn that is not finished yet, if there is one.
+    /// The unfinished turn, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
     /// The session values without a key prefix.
@@ -52,10 +53,11 @@ pub struct Conversation {
     user: SessionMap,
     #[serde(skip)]
     app: SessionMap,
-    /// Whether errors keep their details.
+    /// Whether the JSON of the conversation includes the details of errors.
     #[serde(skip)]
     error_details: bool,
-    /// Keeps the session values shared by the user's conversations in memory while this conversation is open.
+    /// While this conversation is open, keeps in memory the session values that the user's conversations
+    /// share.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -64,7 +66,7 @@ pub struct Conversation {
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
-/// An unfinished turn: the message of the model so far, and the results so far.
+/// An unfinished turn: the parts of the model's message and the tool results received so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) message: AssistantMessage,
@@ -103,7 +105,7 @@ impl Conversation {
         Self { own, user, app, ..Self::new(session.id()) }
     }
 
-    /// Returns the id.
+    /// Returns the id of the conversation.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -147,7 +149,8 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Appends the messages that `branch`, a copy of this conversation, has from the index `begin` on.
+    /// Appends the messages of `branch`, starting at the index `begin`. `branch` is a copy of this
+    /// conversation.
     pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
         branch.settle();
         if begin <= branch.messages.len() {
@@ -157,7 +160,7 @@ impl Conversation {
         }
     }
 
-    /// Returns copies of the messages from the index `begin` on.
+    /// Returns copies of the messages, starting at the index `begin`.
     pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
         self.messages.get(begin..).unwrap_or_default().to_vec()
     }
@@ -213,7 +216,8 @@ impl Conversation {
     }
 
     /// Ends a turn: adds the message of the model and the results of its calls to the conversation. Returns
-    /// the results in the order of the calls. A message without text and calls is only added if `is_kept`.
+    /// the results in the order of the calls. A message with neither text nor calls is only added if
+    /// `is_kept` is `true`.
     pub(crate) fn end_turn(
         &mut self,
         message: AssistantMessage,
@@ -243,8 +247,8 @@ setters! { Conversation:
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
-    /// Sets whether the JSON of the conversation includes the [details](ToolError::details) of errors. By default, only
-    /// the program sees them, in the results and [events](crate::RunEvent::Result) of a run.
+    /// Sets whether the JSON of the conversation includes the [details](ToolError::details) of errors. By
+    /// default, only the program sees them, in the results and [events](crate::RunEvent::Result) of a run.
     with_error_details(error_details: bool) = error_details;
 }
 

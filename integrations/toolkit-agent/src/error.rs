@@ -13,7 +13,7 @@ use toolkit_core::BuildError;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// The model failed, after all retries.
+    /// A model call failed. If the error was temporary, the retries failed too.
     Model(ModelError),
     /// The run reached a limit.
     Limit(Limit),
@@ -21,11 +21,11 @@ pub enum AgentError {
     Cancelled,
     /// The tools of the agent are invalid.
     Build(BuildError),
-    /// The answer does not match the requested type, after all attempts.
+    /// No answer of the model matched the requested type, or the model refused to answer.
     InvalidOutput(String),
     /// The conversation was transferred to an agent outside the team.
     UnknownAgent(String),
-    /// All agents of a parallel team failed, with their names and errors.
+    /// All agents of a parallel team failed. The list contains the name and the error of each agent.
     Branches(Vec<(String, Self)>),
     /// The conversation could not be read or saved.
     Store(StoreError),
@@ -39,7 +39,7 @@ pub enum AgentError {
 pub enum Limit {
     /// The number of model calls.
     ModelCalls(u32),
-    /// The number of tokens, read and written.
+    /// The number of input and output tokens together.
     Tokens(u64),
     /// The duration of the run.
     Duration(Duration),

@@ -10,7 +10,7 @@ use toolkit_wire::HostedCall;
 
 /// An event of a run.
 ///
-/// In JSON its `type` names the variant: `text`, `tool`, `finished` and so on.
+/// In JSON, the field `type` names the variant: `text`, `tool`, `finished` and so on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -29,8 +29,8 @@ pub enum RunEvent {
         /// The name of the model.
         model: String,
     },
-    /// The model has not received parts of a request, because the API of the provider cannot express the parts. A
-    /// run emits each loss of an agent once.
+    /// Parts of a request did not reach the model, because the provider's API cannot express these parts. A
+    /// run emits each loss once per agent.
     #[non_exhaustive]
     RequestLosses {
         /// The name of the calling agent.
@@ -72,8 +72,8 @@ pub enum RunEvent {
         /// The event.
         event: Box<ToolEvent>,
     },
-    /// The provider has called a tool that it runs itself. If the output arrives later, there is a second event
-    /// with the same id and the output.
+    /// The provider has called a tool that it runs itself. If the output arrives later, there is a second
+    /// event with the same id and the output.
     #[non_exhaustive]
     HostedCall {
         /// The name of the agent that answers.
@@ -89,14 +89,14 @@ pub enum RunEvent {
         /// The result.
         result: Box<ToolResult>,
     },
-    /// A complete message of the model. The text events before it were its pieces.
+    /// A complete message of the model. The preceding text events contained the pieces of this message.
     #[non_exhaustive]
     Message {
         /// The message; its [`agent`](AssistantMessage::agent) names the author.
         message: Box<AssistantMessage>,
     },
-    /// An answer failed or broke off, and the model is called again after a pause. Discard the pieces of this
-    /// answer.
+    /// An answer failed or broke off, and the model is called again after a pause. Discard the pieces of the
+    /// failed answer.
     #[non_exhaustive]
     ModelRetried {
         /// The name of the calling agent.
@@ -144,7 +144,7 @@ pub struct RunOutput {
     pub text: String,
     /// The name of the answering agent.
     pub agent: String,
-    /// The reason for the end of the answer.
+    /// The reason why the answer ended.
     pub finish: FinishReason,
     /// Whether a tool or agent [escalated](toolkit_core::context::ActionsHandle::escalate).
     pub escalate: bool,

@@ -7,10 +7,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The maximum nesting depth of values for parsing with `serde_json`.
+/// The maximum nesting depth of a value that `serde_json` can parse.
 pub(crate) const MAX_NESTING: usize = 127;
 
-/// Checks the nesting depth of valid JSON. Returns the reason if the JSON is too deep to be read.
+/// Checks the nesting depth of valid JSON. Returns an error message if the JSON has more than `max` levels.
 pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
     let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -33,8 +33,8 @@ pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
 /// A boxed `Send` future.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Declares builder methods. Each method sets the field named like its parameter, either in the value itself
-/// or in one of its fields.
+/// Declares builder methods. Each method sets the field with the same name as its parameter. The field
+/// belongs to the value itself, or to its field `$part`.
 macro_rules! setters {
     ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
         impl $type {

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 pub struct Limits {
     /// The maximum number of model calls. Default: 50.
     pub max_model_calls: u32,
-    /// The maximum number of tool calls. Calls beyond it get an error result, so that the model can still
-    /// answer.
+    /// The maximum number of tool calls. Calls beyond the maximum get an error result, so that the model can
+    /// still answer.
     pub max_tool_calls: Option<u32>,
     /// The maximum number of input and output tokens together.
     pub max_tokens: Option<u64>,
@@ -32,7 +32,8 @@ pub struct Limits {
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// The maximum number of consecutive failures of the same call with the same arguments. Default: 3.
+    /// The maximum number of consecutive failures of the same tool with the same arguments. Further calls of
+    /// this kind are refused with an error result. Default: 3.
     pub max_repeated_failures: u32,
 }
 
@@ -60,7 +61,7 @@ setters! { Limits:
     with_max_duration(max_duration: Duration) = Some(max_duration);
     /// Sets the timeout of one model call.
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
-    /// Sets the maximum number of consecutive failures of the same call, at least 1.
+    /// Sets the maximum number of consecutive failures of the same tool with the same arguments, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
 }
 
@@ -111,7 +112,8 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Returns an output without an answer: only the token usage, the cost and the numbers of calls.
+    /// Returns an output with only the token usage, the cost and the numbers of calls. All other fields have
+    /// their default values.
     pub(crate) fn sum(&self) -> RunOutput {
         let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =
@@ -124,7 +126,8 @@ impl Budget {
         AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
-    /// Returns the time until the maximum duration of the run. Returns `None` if the duration is not limited.
+    /// Returns the time left until the run reaches its maximum duration. Returns `None` if the duration is
+    /// not limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()))
     }

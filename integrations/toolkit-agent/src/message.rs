@@ -74,7 +74,7 @@ impl UserMessage {
         Self { content: content.into_iter().collect() }
     }
 
-    /// Returns the contents as text, separated by line breaks. A media item is only named, such as
+    /// Returns the contents as text, separated by line breaks. Each media item becomes a placeholder such as
     /// `[image image/png]`.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -94,7 +94,7 @@ impl<T: Into<String>> From<T> for UserMessage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The name of the agent; empty if unknown.
+    /// The name of the agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text of the answer.
@@ -113,8 +113,8 @@ pub struct AssistantMessage {
     /// unchanged, including its signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
-    /// Whether the provider paused a long turn with its own tools. The provider continues the message when it
-    /// receives the message again as the last one.
+    /// Whether the provider paused this message during a long turn with its own tools. The provider continues
+    /// the message if the next request ends with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
 }
@@ -152,7 +152,7 @@ pub struct NativeMessages {
     /// [`ServerState`](crate::model::ServerState).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The id of the provider's conversation with the messages, if there is one.
+    /// The id of the provider's conversation that contains the messages, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
 }
@@ -170,7 +170,7 @@ impl NativeMessages {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolMessage {
-    /// The name of the agent; empty if unknown.
+    /// The name of the agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// One result for each call.

@@ -22,7 +22,7 @@ use toolkit_core::{ToolConfig, ToolRegistry};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// The system prompt; empty for none.
+    /// The system prompt. Empty if there is none.
     pub instructions: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
@@ -59,11 +59,12 @@ setters! { ModelRequest:
     with_options(options: ModelOptions) = options;
 }
 
-/// The format of the final answer.
+/// The format of the final answer, and whether the provider enforces it.
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerFormat {
     pub(crate) format: OutputFormat,
-    /// Whether the provider enforces the schema. With `None`, it does if the request has no tools.
+    /// Whether the provider enforces the schema. If `None`, the provider enforces the schema only in requests
+    /// without tools.
     ///
     /// Some servers, such as the server of llama.cpp, enforce the schema from the first token on. The model
     /// then invents an answer instead of calling a tool.
@@ -89,8 +90,8 @@ impl AnswerFormat {
 
 /// A language model.
 ///
-/// Implementations need only an `async fn respond`. A client with streaming also implements
-/// [`stream`](Self::stream), so that calls start while the model still writes.
+/// Implementations need only `name` and an `async fn respond`. A client with streaming also implements
+/// [`stream`](Self::stream), so that tool calls start while the model is still writing.
 ///
 /// ```
 /// use toolkit_agent::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
@@ -115,7 +116,7 @@ impl AnswerFormat {
 /// # }).unwrap();
 /// ```
 pub trait ChatModel: Send + Sync + 'static {
-    /// Returns the provider's name of the model.
+    /// Returns the name of the model at the provider.
     fn name(&self) -> &str;
 
     /// Answers a request.
@@ -127,8 +128,8 @@ pub trait ChatModel: Send + Sync + 'static {
         request: ModelRequest,
     ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send;
 
-    /// Answers a request piece by piece. By default, the only piece is the answer of
-    /// [`respond`](Self::respond).
+    /// Answers a request as a stream of pieces. By default, the stream is created from the complete response
+    /// of [`respond`](Self::respond).
     ///
     /// # Errors
     /// [`ModelError`] if the answer does not begin; later errors are items of the stream.

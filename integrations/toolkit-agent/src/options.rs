@@ -10,10 +10,10 @@ use toolkit_core::{CancellationToken, RunContext};
 pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
-    /// The token to cancel the run. Each unfinished call then gets an error result, so the conversation can
-    /// continue.
+    /// The token to cancel the run. On cancellation, each unfinished call gets an error result, so that the
+    /// conversation can continue.
     pub cancellation: CancellationToken,
-    /// The id of the run. Default: a new one.
+    /// The id of the run. Default: a new id.
     pub invocation_id: Option<String>,
     /// The store for saving the conversation during the run. Default: the conversation is not saved.
     pub autosave: Option<Sessions>,
@@ -37,8 +37,10 @@ setters! { RunOptions:
     with_cancellation(cancellation: CancellationToken) = cancellation;
     /// Sets the id of the run.
     with_invocation_id(invocation_id: impl Into<String>) = Some(invocation_id.into());
-    /// Saves the conversation during the run: with the input, before tool calls run, after each result, and
-    /// at the end. After a crash, the last saved state remains, and saved tool calls do not run again.
+    /// Saves the conversation during the run: after the input is added, before tool calls run, after each
+    /// result, and at the end.
+    ///
+    /// After a crash, the store contains the last saved state. Tool calls in this state do not run again.
     with_autosave(autosave: &Sessions) = Some(autosave.clone());
     /// Sets the context of the tools in the run, for example with the caller of a web service or with a trace
     /// context as extension. Clones of a context share approvals, so make a new one for each run.

@@ -50,7 +50,7 @@ impl Agent {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
-    /// Continues a conversation without an answer, for example after a crash, an error, or a cancelled run.
+    /// Resumes an unanswered conversation, for example after a crash, an error, or a cancelled run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -62,7 +62,7 @@ impl Agent {
         self.execute(conversation, None, Run::new(self.clone(), options, None)).await
     }
 
-    /// Answers `input` in a new conversation, as a stream of events.
+    /// Answers `input` in a new conversation, and returns the events of the run as a stream.
     #[must_use]
     pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
         let input = Some(input.into());
@@ -71,7 +71,7 @@ impl Agent {
         })
     }
 
-    /// Answers `input` in a conversation, as a stream of events.
+    /// Answers `input` in a conversation, and returns the events of the run as a stream.
     #[must_use]
     pub fn run_stream_in<'a>(
         &self,
@@ -83,7 +83,7 @@ impl Agent {
         self.stream(options, |agent, run| async move { agent.execute(conversation, input, run).await })
     }
 
-    /// Continues a conversation without an answer, as a stream of events.
+    /// Resumes an unanswered conversation, and returns the events of the run as a stream.
     #[must_use]
     pub fn resume_stream<'a>(
         &self,
@@ -128,7 +128,7 @@ impl Agent {
 }
 
 impl Sessions {
-    /// Answers `input` with `agent` in a saved conversation, and saves the conversation during the run.
+    /// Answers `input` with `agent` in a saved conversation. The conversation is saved again during the run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -143,7 +143,7 @@ impl Sessions {
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
     }
 
-    /// Continues a saved conversation without an answer, for example after a crash.
+    /// Resumes an unanswered saved conversation, for example after a crash.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.

@@ -122,7 +122,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Returns the requests so far.
+    /// Returns the requests received so far.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         lock(&self.0.requests).clone()

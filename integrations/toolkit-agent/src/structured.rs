@@ -13,7 +13,7 @@ use crate::options::RunOptions;
 use reader::Reader;
 use toolkit_core::ToolParams;
 
-/// The options of structured output.
+/// The options for structured output.
 ///
 /// ```
 /// use toolkit_agent::structured::StructuredOptions;
@@ -27,11 +27,11 @@ pub struct StructuredOptions {
     /// The maximum number of answers requested from the model before the run fails. Default: 3.
     pub attempts: u32,
     /// Whether requests ask the provider to enforce the schema. If the provider rejects such a request, the
-    /// request is repeated without enforcement. The instructions always contain the schema.
+    /// agent repeats the request without enforcement. The instructions always contain the schema.
     ///
     /// By default (`None`), requests without tools ask for enforcement, and so do all requests after an
-    /// invalid answer. Requests with tools do not: some servers would let the model invent an answer instead
-    /// of calling a tool.
+    /// invalid answer. Before an invalid answer, requests with tools do not ask for enforcement, because some
+    /// servers would let the model invent an answer instead of calling a tool.
     pub native: Option<bool>,
 }
 
@@ -57,7 +57,7 @@ setters! { StructuredOptions:
 }
 
 impl Agent {
-    /// Answers in a new conversation and returns a value of type `T`.
+    /// Answers `input` in a new conversation, and returns the answer as a value of type `T`.
     ///
     /// The instructions contain the schema of `T`. The answer may be in a code fence or surrounded by other
     /// text. After an invalid answer, the model gets a list of all violations and answers again.
@@ -95,7 +95,7 @@ impl Agent {
         self.run_as_in(&mut Conversation::default(), input).await
     }
 
-    /// Answers in a conversation and returns a value of type `T`.
+    /// Answers `input` in a conversation, and returns the answer as a value of type `T`.
     ///
     /// # Errors
     /// See [`run_as`](Self::run_as).
@@ -108,8 +108,8 @@ impl Agent {
         self.run_as_with(conversation, input, run, structured).await.map(|(value, _)| value)
     }
 
-    /// Answers in a conversation and returns the value together with the output of the run. The limits of the
-    /// run apply to all attempts together.
+    /// Answers `input` in a conversation, and returns the answer as a value together with the output of the
+    /// run. The limits of the run apply to all attempts together.
     ///
     /// # Errors
     /// See [`run_as`](Self::run_as).

@@ -1,8 +1,8 @@
 //! Tools of MCP servers as a tool provider.
 //!
-//! An [`McpClient`] connects to one server and is a [`ToolProvider`]: its tools join a registry like all others.
-//! The connection is restored after a loss, and the tools of a [live registry](McpClient::follow) follow the
-//! server.
+//! An [`McpClient`] connects to one server and is a [`ToolProvider`]: its tools are registered in a registry
+//! like other tools. A lost connection is restored, and a [live registry](McpClient::follow) can follow
+//! changes of the server's tools.
 //!
 //! ```no_run
 //! use toolkit_core::ToolRegistry;
@@ -82,11 +82,12 @@ use toolkit_core::{
 
 /// A client of one MCP server, and the provider of its tools. Clones share the connection.
 ///
-/// The connection ends when the client is [closed](Self::close), or when the last clone is dropped. A registry
-/// with tools of the client holds a clone.
+/// The connection ends when the client is [closed](Self::close), or when the last clone is dropped. A
+/// registry with tools of the client holds a clone.
 ///
-/// Calls carry the time limit, the cancellation and the trace context of the program, and report the progress of
-/// the server. While the connection is lost, calls fail at once with an error that the model understands.
+/// Calls respect the time limits and the cancellation of the program, send its trace context to the server,
+/// and pass on the progress reports of the server. While the connection is lost, calls fail at once with an
+/// error that the model understands.
 #[derive(Clone)]
 pub struct McpClient(Arc<Inner>);
 
@@ -106,8 +107,8 @@ struct Inner {
 }
 
 impl McpClient {
-    /// Creates a builder for a client of the server at `endpoint`: an [`McpCommand`], an `McpUrl` (feature
-    /// `client-http`), or an [`McpEndpoint`].
+    /// Creates a builder for a client of the server at `endpoint`. The endpoint is an [`McpCommand`], an
+    /// `McpUrl` (feature `client-http`), or an [`McpEndpoint`].
     #[must_use]
     pub fn builder(endpoint: impl Into<McpEndpoint>) -> McpClientBuilder {
         McpClientBuilder::new(endpoint.into())
@@ -133,13 +134,14 @@ impl McpClient {
         Ok(Self(inner))
     }
 
-    /// Returns the name of the server in messages.
+    /// Returns the name used for the server in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// Returns the server's description of itself. While the connection is lost, the last known description.
+    /// Returns the server's description of itself. While the connection is lost, returns the last known
+    /// description.
     #[must_use]
     pub fn server_info(&self) -> McpServerInfo {
         lock(&self.0.info).clone()
@@ -159,20 +161,20 @@ impl McpClient {
         state.is_ok_and(|link| matches!(&*link, Link::Up(_)))
     }
 
-    /// Returns the events of the connection from now on.
+    /// Returns a stream of the connection's events, starting with the next event.
     #[must_use]
     pub fn events(&self) -> McpEvents {
         McpEvents(self.0.handler.events.subscribe())
     }
 
-    /// Returns the reports about tools in the current list that were changed or left out.
+    /// Returns the reports about changed and rejected tools of the current list.
     #[must_use]
     pub fn issues(&self) -> Vec<ToolIssue> {
         self.0.catalog.borrow().issues.clone()
     }
 
-    /// Lists the tools again. The client does this by itself when the server announces changes, and when the time
-    /// is over for which the server calls the list fresh (`ttlMs`).
+    /// Lists the tools again. The client lists the tools automatically when the server announces changes, and
+    /// when the list has become stale. The server sets the time after which the list is stale (`ttlMs`).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
@@ -248,7 +250,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Returns the tool and the arguments of a call that can be sent.
+    /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
     fn prepare(&self, call: &ToolCall) -> Result<(Arc<RemoteTool>, Map<String, Value>), ToolError> {
         let catalog = self.catalog.borrow().clone();
         let Some(tool) = catalog.get(&call.name) else {

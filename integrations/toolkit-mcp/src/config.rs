@@ -1,4 +1,4 @@
-//! The configuration file of MCP servers, as other programs write it.
+//! The configuration file of MCP servers, in the format that other programs use.
 //!
 //! ```
 //! use toolkit_mcp::config::McpConfig;
@@ -34,7 +34,7 @@ use std::time::Duration;
 pub struct McpConfig {
     /// The servers by name. The name is the namespace of the tools.
     pub servers: BTreeMap<String, ServerConfig>,
-    /// The entries that cannot be used, with the reasons.
+    /// The unusable entries by name, each with the reason.
     pub invalid: BTreeMap<String, McpError>,
 }
 
@@ -47,7 +47,7 @@ pub struct ServerConfig {
     pub transport: ServerTransport,
     /// Whether the program ignores the server.
     pub disabled: bool,
-    /// The time limit of a call without progress.
+    /// The time limit for a call without progress reports.
     pub timeout: Option<Duration>,
 }
 
@@ -62,12 +62,13 @@ pub enum ServerTransport {
         command: String,
         /// The arguments of the program.
         args: Vec<String>,
-        /// The environment variables for the program, in addition to those that every server inherits.
+        /// The environment variables for the program, in addition to the variables that every server
+        /// inherits.
         env: BTreeMap<String, String>,
         /// The working directory.
         cwd: Option<String>,
     },
-    /// A server behind a URL, which needs the feature `client-http`.
+    /// A server behind a URL. Such a server needs the feature `client-http`.
     #[non_exhaustive]
     Url {
         /// The URL.
@@ -102,7 +103,7 @@ struct Entry {
     #[serde(default)]
     disabled: bool,
     enabled: Option<bool>,
-    /// Milliseconds.
+    /// The timeout in milliseconds.
     timeout: Option<u64>,
 }
 
@@ -153,9 +154,10 @@ impl From<Entry> for ServerConfig {
 }
 
 impl McpConfig {
-    /// Parses a configuration: an object with the servers as `mcpServers` or `servers`, or the servers alone.
+    /// Parses a configuration. `text` is a JSON object that either contains the servers in a member
+    /// `mcpServers` or `servers`, or consists of the servers alone.
     ///
-    /// One invalid entry does not affect the others, see [`invalid`](Self::invalid).
+    /// An invalid entry does not affect the other entries. It is added to [`invalid`](Self::invalid).
     ///
     /// # Errors
     /// [`McpError`] if the text is not such an object.
@@ -202,8 +204,8 @@ impl McpConfig {
 impl ServerConfig {
     /// Returns the endpoint of the server, with all variables replaced by the values that `lookup` returns.
     ///
-    /// `${NAME}` and `${env:NAME}` become the value of the variable. `${NAME:-default}` becomes the default if
-    /// the variable is missing or empty.
+    /// `${NAME}` and `${env:NAME}` become the value of the variable. `${NAME:-default}` becomes the default
+    /// if the variable is missing or empty.
     ///
     /// ```
     /// use toolkit_mcp::config::McpConfig;
@@ -248,7 +250,8 @@ impl ServerConfig {
 fn url_endpoint(url: String, headers: BTreeMap<String, String>) -> Result<McpEndpoint, McpError> {
     let mut endpoint = crate::client::McpUrl::new(url);
     for (name, value) in headers {
-        // A bearer token is a token like any other, so that a refusal is recognised.
+        // A bearer token is set as a token and not as a header, so that the client recognises a refusal of
+        // the token.
         let token = value.strip_prefix("Bearer ").filter(|_| name.eq_ignore_ascii_case("authorization"));
         endpoint = match token {
             Some(token) => endpoint.with_bearer_token(token.trim()),

@@ -1,7 +1,8 @@
-//! Invisible characters, which can hide a text from a human or change its meaning on the screen.
+//! Invisible characters: they can hide text from a human, or change the meaning of text on the screen.
 
-/// Returns whether no text for a human needs the character: control characters except line breaks and tabs, marks that
-/// change the direction of text, characters without width, and the copies of ASCII letters in the Unicode block Tags.
+/// Returns whether the character is invisible and never needed in text for humans. These characters are
+/// control characters except line breaks and tabs, marks that change the direction of text, characters
+/// without width, and the copies of ASCII letters in the Unicode block Tags.
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -11,8 +12,9 @@ fn is_hidden(character: char) -> bool {
     }
 }
 
-/// Returns whether the character is invisible, although some scripts and emoji need it: soft hyphens, joiners, marks for
-/// the direction of a letter, fillers and variation selectors. Two strings that differ in them look alike.
+/// Returns whether the character is invisible but needed in some scripts and emoji. These characters are soft
+/// hyphens, joiners, marks for the direction of a letter, fillers and variation selectors. Two strings that
+/// differ only in such characters look alike.
 #[cfg(feature = "server")]
 fn is_mark(character: char) -> bool {
     matches!(
@@ -49,9 +51,9 @@ pub(crate) fn is_clean(text: &str) -> bool {
 
 /// Returns `text` with every invisible character written as an escape of JSON, such as `\u202e`.
 ///
-/// A question to the user should show values of the model this way. Otherwise, characters that change the direction of
-/// text or have no width can make a value look like another value. Line breaks and tabs stay. A text that is JSON stays
-/// JSON with the same value.
+/// Use this function to show values from the model in a question to the user. Otherwise, characters that
+/// change the direction of text or have no width can make a value look like another value. Line breaks and
+/// tabs stay. JSON text remains valid JSON with the same value.
 ///
 /// ```
 /// use toolkit_mcp::server::show_invisible;

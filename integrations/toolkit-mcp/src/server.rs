@@ -10,8 +10,8 @@
 //! # }
 //! ```
 //!
-//! An [`McpServer`] has the settings: the name, limits, and the transport. A tool learns about the client
-//! through its [`Caller`].
+//! An [`McpServer`] holds the settings of a server, such as the name, the limits and the transport. A tool
+//! gets information about the client from a [`Caller`].
 
 mod arguments;
 mod call;
@@ -102,9 +102,8 @@ impl McpServer {
     /// Creates a server for the tools of a registry. If the registry is [live](toolkit_core::LiveRegistry),
     /// clients are notified of its changes.
     ///
-    /// A fixed registry need not declare the state [`Caller`]; a live registry must, with
-    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state), if a tool has a parameter of this
-    /// type.
+    /// If a tool has a parameter of the type [`Caller`], a live registry must declare this state with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
@@ -142,7 +141,7 @@ impl McpServer {
     /// Sets the rule for published tool names.
     ///
     /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
-    /// clients pass names to a provider without changes; [`NameRule::DASHES`] suits them all.
+    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
     pub fn with_name_rule(self, rule: NameRule) -> Self {
         self.with(|settings| settings.name_rule = rule)
     }
@@ -153,7 +152,7 @@ impl McpServer {
         self.with(|settings| settings.page_size = tools.max(1))
     }
 
-    /// Sets the time for which clients may use a list of the tools again without asking.
+    /// Sets the time for which clients may reuse a tool list without asking the server again.
     ///
     /// The default is five minutes for a fixed registry, and zero for a live registry.
     pub fn with_list_ttl(self, ttl: Duration) -> Self {
@@ -168,10 +167,10 @@ impl McpServer {
         self.with(|settings| settings.set_max_calls(calls))
     }
 
-    /// Sets how long results are truncated, and keeps the full texts as resources.
+    /// Sets how overlong results are truncated, and keeps the full texts as resources.
     ///
     /// A truncated result contains a link to the resource with the full text. The server keeps the latest
-    /// full texts in memory, up to 64 MiB; a sink set in `truncation` is replaced.
+    /// full texts in memory, up to 64 MiB in total. If `truncation` has a sink, the server replaces it.
     ///
     /// ```
     /// use toolkit::ToolRegistry;
@@ -216,9 +215,9 @@ impl McpServer {
 
     /// Sets the secret that protects the state of interrupted calls.
     ///
-    /// With protocol version 2026-07-28, a call that asks the user ends, and the client repeats the call with
-    /// the answer and a signed state. Servers that answer calls of the same client need the same secret. By
-    /// default, the secret is random.
+    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
+    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
+    /// client, they need the same secret. By default, the secret is random.
     pub fn with_secret(self, secret: impl AsRef<[u8]>) -> Self {
         self.with(|settings| settings.secret = hmac_sha256::Hash::hash(secret.as_ref()))
     }
@@ -249,7 +248,8 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
-    /// Makes the first page of the list of tools, as for a request, and returns its length. For benchmarks.
+    /// Creates the first page of the tool list, as for a request, and returns the length of the page. For
+    /// benchmarks.
     #[doc(hidden)]
     #[must_use]
     pub fn list_once(&self) -> usize {
@@ -262,7 +262,7 @@ impl McpServer {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
-        // A token of its own: the SDK cancels it at the end of the session.
+        // The session gets a token of its own, because the SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
         let transport = LineTransport::new(read, write);
         let handler = Handler::new(Arc::new(self.settings));

@@ -2,8 +2,9 @@
 
 /// The W3C trace context of a call.
 ///
-/// A context with this value as [extension](toolkit_core::ToolContext::with_extension), or a run with such an
-/// extension, sends the trace context along with each call, in the `_meta` of the request.
+/// To send the trace context to MCP servers, add this value as an
+/// [extension](toolkit_core::ToolContext::with_extension) to a tool context or to a run. The client then
+/// writes the trace context into the `_meta` of each call.
 ///
 /// ```
 /// use toolkit_core::RunContext;

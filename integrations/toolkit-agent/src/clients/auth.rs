@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// The time before its expiry at which a token is replaced.
+/// How long before its expiry a token is replaced.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// An access token for requests, such as a token of Google Cloud or Microsoft Entra.
@@ -63,12 +63,12 @@ impl<T: Into<String>> From<T> for AccessToken {
 
 debug!(AccessToken, self, "expires": self.expires);
 
-/// A secret that expires.
+/// A secret with an expiry.
 pub(super) trait Expiring: Clone + Send + 'static {
     /// The name of the secret in error messages.
     const NAME: &'static str;
 
-    /// Returns the time at which the secret expires. `None` if it is for a single request.
+    /// Returns the time at which the secret expires. `None` if the secret is for a single request.
     fn expires(&self) -> Option<SystemTime>;
 
     fn is_empty(&self) -> bool;
@@ -89,7 +89,7 @@ impl Expiring for AccessToken {
 type Failure = Box<dyn Error + Send + Sync>;
 type Make<T> = dyn Fn() -> BoxFuture<'static, Result<T, Failure>> + Send + Sync;
 
-/// A function of the program that returns secrets, with the latest secret. Clones share the secret.
+/// A function of the program that returns secrets, together with the latest secret. Clones share the secret.
 #[derive(Clone)]
 pub(super) struct Source<T>(Arc<Shared<T>>);
 
@@ -144,7 +144,7 @@ impl<T: Expiring> Source<T> {
         }
     }
 
-    /// Drops the latest secret, which the server has refused.
+    /// Drops the latest secret after the server has refused it.
     async fn forget(&self) {
         *self.0.latest.lock().await = None;
     }
@@ -182,8 +182,8 @@ impl fmt::Debug for Auth {
 }
 
 impl Auth {
-    /// Adds an access token or a signature to a request. Returns whether an earlier request has already used the
-    /// same secret. An API key is among the headers of every request.
+    /// Adds an access token or a signature to a request. Returns whether an earlier request has already used
+    /// the same secret. An API key is not added here, because it is among the headers of every request.
     pub(super) async fn authorize(
         &self,
         request: &mut Request,
@@ -207,8 +207,8 @@ impl Auth {
         }
     }
 
-    /// Drops the latest secret if the server has refused the secret with this status. Returns whether a new secret
-    /// may help.
+    /// Drops the latest secret if `status` shows that the server has refused the secret. Returns whether a
+    /// new secret may help.
     pub(super) async fn forget(&self, status: Option<u16>) -> bool {
         match self {
             Self::Token(source) if status == Some(401) => source.forget().await,

@@ -15,10 +15,12 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for OpenAI's Chat Completions and Responses APIs at Azure. Models are named by their deployments.
+/// A client for OpenAI's Chat Completions and Responses APIs at Azure. A model is addressed by the name of
+/// its deployment.
 ///
-/// The endpoint is the address of the resource. By default, requests go to the path `/openai/v1` below the endpoint,
-/// which has no versions. [`with_api_version`](Self::with_api_version) selects the older API with dated versions.
+/// The endpoint is the address of the resource. By default, requests go to the path `/openai/v1` below the
+/// endpoint. This path has no dated versions. [`with_api_version`](Self::with_api_version) selects the older
+/// API, which has dated versions.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, ModelError, clients::AzureOpenAi};
@@ -44,8 +46,8 @@ client_setters!(AzureOpenAi);
 token_setter!(AzureOpenAi);
 
 impl AzureOpenAi {
-    /// Creates a client for the resource at `endpoint`, such as `https://my-resource.openai.azure.com`, without an
-    /// API key.
+    /// Creates a client for the resource at `endpoint`, such as `https://my-resource.openai.azure.com`,
+    /// without an API key.
     #[must_use]
     pub fn new(endpoint: impl Into<String>) -> Self {
         Self { settings: Settings::of(&SERVICE), api_version: None }.with_base_url(endpoint)
@@ -64,8 +66,9 @@ impl AzureOpenAi {
 
     /// Sets the version of the API, sent as `api-version`.
     ///
-    /// With a date, such as `2024-10-21`, requests go to the older API, and Chat Completions to the path of the
-    /// deployment. Any other version, such as `preview`, belongs to the path `/openai/v1`.
+    /// If the version is a date, such as `2024-10-21`, requests go to the older API. There, Chat Completions
+    /// requests go to the path of the deployment. With any other version, such as `preview`, requests go to
+    /// the path `/openai/v1`.
     #[must_use]
     pub fn with_api_version(mut self, version: impl Into<String>) -> Self {
         self.api_version = Some(version.into());
@@ -86,7 +89,8 @@ impl AzureOpenAi {
         self.model(ApiFormat::OpenAiResponses, "/responses", "/responses", deployment.into())
     }
 
-    /// Creates a model. `path` is its path below `/openai/v1`, and `dated` its path in the API with dated versions.
+    /// Creates a model. `path` is its path below `/openai/v1`, and `dated` its path in the API with dated
+    /// versions.
     fn model(&self, format: ApiFormat, path: &str, dated: &str, name: String) -> WireModel<HttpTransport> {
         // Azure shows the endpoint with and without these paths.
         let url = self.settings.url("");

@@ -22,7 +22,7 @@ static SERVICE: Service = Service {
 
 /// A client for the Converse API of Amazon Bedrock.
 ///
-/// Requests have a Bedrock API key, or a signature (Signature Version 4) made with AWS credentials.
+/// Requests contain either a Bedrock API key, or a signature (Signature Version 4) made with AWS credentials.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, ModelError, clients::{AwsCredentials, Bedrock}};
@@ -61,9 +61,9 @@ impl Bedrock {
 
     /// Creates a client from environment variables.
     ///
-    /// The region is in `AWS_REGION` or `AWS_DEFAULT_REGION`, and the API key in `AWS_BEARER_TOKEN_BEDROCK`. Without
-    /// an API key, requests are signed with the credentials in `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
-    /// `AWS_SESSION_TOKEN`.
+    /// The region is in `AWS_REGION` or `AWS_DEFAULT_REGION`, and the API key in `AWS_BEARER_TOKEN_BEDROCK`.
+    /// Without an API key, requests are signed with the credentials in `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
     #[must_use]
     pub fn from_env() -> Self {
         let region = variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
@@ -83,18 +83,17 @@ impl Bedrock {
         })
     }
 
-    /// Signs requests with these credentials. They replace any other authentication.
+    /// Signs requests with these credentials, in place of any other authentication.
     #[must_use]
     pub fn with_credentials(self, credentials: AwsCredentials) -> Self {
         self.with_credentials_source(move || ready(Ok::<_, Infallible>(credentials.clone())))
     }
 
-    /// Signs requests with the credentials that this function returns. The function replaces any other
-    /// authentication.
+    /// Signs requests with the credentials returned by `source`. This replaces any other authentication.
     ///
-    /// Credentials without an expiry are used for a single request. Credentials with an expiry are reused until one
-    /// minute before the expiry, and replaced if the server refuses the credentials. Failures are reported as in
-    /// [`with_token_source`](Self::with_token_source).
+    /// Credentials without an expiry are used for a single request. Credentials with an expiry are reused
+    /// until one minute before the expiry, and replaced if the server refuses the credentials. Failures are
+    /// reported as in [`with_token_source`](Self::with_token_source).
     #[must_use]
     pub fn with_credentials_source<F, Fut, E>(mut self, source: F) -> Self
     where

@@ -28,7 +28,8 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
 }
 
-/// Returns the error message in the body of a failed response. Providers use several JSON forms for it.
+/// Returns the error message in the body of a failed response. Providers use several JSON forms for this
+/// message.
 fn message(status: StatusCode, body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     // For a failed stream, Gemini returns a JSON array with the error.
@@ -86,7 +87,7 @@ pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }
 
-/// Returns the message of the innermost cause of `error`. The outer messages only say where the failure
+/// Returns the message of the innermost cause of `error`. The outer messages only describe where the failure
 /// happened.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;

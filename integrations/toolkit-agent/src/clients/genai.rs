@@ -22,8 +22,9 @@ use tokio::time::{Sleep, sleep_until};
 
 /// A client for all providers of the crate `genai`.
 ///
-/// `genai` supports some forty providers. Many have no client of their own in this module, such as DeepSeek, xAI
-/// and Groq. The API key of each provider comes from the provider's own environment variable.
+/// `genai` supports some forty providers. Many of these providers, such as DeepSeek, xAI and Groq, have no
+/// client of their own in this module. The API key of each provider comes from the provider's own environment
+/// variable.
 ///
 /// The name of a model selects the provider, if necessary with a namespace before the name:
 /// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
@@ -38,8 +39,8 @@ use tokio::time::{Sleep, sleep_until};
 /// - In requests with tools, only the answers of Chat Completions and Gemini are streamed. Other answers
 ///   arrive complete, because other streams of `genai` were seen to lose tool calls.
 /// - Tool calls start only when the answer is complete.
-/// - In an answer that is not streamed, arguments with invalid JSON fail the whole answer. Agents then call
-///   the model again.
+/// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail. Agents
+///   then call the model again.
 /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state and the tier
 ///   [`Priority`](crate::model::ServiceTier::Priority) are not sent.
 /// - The losses of a request are not reported.
@@ -158,7 +159,7 @@ impl ChatModel for GenAiModel {
 
 debug!(GenAiModel, self, "name": self.name);
 
-/// The deltas of a streamed answer. Tool calls are emitted at the end, because they are not complete before.
+/// The deltas of a streamed answer. Tool calls are emitted at the end, because they are complete only then.
 struct Pieces {
     /// `None` after the end of the answer.
     stream: Option<ChatStream>,

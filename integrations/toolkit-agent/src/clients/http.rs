@@ -1,4 +1,4 @@
-//! HTTP requests of all clients, and response bodies with limits of time and size.
+//! HTTP requests of all clients, and response bodies with limits on time and size.
 
 use super::auth::Auth;
 use super::fault;
@@ -20,17 +20,20 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
 
-/// The media types of streams: server-sent events, lines of JSON, and the event stream of Amazon Web Services.
+/// The media types of streams: server-sent events, lines of JSON, and the event stream of Amazon Web
+/// Services.
 const STREAMS: [&str; 3] =
     ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
-/// Parts of the names of headers with secrets.
+/// Substrings in the names of headers with secrets. A header with one of these substrings in its name is
+/// secret.
 const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
-/// The length of the shortest secret that is removed from the message of a server, so that no ordinary word is.
+/// The minimum length, in bytes, of a secret to remove from a server's message. A shorter secret could be an
+/// ordinary word.
 const SHORTEST_SECRET: usize = 6;
 
-/// An HTTP client for one server, with the headers of every request.
+/// An HTTP client for one server, with the headers to send in every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     pub(super) client: reqwest::Client,
@@ -56,8 +59,8 @@ impl Http {
     /// Creates a client. Each request has the header with the API key, followed by the headers in `settings`.
     ///
     /// # Errors
-    /// [`ModelError`] if a setting is missing, if a header is illegal, or if the address is the provider's own and
-    /// there is no authentication.
+    /// [`ModelError`] if a setting is missing, if a header is illegal, or if the address is the provider's
+    /// own and there is no authentication.
     pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
         if let Some(missing) = settings.missing {
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
@@ -94,8 +97,8 @@ impl Http {
 
     /// Sends a request and returns the body of a successful response.
     ///
-    /// If the server refuses an access token that an earlier request has used, the request is sent again with a
-    /// new token.
+    /// If the server refuses an access token that an earlier request has used, the request is sent again with
+    /// a new token.
     pub(super) async fn send(
         &self,
         mut request: Request,
@@ -158,8 +161,8 @@ fn secrets(headers: &HeaderMap) -> Vec<String> {
     values.filter(|value| value.len() >= SHORTEST_SECRET).collect()
 }
 
-/// Returns the body of a failed response without the secrets of the request. Some servers repeat them: AWS shows
-/// the headers of a request whose signature is wrong.
+/// Returns the body of a failed response without the secrets of the request. Some servers repeat these
+/// secrets: AWS shows the headers of a request whose signature is wrong.
 fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body).into_owned();
     secrets.iter().fold(text, |text, secret| text.replace(secret, "…")).into_bytes()
@@ -265,7 +268,7 @@ impl BoundedBody {
         Ok(all)
     }
 
-    /// Returns at most the first `most` bytes. Reading stops early at an error.
+    /// Reads at most the first `most` bytes of the body. Reading stops early at an error.
     async fn head(&mut self, most: usize) -> Vec<u8> {
         let mut head = Vec::new();
         while head.len() < most

@@ -15,8 +15,9 @@ static SERVICE: Service = Service {
 
 /// A client for the chat completions of Mistral.
 ///
-/// The API is that of OpenAI's Chat Completions, but refuses unknown fields. Requests contain only the
-/// [standard fields](crate::ModelOptions::standard_fields) of tools, and the options under their names at Mistral.
+/// The API is the same as OpenAI's Chat Completions, except that it refuses unknown fields. Requests contain
+/// only the [standard fields](crate::ModelOptions::standard_fields) of tools, and each option under its name
+/// at Mistral.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, clients::Mistral};

@@ -44,7 +44,7 @@ impl Ollama {
     /// Creates a client for the server in the environment variable `OLLAMA_HOST`. If the variable is not set,
     /// the server is on this machine, at port 11434.
     ///
-    /// As for Ollama itself, the scheme and the port are optional: `192.168.0.7` is
+    /// As for Ollama itself, the scheme and the port are optional: `192.168.0.7` stands for
     /// `http://192.168.0.7:11434`.
     #[must_use]
     pub fn from_env() -> Self {
@@ -66,7 +66,7 @@ fn address(host: &str) -> String {
     if host.contains("://") {
         return host.to_owned();
     }
-    // The colons within the brackets of an IPv6 address begin no port.
+    // The colons within the brackets of an IPv6 address do not begin a port.
     let after_brackets = host.rsplit(']').next().unwrap_or(host);
     let port = if after_brackets.contains(':') { "" } else { ":11434" };
     format!("http://{host}{port}")

@@ -6,7 +6,8 @@ use tokio::time::Instant;
 
 /// Limits for the duration and size of a server's answer.
 ///
-/// A request over a time limit fails with [`TimedOut`](crate::ModelErrorKind::TimedOut), and may be retried.
+/// A request that exceeds a time limit fails with [`TimedOut`](crate::ModelErrorKind::TimedOut), and may be
+/// retried.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,7 +23,7 @@ pub struct HttpLimits {
     pub connect: Duration,
     /// The time limit for the complete answer. Default: 30 min.
     pub total: Duration,
-    /// The time limit without new data: before the first part of a stream, and between two parts of any
+    /// The maximum time without new data: before the first part of a stream, and between two parts of any
     /// answer. Before an answer that is not streamed, the server may be silent for up to
     /// [`total`](Self::total). Default: 2 min.
     pub idle: Duration,
@@ -46,13 +47,13 @@ setters! { HttpLimits:
     with_connect(connect: Duration) = connect;
     /// Sets the time limit for the complete answer.
     with_total(total: Duration) = total;
-    /// Sets the time limit between two parts of an answer.
+    /// Sets the maximum time without new data.
     with_idle(idle: Duration) = idle;
     /// Sets the maximum size of an answer in bytes.
     with_max_bytes(max_bytes: usize) = max_bytes;
 }
 
-/// Returns the instant `time` from now, but at most one year from now, to avoid an overflow.
+/// Returns the instant after the duration `time`, but at most one year from now, to avoid an overflow.
 pub(super) fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     Instant::now() + time.min(YEAR)
@@ -75,7 +76,7 @@ pub(super) struct Service {
     pub(super) url_variable: Option<&'static str>,
     /// The environment variables for further headers, each with the name of the header.
     pub(super) header_variables: &'static [(&'static str, &'static str)],
-    /// The method that sets the authentication, for the error without authentication.
+    /// The method that sets the authentication. The error for missing authentication names this method.
     pub(super) auth_setter: &'static str,
     /// The media type of streamed answers.
     pub(super) stream_type: &'static str,
@@ -96,7 +97,7 @@ pub(super) const PLAIN: Service = Service {
 };
 
 impl Service {
-    /// Returns whether a server at `base_url` needs authentication: the server is the provider's own.
+    /// Returns whether the server at `base_url` needs authentication. Only the provider's own servers do.
     pub(super) fn needs_auth(&self, base_url: &str) -> bool {
         let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
         let host = host.split(['/', ':']).next().unwrap_or_default();
@@ -113,7 +114,8 @@ pub(super) struct Settings {
     pub(super) auth: Auth,
     pub(super) headers: Vec<(String, String)>,
     pub(super) limits: HttpLimits,
-    /// A missing setting, such as the region. Each request then fails with this message.
+    /// The error message for a missing setting, such as the region. If it is set, each request fails with
+    /// this message.
     pub(super) missing: Option<&'static str>,
 }
 
@@ -234,16 +236,16 @@ pub(super) use client_setters;
 macro_rules! token_setter {
     ($client:ident) => {
         impl $client {
-            /// Sets a function that returns access tokens. Each request sends a token as `Authorization: Bearer`,
-            /// in place of an API key.
+            /// Sets a function that returns access tokens. Each request sends a token as
+            /// `Authorization: Bearer`, in place of an API key.
             ///
-            /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is used
-            /// for a single request. An `AccessToken` with an expiry is reused until one minute before the expiry,
-            /// and replaced if the server refuses the token with status 401.
+            /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is
+            /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
+            /// the expiry, and replaced if the server refuses the token with status 401.
             ///
-            /// If the function fails, the request fails with [`Unauthorized`](crate::ModelErrorKind::Unauthorized)
-            /// and the message of the error. To have the request retried, return a
-            /// [`ModelError`](crate::ModelError), which is passed on unchanged.
+            /// If the function returns an error, the request fails with
+            /// [`Unauthorized`](crate::ModelErrorKind::Unauthorized) and the message of the error. To have
+            /// the request retried, return a [`ModelError`](crate::ModelError), which is passed on unchanged.
             #[must_use]
             pub fn with_token_source<F, Fut, T, E>(mut self, source: F) -> Self
             where

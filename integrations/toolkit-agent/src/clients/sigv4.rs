@@ -131,7 +131,8 @@ fn timestamp(time: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// Returns the year, the month and the day of a day since 1970 in the Gregorian calendar.
+/// Returns the year, the month and the day in the Gregorian calendar, given the number of days since 1
+/// January 1970.
 fn date(days: u64) -> (u64, u64, u64) {
     // Years are counted from March, so the leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;

@@ -15,9 +15,9 @@ static SERVICE: Service = Service {
 
 /// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.
 ///
-/// Requests need an access token of Google Cloud for the scope `https://www.googleapis.com/auth/cloud-platform`. The
-/// token comes from a function of the program, for example from the crate `gcp_auth` or from the metadata server of
-/// the machine.
+/// Requests need an access token of Google Cloud for the scope
+/// `https://www.googleapis.com/auth/cloud-platform`. The token comes from a function of the program, for
+/// example from the crate `gcp_auth` or from the metadata server of the machine.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -47,21 +47,22 @@ client_setters!(Vertex);
 token_setter!(Vertex);
 
 impl Vertex {
-    /// Creates a client for a project and a location, such as `europe-west4` or `global`, without authentication.
+    /// Creates a client for a project and a location, such as `europe-west4` or `global`, without
+    /// authentication.
     #[must_use]
     pub fn new(project: impl Into<String>, location: impl Into<String>) -> Self {
         let (project, location) = (project.into(), location.into());
         let host = match location.as_str() {
             "global" => "aiplatform.googleapis.com".to_owned(),
-            // Locations of several regions.
+            // Locations that span several regions.
             "us" | "eu" => format!("aiplatform.{location}.rep.googleapis.com"),
             region => format!("{region}-aiplatform.googleapis.com"),
         };
         Self { settings: Settings::of(&SERVICE), project, location }.with_base_url(format!("https://{host}"))
     }
 
-    /// Creates a client for the project in the environment variable `GOOGLE_CLOUD_PROJECT` and the location in
-    /// `GOOGLE_CLOUD_LOCATION`. Default location: `global`.
+    /// Creates a client for the project in the environment variable `GOOGLE_CLOUD_PROJECT` and the location
+    /// in `GOOGLE_CLOUD_LOCATION`. Default location: `global`.
     #[must_use]
     pub fn from_env() -> Self {
         let project = variable(&["GOOGLE_CLOUD_PROJECT"]);
@@ -75,8 +76,8 @@ impl Vertex {
 
     /// Creates a model of Google, called through the Gemini API.
     ///
-    /// A name with a `/` is the path of the model: from `projects/` on, or below the project and the location, such as
-    /// `endpoints/123` of a tuned model.
+    /// A name with a `/` is the path of the model. The path either begins with `projects/`, or is relative to
+    /// the project and the location, such as `endpoints/123` for a tuned model.
     #[must_use]
     pub fn gemini(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();
@@ -99,15 +100,16 @@ impl Vertex {
         WireModel::new(ApiFormat::Anthropic, name, transport).with_server(Server::Vertex)
     }
 
-    /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, called through
-    /// the Chat Completions API.
+    /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, called
+    /// through the Chat Completions API.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.url("v1", "endpoints/openapi/chat/completions");
         WireModel::new(ApiFormat::OpenAiChat, name, HttpTransport::new(&self.settings, url.clone(), url))
     }
 
-    /// Returns the URL of a resource: `path` begins with `projects/`, or is below the project and the location.
+    /// Returns the URL of a resource. `path` either begins with `projects/`, or is relative to the project
+    /// and the location.
     fn url(&self, version: &str, path: &str) -> String {
         if path.starts_with("projects/") {
             return self.settings.url(&format!("/{version}/{path}"));

@@ -18,10 +18,11 @@ use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
 /// The user message added if the history ends with a message of the agent itself. Providers expect the last
-/// message from the user or a tool.
+/// message to come from the user or from a tool.
 const CONTINUE: &str = "Go on.";
 
-/// The information passed to the function of [`instructions_with`](crate::AgentBuilder::instructions_with).
+/// The information passed to the function set by
+/// [`instructions_with`](crate::AgentBuilder::instructions_with).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct InstructionsContext<'a> {
@@ -77,13 +78,13 @@ impl RunAgent for LlmAgent {
     }
 }
 
-/// Returns whether the provider has paused a long turn with its own tools. The turn goes on when the provider
-/// receives the unfinished message again.
+/// Returns whether the provider has paused a long turn with its own tools. The turn continues when the
+/// provider receives the unfinished message again.
 fn is_paused(response: &ModelResponse) -> bool {
     matches!(&response.finish, FinishReason::Other(reason) if reason == "pause_turn")
 }
 
-/// The way in which the turns of an agent end: with an answer or with a transfer.
+/// How the turns of an agent ended: with an answer or with a transfer.
 enum Outcome {
     Answer(AgentOutput),
     /// The conversation was transferred to the agent with this name.
@@ -141,7 +142,7 @@ impl LlmAgent {
         }
     }
 
-    /// Returns a dispatcher for the current tools. Its calls belong to `run`.
+    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`.
     fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
         let context = run
             .0

@@ -33,7 +33,7 @@ pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
-    /// The agents to transfer to besides the sub-agents, as pairs of name and description.
+    /// Further agents to transfer to, in addition to the sub-agents, as pairs of name and description.
     transfer_targets: Vec<(String, String)>,
 }
 
@@ -66,7 +66,7 @@ impl AgentBuilder {
         self.instructions_with(move |_| instructions.clone())
     }
 
-    /// Sets a function to create the instructions, called before each model call.
+    /// Sets a function that creates the instructions. The agent calls the function before each model call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -265,9 +265,8 @@ setters! { AgentBuilder.settings:
     price(price: Price) = price;
     /// Stores each answer in the session, under the key `output_key`.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Limits the messages sent to the model to the latest `history_limit`. The sent messages begin with a
-    /// user message. The latest user message and all messages after it are always sent, even beyond the
-    /// limit.
+    /// Sends only the latest `history_limit` messages to the model. The sent messages begin with a user
+    /// message. The latest user message and all messages after it are always sent, even beyond the limit.
     history_limit(history_limit: usize) = Some(history_limit);
     /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
     /// writing. Default: `true`.

@@ -14,7 +14,7 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) failures: &'a mut Failures,
-    /// All calls of the turn so far. Calls refused because of a limit are included.
+    /// All calls of the turn so far, including calls refused because of a limit.
     pub(super) started: Vec<ToolCall>,
     /// For each call in `batch`, the index of the call in `started`.
     pub(super) dispatched: Vec<usize>,

@@ -10,14 +10,14 @@ use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 pub(super) struct Tools {
     dispatcher: Dispatcher,
     transfer: Option<Arc<TransferTool>>,
-    /// The dispatcher for the tools and the transfer tool, with the registry snapshot it was created from.
+    /// The dispatcher for the tools and the transfer tool, together with the registry snapshot of the tools.
     /// Both are replaced after a change of a live registry.
     extended: Mutex<Option<(Arc<ToolRegistry>, Dispatcher)>>,
 }
 
 impl Tools {
-    /// Creates the tools. `targets` are the agents to transfer to besides the sub-agents, as pairs of name
-    /// and description.
+    /// Creates the tools. `targets` are further agents to transfer to, in addition to the sub-agents, as
+    /// pairs of name and description.
     pub(super) fn new(
         dispatcher: Dispatcher,
         sub_agents: &[Agent],

@@ -11,7 +11,7 @@ use toolkit_wire::{ApiFormat, HostedTool};
 /// The maximum length of a format name accepted by providers.
 const LONGEST_NAME: usize = 64;
 
-/// Options for the answer of a model. If an option is `None`, the provider's default applies.
+/// Options for a model's answer. If an option is `None`, the provider's default applies.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -40,17 +40,18 @@ pub struct ModelOptions {
     /// The format of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
-    /// Tools that the provider defines itself, such as its web search. A tool of another API is left out.
+    /// Tools that the provider itself defines, such as its web search. Tools defined by another API are left
+    /// out of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedTool>,
-    /// The amount of thinking before the answer. Models that do not think refuse this setting.
+    /// The amount of thinking before the answer. Models without thinking refuse requests with this setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
     /// Whether the provider returns its thinking as text, usually as a summary. Some providers do so only on
     /// request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub show_thinking: bool,
-    /// The caching of prompts.
+    /// The settings for prompt caching.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache: Option<PromptCache>,
     /// The provider's processing tier.
@@ -62,24 +63,25 @@ pub struct ModelOptions {
     /// An id of the end user, without personal data. Providers use it to detect abuse.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
-    /// The conversation kept by the provider, if requests continue one.
+    /// The conversation kept by the provider. `None` if each request contains the whole history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_state: Option<ServerState>,
-    /// Whether the provider works in the background. A long answer then survives a lost connection, because the
-    /// client asks for the finished answer. Only the Responses API has this setting.
+    /// Whether the provider produces the answer in the background. A long answer then survives a lost
+    /// connection, because the client asks for the finished answer. Only the Responses API has this setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// Whether each reference in the schema of a tool is replaced by a copy of its target, for small models that
+    /// Whether each reference in the schema of a tool is replaced by a copy of its target. Some small models
     /// do not follow references.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inline_references: bool,
-    /// Whether requests have only the fields that all servers with the same API understand. Set this for a server
-    /// that speaks Chat Completions and refuses unknown fields.
+    /// Whether requests have only standard fields: the fields that all servers with the same API understand.
+    /// Set this for a server that speaks Chat Completions and refuses unknown fields.
     ///
-    /// Tools then have a name, a description and parameters; nothing is strict. In Chat Completions, the options are
-    /// limited to the temperature, `top_p`, the maximum number of output tokens, stop sequences, the seed and the
-    /// output format. The output limit is sent as `max_tokens`. Everything left out is a
-    /// [loss](crate::ModelResponse::losses), and [`with_extra`](Self::with_extra) adds fields that the server knows.
+    /// Tools then have only a name, a description and parameters, and strict mode is not requested. In Chat
+    /// Completions, the options are limited to the temperature, `top_p`, the maximum number of output tokens,
+    /// stop sequences, the seed and the output format. The output limit is sent as `max_tokens`. Everything
+    /// left out is reported as a [loss](crate::ModelResponse::losses). To send further fields that the server
+    /// understands, use [`with_extra`](Self::with_extra).
     ///
     /// ```
     /// use toolkit_agent::{Message, ModelOptions, ModelRequest, wire};
@@ -95,9 +97,9 @@ pub struct ModelOptions {
     pub standard_fields: bool,
     /// Provider-specific fields of the request body, merged into the other fields.
     ///
-    /// Objects are merged at every depth, and lists of tools are joined. A value takes precedence over the value
-    /// that the other options would set, and `null` removes that value. If both objects have a `type` and the
-    /// types differ, the object here replaces the other one.
+    /// Objects are merged at every depth, and lists of tools are joined. A value here takes precedence over
+    /// the value that the other options would set, and `null` here removes the other value. If both objects
+    /// have a `type` and the types differ, the object here replaces the other one.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -116,7 +118,7 @@ impl ModelOptions {
         self
     }
 
-    /// Adds a tool that the provider defines itself, such as its web search or an MCP connector.
+    /// Adds a tool defined by the provider itself, such as its web search or an MCP connector.
     ///
     /// ```
     /// use toolkit::wire::hosted::anthropic;
@@ -138,7 +140,7 @@ impl ModelOptions {
         self
     }
 
-    /// Sets a provider-specific field of the request body, which is merged into the other fields.
+    /// Sets a provider-specific field of the request body. The field is merged into the other fields.
     ///
     /// ```
     /// use serde_json::json;
@@ -177,7 +179,7 @@ setters! { ModelOptions:
     with_thinking(thinking: impl Into<Thinking>) = Some(thinking.into());
     /// Sets whether the provider returns its thinking as text.
     with_show_thinking(show_thinking: bool) = show_thinking;
-    /// Sets the caching of prompts.
+    /// Sets how the provider caches prompts.
     with_prompt_cache(prompt_cache: PromptCache) = Some(prompt_cache);
     /// Sets the provider's processing tier.
     with_service_tier(service_tier: ServiceTier) = Some(service_tier);
@@ -185,15 +187,15 @@ setters! { ModelOptions:
     with_user_id(user_id: impl Into<String>) = Some(user_id.into());
     /// Sets the conversation kept by the provider.
     with_server_state(server_state: ServerState) = Some(server_state);
-    /// Sets whether the provider works in the background.
+    /// Sets whether the provider produces the answer in the background.
     with_background(background: bool) = background;
     /// Sets whether references in the schemas of tools are replaced by copies of their targets.
     with_inline_references(inline_references: bool) = inline_references;
-    /// Sets whether requests have only the fields that all servers with the same API understand.
+    /// Sets whether requests have only [standard fields](crate::ModelOptions::standard_fields).
     with_standard_fields(standard_fields: bool) = standard_fields;
 }
 
-/// A format for answers: JSON with a schema.
+/// A format for answers: JSON that matches a schema.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
@@ -218,7 +220,7 @@ impl OutputFormat {
         Self::new(name, schema_of::<T>())
     }
 
-    /// Returns the schema in the dialect of the API, with the losses.
+    /// Returns the schema in the dialect of the API, with the losses of the conversion.
     pub(crate) fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,

@@ -14,16 +14,16 @@ pub use toolkit_wire::{FinishReason, Usage};
 #[serde(default)]
 #[non_exhaustive]
 pub struct ModelResponse {
-    /// The message, with its calls.
+    /// The message of the model, including its tool calls.
     pub message: AssistantMessage,
     /// The reason why the model stopped.
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
-    /// The calls of tools that the provider has run itself.
+    /// The tool calls run by the provider itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedCall>,
-    /// The parts of the request that the model has not received, because the API cannot express them.
+    /// The lost parts of the request. The model has not received them, because the API cannot express them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<RequestLoss>,
 }
@@ -48,20 +48,20 @@ setters! { ModelResponse:
     with_usage(usage: Usage) = usage;
     /// Sets the reason why the model stopped.
     with_finish(finish: FinishReason) = finish;
-    /// Sets the parts of the request that the model has not received.
+    /// Sets the lost parts of the request.
     with_losses(losses: Vec<RequestLoss>) = losses;
 }
 
-/// A part of a request that the model has not received, because the API cannot express it.
+/// A lost part of a request. The model has not received it, because the API cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestLoss {
-    /// The path of the part, such as `/options/seed`. [`EncodedRequest`](crate::wire::EncodedRequest) lists the
-    /// paths.
+    /// The path of the part, such as `/options/seed`. [`EncodedRequest`](crate::wire::EncodedRequest) lists
+    /// the paths.
     pub path: String,
     /// The name of the option, the keyword of the schema, or the media type.
     pub keyword: String,
-    /// The reason for the loss, and the replacement.
+    /// Why the part was lost, and what replaces it, if anything.
     pub reason: String,
 }
 
@@ -91,9 +91,10 @@ impl fmt::Display for RequestLoss {
 pub struct Price {
     /// The price of input tokens.
     pub input: f64,
-    /// The price of input tokens read from a cache. `None` for the price of [`input`](Self::input).
+    /// The price of input tokens read from a cache. If `None`, the price of [`input`](Self::input) applies.
     pub cached_input: Option<f64>,
-    /// The price of input tokens written into a cache. `None` for the price of [`input`](Self::input).
+    /// The price of input tokens written into a cache. If `None`, the price of [`input`](Self::input)
+    /// applies.
     pub cache_write: Option<f64>,
     /// The price of output tokens.
     pub output: f64,

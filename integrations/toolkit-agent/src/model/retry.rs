@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRetry {
-    /// The maximum number of attempts, the first included.
+    /// The maximum number of attempts, including the first.
     pub attempts: u32,
     /// The pause after the first attempt.
     pub first_pause: Duration,
@@ -37,7 +37,8 @@ impl Default for ModelRetry {
 }
 
 impl ModelRetry {
-    /// Creates retries with this number of attempts, and with pauses between half a second and half a minute.
+    /// Creates retry settings with this number of attempts, and with pauses between half a second and half a
+    /// minute.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self {
@@ -47,7 +48,7 @@ impl ModelRetry {
         }
     }
 
-    /// Creates a setting without retries.
+    /// Creates settings without any retries.
     #[must_use]
     pub fn never() -> Self {
         Self::new(1)

@@ -1,12 +1,12 @@
-//! Settings of model requests that each provider spells differently: thinking, caching, service tier and server
-//! state.
+//! Settings of model requests that each provider spells differently: thinking, caching, service tier and
+//! server state.
 
 use serde::{Deserialize, Serialize};
 
 /// The amount of thinking, also called reasoning, before a model answers.
 ///
-/// A provider knows levels of effort, a number of tokens, or both. A setting that the provider lacks is
-/// translated to the nearest one and reported as a loss.
+/// A provider supports levels of effort, a number of tokens, or both. An unsupported setting is converted to
+/// the nearest supported setting and reported as a loss.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -53,7 +53,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// The levels, from low to high, with the names that providers use and a comparable number of tokens.
+    /// The levels from low to high, each with the name that providers use and a comparable number of tokens.
     const LEVELS: [(Self, &'static str, u32); 6] = [
         (Self::Minimal, "minimal", 1_024),
         (Self::Low, "low", 2_048),
@@ -69,23 +69,23 @@ impl Effort {
         Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or("medium", |(_, name, _)| name)
     }
 
-    /// Returns a number of tokens comparable with the level, for models that know only budgets.
+    /// Returns a number of tokens comparable with the level, for models that support only budgets.
     #[must_use]
     pub fn tokens(self) -> u32 {
         Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or(8_192, |(.., tokens)| *tokens)
     }
 
-    /// Returns the lowest level with at least this number of tokens, for models that know only levels.
+    /// Returns the lowest level with at least this number of tokens, for models that support only levels.
     #[must_use]
     pub fn of_tokens(tokens: u32) -> Self {
         Self::LEVELS.iter().find(|(.., most)| tokens <= *most).map_or(Self::Max, |(level, ..)| *level)
     }
 }
 
-/// The caching of prompts. A provider can reuse the unchanged beginning of a request, which costs less and is
-/// faster.
+/// The settings for prompt caching. A provider can reuse the unchanged beginning of a request, which costs
+/// less and is faster.
 ///
-/// OpenAI and Gemini cache without being asked. Anthropic caches only on request.
+/// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -102,13 +102,13 @@ pub struct PromptCache {
     /// A name shared by requests with the same beginning. OpenAI sends such requests to the same cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Whether the prompt is cached for a long time: one hour by Anthropic, up to 24 hours by OpenAI. Otherwise,
-    /// it is cached for some minutes.
+    /// Whether the prompt is cached for a long time: one hour by Anthropic, up to 24 hours by OpenAI.
+    /// Otherwise, it is cached for some minutes.
     pub long_lifetime: bool,
 }
 
 impl PromptCache {
-    /// Creates a cache with the provider's default lifetime.
+    /// Creates cache settings with the provider's default lifetime.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -122,7 +122,7 @@ setters! { PromptCache:
     with_long_lifetime(long_lifetime: bool) = long_lifetime;
 }
 
-/// The provider's processing tier, which determines price and speed.
+/// The provider's processing tier. The tier determines the price and the speed of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -139,7 +139,7 @@ pub enum ServiceTier {
     Other(String),
 }
 
-/// A conversation that the provider keeps. Requests then contain only the messages after the provider's latest
+/// A conversation kept by the provider. Requests then contain only the messages after the provider's latest
 /// response, instead of the whole history.
 ///
 /// Only the Responses API keeps conversations. For other APIs, the whole history is sent, and the setting is

@@ -39,7 +39,7 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
             }
         }
         (Some(Value::String(before)), Some(Value::String(now))) => {
-            // Show both strings from shortly before their first difference.
+            // Show both strings, starting shortly before their first difference.
             let common = before.chars().zip(now.chars()).take_while(|(one, other)| one == other).count();
             let begin = common.saturating_sub(MAX_CHARS / 4);
             found.push(format!("\n- `{path}`: recorded {}, asked {}", part(before, begin), part(now, begin)));
@@ -55,7 +55,7 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
     }
 }
 
-/// Returns `text` from the character index `begin` on, shortened and as a JSON string.
+/// Returns the part of `text` that starts at the character index `begin`, shortened and as a JSON string.
 fn part(text: &str, begin: usize) -> String {
     let rest: String = text.chars().skip(begin).collect();
     let before = if begin > 0 { "…" } else { "" };

@@ -53,15 +53,15 @@ impl Replay {
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers a request missing in the recording with the first remaining answer, instead of an error.
+    /// Answers an unrecorded request with the first remaining answer, instead of returning an error.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// Adds a secret [replaced by the recorder](crate::record::Recorder::with_secret). Requests with this
-    /// secret then match the recording.
+    /// Adds a secret to replace in requests, so that they match the recording. The recorder must have
+    /// [replaced](crate::record::Recorder::with_secret) the same secret.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.secrets.add(secret.into(), "secret");

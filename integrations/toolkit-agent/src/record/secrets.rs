@@ -9,7 +9,8 @@ use std::mem::discriminant;
 /// The name endings of environment variables and fields with secret values, in lowercase.
 const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
 
-/// The minimum length of a secret in bytes. Shorter values are settings, and may occur inside other words.
+/// The minimum length of a secret in bytes. Shorter values are usually settings, and may occur inside other
+/// words.
 const MIN_BYTES: usize = 8;
 
 /// Secret strings and their replacements. Long secrets come first, because a secret may contain a shorter
@@ -18,7 +19,7 @@ const MIN_BYTES: usize = 8;
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Collects the values of environment variables with secret names.
+    /// Collects the values of all environment variables whose names end like the name of a secret.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
@@ -70,7 +71,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces the string values of fields with secret names, also in nested objects.
+    /// Replaces the values of fields whose names end like the name of a secret, also in nested objects.
+    /// `null` and booleans are kept.
     pub(super) fn hide_fields(value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(Self::hide_fields),

@@ -21,7 +21,7 @@ use toolkit_core::context::SessionDelta;
 ///
 /// Files are replaced atomically: after a crash, a file has either the old or the new content. Several
 /// programs may share a folder, unless they change session values of the same user or of the application at
-/// the same time. Use a database for that.
+/// the same time. Use a database for such programs.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};

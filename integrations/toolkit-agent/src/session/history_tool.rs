@@ -31,7 +31,7 @@ fn ten() -> usize {
 
 impl Sessions {
     /// Creates the tool `search_history`, for finding messages of the user's earlier conversations. The tool
-    /// returns the latest messages containing a keyword, each with its time (UTC) and author.
+    /// returns the latest messages that contain a keyword, each with its time (UTC) and author.
     ///
     /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the run's
     /// conversation identifies the user.
@@ -101,7 +101,7 @@ async fn search(
 /// Returns the messages that contain `keyword`, each as its time and a line of text. Only messages of the
 /// user and of `agent` are searched.
 ///
-/// Returns nothing if `agent` wrote no message of the conversation.
+/// Returns an empty list if `agent` wrote no message in the conversation.
 fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
     let is_of_agent =
         |message: &Message| matches!(message, Message::Assistant(message) if message.agent == agent);

@@ -18,8 +18,8 @@ pub struct MemoryStore(Arc<Mutex<Stored>>);
 
 #[derive(Default)]
 struct Stored {
-    /// The conversations by user and id, each as the time of saving and the JSON. Stored as JSON, because
-    /// clones of a `Conversation` would share their session values.
+    /// The conversations by user and id, each with the time of saving. Conversations are kept as JSON,
+    /// because clones of a `Conversation` would share their session values.
     conversations: HashMap<(String, String), (SystemTime, String)>,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,

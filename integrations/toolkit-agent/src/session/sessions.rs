@@ -17,8 +17,8 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 ///
 /// Session values with the key prefix `user:` are shared by all open conversations of a user, and values with
 /// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, key by
-/// key. Programs with a common store therefore do not overwrite each other's changes of different keys. If
-/// two runs use the same conversation at the same time, the last save replaces the other.
+/// key. If programs with a common store change different keys, no change overwrites another. If two runs use
+/// the same conversation at the same time, the last save replaces the earlier save.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -46,7 +46,7 @@ struct SessionsInner {
 }
 
 impl Sessions {
-    /// Creates sessions saved in this store.
+    /// Creates sessions backed by `store`.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
@@ -95,9 +95,9 @@ impl Sessions {
     /// Saves a conversation. For a conversation created by [`open`](Self::open), the changed session values
     /// of the user and the application are saved as well.
     ///
-    /// Values nested too deeply to be read again are refused. If the conversation contains such a value, it
-    /// is not saved. If a session value of the user or the application is nested too deeply, the value saved
-    /// last is restored.
+    /// Values nested too deeply to be read again are refused. If the conversation contains such a value, the
+    /// conversation is not saved. If a session value of the user or the application is nested too deeply, the
+    /// value saved last is restored.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.
@@ -109,7 +109,7 @@ impl Sessions {
             let app = self.inner.app.save(store, StateScope::App).await;
             shared = app.and(user.save(store, StateScope::User(conversation.user_id())).await);
         }
-        // Save both, even if one of them fails.
+        // Save the conversation even if saving the shared session values has failed.
         store.save(conversation).await.and(shared)
     }
 
@@ -131,8 +131,8 @@ impl Sessions {
 }
 
 setters! { Sessions:
-    /// Sets whether conversations opened from here keep the [details](toolkit_core::ToolError::details) of errors. See
-    /// [`Conversation::with_error_details`].
+    /// Sets whether the conversations opened by these sessions keep the
+    /// [details](toolkit_core::ToolError::details) of errors. See [`Conversation::with_error_details`].
     with_error_details(error_details: bool) = error_details;
 }
 

@@ -53,8 +53,8 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Applies `changes` to the session values of a scope. A change to `None` removes the key, and all other
-    /// keys keep their values.
+    /// Applies `changes` to the session values of a scope. A change to `None` removes the key. Keys without a
+    /// change keep their values.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.
@@ -147,7 +147,7 @@ pub(super) fn encode(conversation: &Conversation) -> Result<String, StoreError> 
     Ok(text)
 }
 
-/// Checks the nesting depth of a session value. Some stores add a level around the value.
+/// Checks the nesting depth of a session value. Some stores wrap the value in one more level.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
     let Some(value) = value else { return Ok(()) };
     check_nesting(&value.to_string(), MAX_NESTING - 1)

@@ -7,8 +7,8 @@ use serde_json::de::StrRead;
 /// The maximum number of failed parses. Parsing a long text from each bracket would take too long.
 const MAX_FAILURES: usize = 100;
 
-/// Finds JSON in `text`. The candidates are the text as a whole, then code fences, then objects and arrays
-/// between words.
+/// Finds JSON in `text`. The candidates are the whole text, then code fences, then objects and arrays
+/// embedded in prose.
 pub(super) fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {

@@ -10,12 +10,14 @@ use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
-/// The name of the field in the wrapper object, of the internal tool, and of the format for a wrapped value.
+/// The name used for the field in the wrapper object, for the internal tool, and for the format of a wrapped
+/// value.
 const ANSWER: &str = "answer";
 
 /// A decoder from answers of the model to values of type `T`.
 ///
-/// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are reported at once.
+/// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are
+/// reported at once.
 pub(super) struct Reader<T> {
     tool: ClosureTool,
     context: ToolContext,
@@ -66,7 +68,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     /// Decodes the last valid value in an answer of the model.
     ///
     /// # Errors
-    /// The message for the model, with all violations of the last JSON value in the answer.
+    /// A message for the model with all violations of the last JSON value in the answer.
     pub(super) async fn read(&self, text: &str) -> Result<T, String> {
         let mut failure = None;
         for candidate in json::find(text).into_iter().rev() {
@@ -105,7 +107,8 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     }
 }
 
-/// Describes the violations for the model. The message calls an unknown name a member instead of a parameter.
+/// Describes the violations for the model. In the message, an unknown name is called a member instead of a
+/// parameter.
 fn describe(error: &ToolError) -> String {
     match error.violations() {
         [] => error.message().to_owned(),

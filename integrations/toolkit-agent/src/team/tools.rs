@@ -25,11 +25,11 @@ impl Agent {
     /// Creates a tool to call this agent, with the parameter `request`. The tool has the description of the
     /// agent, and the name of the agent normalized to a legal tool name. [`AdaptedTool`] can change both.
     ///
-    /// The agent answers in a new conversation and shares the session and the user of the caller. When another
-    /// agent calls the tool, the call is part of that agent's run: the limits of the run apply, and cancelling
-    /// the call stops the agent. The called agent emits [events](crate::RunEvent) under its own name. When a
-    /// program calls the tool, the call is a separate run. In both cases, a failed run is an error result of
-    /// the call.
+    /// The agent answers in a new conversation and shares the session and the user of the caller. When
+    /// another agent calls the tool, the call is part of that agent's run: the limits of the run apply, and
+    /// cancelling the call stops the agent. The called agent emits [events](crate::RunEvent) under its own
+    /// name. When a program calls the tool, the call is a separate run. In both cases, a failed run becomes
+    /// the error result of the call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -93,8 +93,8 @@ struct Target {
 }
 
 impl TransferTool {
-    /// Creates the tool. `targets` are the agents to transfer to besides the sub-agents, as pairs of name and
-    /// description.
+    /// Creates the tool. `targets` are further agents to transfer to, in addition to the sub-agents, as pairs
+    /// of name and description.
     pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
         let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
         let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));

@@ -1,4 +1,4 @@
-//! Sequences and loops of agents, and the common part of all workflows.
+//! Sequences and loops of agents, and the code shared by all workflows.
 
 use super::check_names;
 use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
@@ -45,7 +45,8 @@ impl Workflow {
         for (index, agent) in self.sub_agents.iter().enumerate() {
             run.check_cancelled()?;
             let is_last = index + 1 == self.sub_agents.len();
-            // Only the last agent gives the final answer, so the other agents get no answer format.
+            // Only the last agent gives the final answer, so the answer format is removed for the other
+            // agents.
             let part = if is_last { run.clone() } else { run.with_answer_format(None) };
             output = agent.join_run(conversation, &part).await?;
             run.save(conversation).await?;

@@ -3,14 +3,15 @@
 use serde_json::{Map, Value};
 use toolkit_wire::ApiFormat;
 
-/// The lists that are joined. All other lists are replaced.
+/// The fields whose lists are joined. All other lists are replaced.
 const JOINED: [&str; 2] = ["tools", "include"];
 
 /// Merges `extra` into `body`.
 ///
-/// Objects are merged at every depth. Lists of tools are joined, ours first. Any other value replaces the value
-/// in `body`, and `null` removes the value. Two objects with different types, such as two kinds of tool choice,
-/// are alternatives, so the user's object replaces ours.
+/// Objects are merged at every depth. The lists in the fields `tools` and `include` are joined, with the
+/// values of `body` first. Any other value replaces the value in `body`, and `null` removes the value in
+/// `body`. Two objects with different types, such as two kinds of tool choice, are alternatives, so the
+/// user's object replaces ours.
 pub(super) fn merge(format: ApiFormat, body: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
         let name = spelled(format, body, name);
@@ -29,7 +30,7 @@ pub(super) fn merge(format: ApiFormat, body: &mut Map<String, Value>, extra: &Ma
     }
 }
 
-/// Appends the values that are not in the list yet.
+/// Appends the values of `theirs` that `ours` does not contain yet.
 fn join(ours: &mut Vec<Value>, theirs: &[Value]) {
     for value in theirs {
         if !ours.contains(value) {
@@ -42,8 +43,8 @@ fn are_alternatives(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> b
     matches!((ours.get("type"), theirs.get("type")), (Some(ours), Some(theirs)) if ours != theirs)
 }
 
-/// Returns the name of a field as spelled in `body`. Gemini reads `generation_config` as `generationConfig`, and
-/// refuses a request with both.
+/// Returns the name of a field as spelled in `body`. Gemini treats `generation_config` and `generationConfig`
+/// as the same field, and refuses a request with both names.
 fn spelled(format: ApiFormat, body: &Map<String, Value>, name: &str) -> String {
     if format != ApiFormat::Gemini || body.contains_key(name) {
         return name.to_owned();
@@ -105,7 +106,8 @@ mod tests {
         prop::collection::btree_map(name(), level, 0..5).prop_map(|fields| listed(json!(fields)))
     }
 
-    /// Returns the value with lists in place of objects, where lists are joined: an object is added to such a list.
+    /// Returns the value with lists in place of objects, where lists are joined: an object is added to such a
+    /// list.
     fn listed(value: Value) -> Value {
         let Value::Object(fields) = value else { return value };
         let members = fields.into_iter().map(|(name, value)| match listed(value) {
@@ -149,7 +151,8 @@ mod tests {
                     prop_assert!(is_kept, "{path} of the user: {both}");
                 }
                 for (path, value) in all_leaves(&ours) {
-                    // Only a value of the user at the same path, or at the path of an outer value, replaces ours.
+                    // Only a value of the user at the same path, or at the path of an outer value, replaces
+                    // ours.
                     let mut outer = path.as_str();
                     let mut is_replaced = false;
                     while !outer.is_empty() {

@@ -11,16 +11,17 @@ use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::{ApiFormat, DefinitionOptions, HostedTool};
 
-/// The body of a request, with a report of everything that the API cannot express.
+/// The body of a request, with a report of the losses. A loss is a part of the request that the API cannot
+/// express.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The options, tool settings and media items lost because the API cannot express them. The path of an option
-    /// is `/options/…`, the path of a setting of the tool choice is `/tool_use/…`, and the path of a media item
-    /// begins with the index of its message, as in `/messages/3`. The path of a loss in the definition of a tool is
-    /// `/tools/`, the name of the tool, and the path in the definition.
+    /// The lost options, tool settings and media items. The path of an option is `/options/…`, the path of a
+    /// setting of the tool choice is `/tool_use/…`, and the path of a media item begins with the index of its
+    /// message, as in `/messages/3`. The path of a loss in the definition of a tool is `/tools/`, the name of
+    /// the tool, and the path in the definition.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -47,7 +48,7 @@ pub fn request_body(
     encode_request(format, model, request, stream).body
 }
 
-/// Returns the JSON body of a request to a model, like [`request_body`], with a report of losses.
+/// Returns the JSON body of a request to a model, like [`request_body`], and reports the losses.
 ///
 /// ```
 /// use toolkit_agent::{Message, ModelOptions, ModelRequest, wire};
@@ -70,7 +71,7 @@ pub fn encode_request(
     encode_for(Server::Own, format, model, request, stream)
 }
 
-/// Returns the JSON body of a request to a server with rules of its own.
+/// Returns the JSON body of a request, following the rules of the server.
 pub(super) fn encode_for(
     server: Server,
     format: ApiFormat,
@@ -154,7 +155,7 @@ fn tools(draft: &mut Draft<'_>, names: &WireNames) {
     }));
 }
 
-/// Returns the JSON pointer of the request field for the messages.
+/// Returns the JSON pointer to the request field that contains the messages.
 const fn messages_field(format: ApiFormat) -> &'static str {
     match format {
         ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "/input",
@@ -183,7 +184,7 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
             }
             Message::Assistant(message) => {
                 let losses = writer.call_losses(&message.calls);
-                // Mistral refuses the ids of other servers with the same API.
+                // Mistral refuses call ids that were made by other servers with the same API.
                 let is_sendable = |native: &&NativeMessages| {
                     native.format == format.name() && (!is_mistral || losses.is_empty())
                 };

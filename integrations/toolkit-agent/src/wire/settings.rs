@@ -21,10 +21,10 @@ pub enum Server {
     Own,
     /// The server accepts only [standard fields](crate::ModelOptions::standard_fields).
     Standard,
-    /// The server is Mistral's, with Chat Completions.
+    /// The server belongs to Mistral and uses the Chat Completions API.
     Mistral,
-    /// The server is Vertex AI, with models of Anthropic. The model is in the URL, and the version of the API in the
-    /// body.
+    /// The server is Vertex AI, with models of Anthropic. The URL contains the model, and the body contains
+    /// the version of the API.
     Vertex,
 }
 
@@ -35,7 +35,7 @@ impl Server {
     }
 }
 
-/// A request body that is being written, with the losses so far.
+/// An unfinished request body, with the losses so far.
 pub(super) struct Draft<'a> {
     pub(super) format: ApiFormat,
     pub(super) server: Server,
@@ -59,7 +59,7 @@ impl<'a> Draft<'a> {
         self.format == ApiFormat::OpenAiChat && self.server == Server::Standard
     }
 
-    /// Sets the value at `path`, names separated by `/`. Missing objects are created.
+    /// Sets the value at `path`. The path consists of names separated by `/`. Missing objects are created.
     pub(super) fn set(&mut self, path: &str, value: impl Into<Value>) {
         let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
         let mut fields = &mut self.body;
@@ -88,9 +88,9 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the paths of the options that each API writes as they are: temperature, nucleus sampling, maximum
-/// output tokens, stop sequences, seed, labels, and the id of the end user. If the API has no such field, the
-/// path is empty.
+/// Returns the names of the options that need no conversion, and the paths of their fields: temperature,
+/// nucleus sampling, maximum output tokens, stop sequences, seed, labels, and the id of the end user. If the
+/// API has no field for an option, the path is empty.
 const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static str); 7] {
     let [temperature, top_p, max_output_tokens, stop, seed, metadata, user_id] = match format {
         ApiFormat::OpenAiChat if matches!(server, Server::Standard) => {
@@ -183,7 +183,7 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     tier(draft);
 }
 
-/// Returns the default output limit, if the API requires a limit. The limit includes the thinking.
+/// Returns the default output limit, if the API requires a limit. The limit includes the thinking tokens.
 fn default_tokens(draft: &Draft<'_>) -> Option<u32> {
     let thought = match draft.request.options.thinking {
         Some(Thinking::Budget(tokens)) => tokens,
@@ -219,7 +219,7 @@ fn output(draft: &mut Draft<'_>) {
             let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
             draft.set("/response_format", format);
         }
-        // The schema is a string with JSON.
+        // Bedrock expects the schema as a string of JSON.
         ApiFormat::Bedrock => {
             let schema = json!({"name": name, "schema": schema.to_string()});
             draft.set(
@@ -291,7 +291,7 @@ fn tier(draft: &mut Draft<'_>) {
             draft.lose("service_tier", "the tier is `auto`: the account decides about priority");
         }
         (ApiFormat::Anthropic, _) => draft.lose("service_tier", "the API has no such tier"),
-        // The service chooses by default.
+        // Without the field, the service chooses the tier.
         (ApiFormat::Gemini | ApiFormat::Bedrock, ServiceTier::Auto) => {}
         (ApiFormat::Gemini, ServiceTier::Standard) => draft.set("/serviceTier", "standard"),
         (ApiFormat::Gemini, ServiceTier::Flex) => draft.set("/serviceTier", "flex"),

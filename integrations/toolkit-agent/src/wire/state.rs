@@ -1,7 +1,8 @@
 //! Server state and reasoning in requests to the Responses API.
 //!
-//! By default, the provider stores nothing. A response then contains the encrypted reasoning, and later requests
-//! send it back. With server state, the provider keeps responses, and requests contain only the new messages.
+//! By default, the provider stores nothing. A response then contains the encrypted reasoning, and later
+//! requests send it back. With server state, the provider keeps responses, and requests contain only the new
+//! messages.
 
 use super::settings::Draft;
 use crate::message::{Message, NativeMessages};
@@ -9,7 +10,8 @@ use crate::model::{ModelRequest, ServerState, Thinking};
 use serde_json::{Value, json};
 use toolkit_wire::ApiFormat;
 
-/// Returns the native form of a message that the provider stored, and that the request can continue from.
+/// Returns the native form of a message if the provider has stored the message and the request can continue
+/// from it.
 fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a NativeMessages> {
     let Message::Assistant(message) = message else { return None };
     let native = message.native.as_ref().filter(|native| {
@@ -21,8 +23,8 @@ fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a Nat
     }
 }
 
-/// Returns the messages that the provider does not have yet: those after its latest stored response. Without
-/// server state, these are all messages.
+/// Returns the messages after the latest response that the provider has stored. Without server state, returns
+/// all messages.
 pub(super) fn new_messages(format: ApiFormat, request: &ModelRequest) -> &[Message] {
     let messages = &request.messages[..];
     if format != ApiFormat::OpenAiResponses {
@@ -68,8 +70,8 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the model reasons: the options say so, or the model has reasoned before. Other models refuse
-/// to include encrypted reasoning.
+/// Returns whether the model reasons. The option `thinking` decides. If it is not set, the model must have
+/// reasoned before. Models that do not reason refuse to include encrypted reasoning.
 fn is_reasoning(request: &ModelRequest) -> bool {
     match request.options.thinking {
         Some(thinking) => thinking != Thinking::Off,
@@ -92,11 +94,11 @@ fn is_reasoning_item(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "reasoning")
 }
 
-/// Returns received messages as the next request can send them.
+/// Returns received messages in a form suitable for the next request.
 ///
-/// The service refuses a reasoning item that it did not store and that lacks its encrypted content. Such an item
-/// is left out, and with it the ids of the items after it, because the service requires the reasoning of an item
-/// that it knows by id.
+/// The service refuses a reasoning item without encrypted content, unless the service has stored the item.
+/// Such a reasoning item is left out. The ids of all later items are left out too: for an item with a known
+/// id, the service would require the missing reasoning.
 pub(super) fn sendable(format: ApiFormat, request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     let is_kept = native.response_id.is_some() && request.options.server_state.is_some();
     if format != ApiFormat::OpenAiResponses || is_kept {

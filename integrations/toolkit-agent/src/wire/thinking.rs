@@ -116,7 +116,7 @@ fn anthropic_thinking(draft: &mut Draft<'_>) {
     if draft.request.options.show_thinking {
         draft.set("/thinking/display", "summarized");
     }
-    // The service refuses other values together with thinking.
+    // With thinking, the service refuses a temperature below 1 and a `top_p` below 0.95.
     let is_refused = |name: &str, value: f64| match name {
         "temperature" => value < 1.0,
         _ => value < 0.95,
@@ -129,7 +129,8 @@ fn anthropic_thinking(draft: &mut Draft<'_>) {
     }
 }
 
-/// Writes the thinking for Gemini. Models before the third generation know budgets, and later models levels.
+/// Writes the thinking for Gemini. Models before the third generation accept budgets, and later models accept
+/// levels.
 fn gemini_thinking(draft: &mut Draft<'_>) {
     const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
     const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";

@@ -33,10 +33,9 @@ pub trait Transport: Send + Sync + 'static {
     /// [`ModelError`] if there is no response, or if the response reports a failure.
     fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
 
-    /// Returns the current body of a response that the provider produces in the background. `id` is the id of the
-    /// response.
+    /// Returns the current body of a background response. `id` is the id of the response.
     ///
-    /// By default, this is an error: the transport cannot ask for stored responses.
+    /// By default, returns an error, because the transport cannot ask for stored responses.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or if the response reports a failure.
@@ -83,13 +82,13 @@ impl<T: Transport> WireModel<T> {
         self
     }
 
-    /// Encodes a request, with a report of everything that the API cannot express.
+    /// Encodes a request, and reports the losses: everything that the API cannot express.
     #[must_use]
     pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
         encode_for(self.server, self.format, &self.name, request, stream)
     }
 
-    /// Waits for a response that the provider produces in the background.
+    /// Waits until the provider has finished a background response.
     async fn finished(&self, mut body: Value) -> Result<Value, ModelError> {
         let mut pause = FIRST_POLL;
         while let Some(id) = unfinished(&body) {
@@ -101,11 +100,11 @@ impl<T: Transport> WireModel<T> {
     }
 }
 
-/// The pauses between two questions for a response in the background.
+/// The first and the longest pause between two requests for a background response.
 const FIRST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(10);
 
-/// Returns the id of a response that the provider has not finished yet.
+/// Returns the id of an unfinished background response. Returns `None` if the response is finished.
 fn unfinished(body: &Value) -> Option<String> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     text("status").filter(|status| matches!(*status, "queued" | "in_progress"))?;
@@ -150,7 +149,7 @@ pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, 
     model_response(format, format.parse_response(body)?, None)
 }
 
-/// Converts a response. With server state, the provider has stored the response.
+/// Converts a response. If `state` is set, the provider has stored the response.
 fn model_response(
     format: ApiFormat,
     response: Response,
@@ -210,13 +209,13 @@ impl Deltas {
     }
 
     /// Ends the response and queues the last item of the stream: the complete response or an error. If the
-    /// response is incomplete, the error contains its parts.
+    /// response is incomplete, the error contains the parts received so far.
     fn end(&mut self, failure: Option<ModelError>) {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();
         let response = end.response.map_err(ModelError::from);
         let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
-        // A response that broke off may not be stored.
+        // The provider may not have stored a response that broke off.
         let state = self.state.as_ref().filter(|_| failure.is_none());
         let response = response.and_then(|response| model_response(self.format, response, state));
         let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));

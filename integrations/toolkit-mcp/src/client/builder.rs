@@ -39,15 +39,15 @@ impl McpClientBuilder {
         Self { endpoint, settings, events: broadcast::Sender::new(EVENTS_KEPT) }
     }
 
-    /// Sets the name of the server in messages. The default is the namespace, the name of the program, or the
-    /// host.
+    /// Sets the name used for the server in messages. The default is the namespace, the name of the program,
+    /// or the host.
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.settings.name = name.into();
         self
     }
 
-    /// Sets the namespace of the tools, which is also the default name of the server. Without a namespace, the
-    /// tools have the names given by the server.
+    /// Sets the namespace of the tools. The namespace is also the default name of the server. Without a
+    /// namespace, the tools have the names given by the server.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if self.settings.name == self.endpoint.label {
@@ -75,9 +75,9 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report starts
-    /// the limit again, and the limit does not run while the user answers a question of the server. The time
-    /// limits of tool, dispatcher and registry apply as well.
+    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
+    /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
+    /// The time limits of tool, dispatcher and registry apply as well.
     pub fn with_call_timeout(mut self, limit: Duration) -> Self {
         self.settings.call_timeout = limit;
         self
@@ -97,8 +97,9 @@ impl McpClientBuilder {
 
     /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
     ///
-    /// Permission rules may allow read-only tools without approval. If the server is not trusted, `false` ignores
-    /// all hints that make a tool look harmless, and keeps the hints that warn.
+    /// Permission rules may allow read-only tools without approval. Set `false` for a server that you do not
+    /// trust: the client then ignores all hints that make a tool look harmless, and keeps the hints that
+    /// warn.
     pub fn with_trusted_annotations(mut self, trusted: bool) -> Self {
         self.settings.trust_annotations = trusted;
         self
@@ -111,15 +112,15 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets whether the client checks structured content against the output schema of the tool. The default is
-    /// `true`: a result that breaks the schema, or lacks structured content, becomes an error. With `false`,
-    /// every result passes.
+    /// Sets whether the client checks structured content against the output schema of the tool. The default
+    /// is `true`: a result that violates the schema, or lacks structured content, becomes an error. With
+    /// `false`, every result passes.
     pub fn with_result_check(mut self, check: bool) -> Self {
         self.settings.check_results = check;
         self
     }
 
-    /// Requires approval of all tools that are new or changed since the first list of this client.
+    /// Requires approval of all added or changed tools, compared to the first list received by this client.
     pub fn with_change_approval(mut self) -> Self {
         self.settings.block_changes = true;
         self
@@ -138,7 +139,7 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets the name and the version of the program, for the server.
+    /// Sets the name and the version of the program, as shown to the server.
     pub fn with_client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         (self.settings.client_name, self.settings.client_version) = (name.into(), version.into());
         self
@@ -153,8 +154,8 @@ impl McpClientBuilder {
     /// Connects to the server and lists its tools.
     ///
     /// # Errors
-    /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol. The
-    /// client does not try again.
+    /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol.
+    /// The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
         let handler = Handler {
             settings: Arc::new(self.settings),

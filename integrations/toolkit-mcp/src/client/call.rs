@@ -22,13 +22,14 @@ use tokio::time::{Instant, sleep};
 use toolkit_core::schema::violations;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
-/// The maximum number of rounds of one call: questions of the server, each answered by another request.
+/// The maximum number of requests in one call. Each request after the first answers questions of the server,
+/// or only continues the call.
 const ROUNDS: usize = 16;
 
 /// The number of progress reports that wait for the call.
 const REPORTS: usize = 64;
 
-/// The pause before a request that only continues an earlier one.
+/// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// One call of a server's tool.
@@ -68,8 +69,8 @@ impl Call<'_> {
         }
     }
 
-    /// Checks structured content against the output schema of the tool. The text of a refused result stays readable
-    /// for the model, because the tool has run.
+    /// Checks structured content against the output schema of the tool. The error for a refused result
+    /// contains the text of the result, because the tool has run.
     fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
         else {
@@ -92,7 +93,8 @@ impl Call<'_> {
 
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
-        // Declared first: `Pending` removes the sender of the reports after the receiver is closed.
+        // Declared first, and thus dropped last: `Pending` removes the sender of the reports after the
+        // receiver is closed.
         let mut pending: Option<Pending> = None;
         let (sender, mut reports) = mpsc::channel(REPORTS);
         let mut request = CallToolRequest::new(params);
@@ -162,7 +164,7 @@ impl Call<'_> {
         self.context.progress(fraction, message.unwrap_or_else(|| report.progress.to_string()));
     }
 
-    /// Returns the answers to the questions of the server.
+    /// Returns the answers to the questions of the server, and the request state to send back.
     async fn answers(
         &self,
         required: InputRequiredResult,
@@ -196,12 +198,12 @@ impl Call<'_> {
         &self.settings().name
     }
 
-    /// Creates an error for the model: the name of the server, the fault `what`, and the advice.
+    /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     fn error(&self, what: &str, advice: &str) -> ToolError {
         ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.server()))
     }
 
-    /// Creates the error of a call during which the connection was lost.
+    /// Creates the error for a connection that was lost during the call.
     fn lost(&self, reason: &str) -> ToolError {
         let metadata = &self.tool.definition.metadata;
         let is_repeatable = metadata.read_only == Some(true) || metadata.idempotent == Some(true);
@@ -233,7 +235,7 @@ impl Call<'_> {
             ServiceError::TransportClosed if self.session.wire.ended.is_cancelled() => {
                 self.lost(&self.session.wire.reason())
             }
-            // Over HTTP, the stream of a single answer ends like this.
+            // Over HTTP, this error means that the stream with the answer to this call ended early.
             ServiceError::TransportClosed => {
                 let limit = self.settings().limits.message_bytes;
                 let what = format!("broke off its answer, which may be more than {limit} bytes");
@@ -255,13 +257,13 @@ impl Call<'_> {
         error.with_details(details)
     }
 
-    /// Converts an error of the protocol.
+    /// Converts a protocol error that the server has returned.
     fn refused(&self, data: &ErrorData) -> ToolError {
         let (message, tool) = (short(&clean(&data.message)), self.context.tool_name());
         match data.code {
             TOO_LARGE => self.too_large(),
             INVALID => self.error("sent an invalid result", "use another tool"),
-            // By the protocol, an unknown tool is an invalid parameter as well.
+            // According to the protocol, an unknown tool is an invalid parameter, too.
             ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
                 self.session.handler.tools_changed.notify_one();
                 let text = format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.server());

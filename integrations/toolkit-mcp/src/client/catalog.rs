@@ -19,9 +19,9 @@ pub(super) struct Catalog {
     /// The tools by their qualified names.
     pub(super) tools: Tools,
     pub(super) issues: Vec<ToolIssue>,
-    /// Tools listed by the server that wait for approval, by their qualified names.
+    /// The listed tools that wait for approval, by their qualified names.
     pub(super) pending: Tools,
-    /// The number of entries of the list so far, and the names of the tools on the server.
+    /// The number of list entries so far. The field `names` contains the names of their tools on the server.
     listed: usize,
     names: HashSet<String>,
 }
@@ -37,8 +37,8 @@ pub(super) struct RemoteTool {
 }
 
 impl Catalog {
-    /// Checks and converts the entries of one page of a tool list, in their order. Returns `false` if the list
-    /// has more tools than allowed.
+    /// Checks and converts the entries of one page of a tool list, in their order. Returns `false` if the
+    /// list has more tools than allowed.
     pub(super) fn extend(&mut self, page: Vec<Value>, settings: &Settings) -> bool {
         let limit = settings.limits.tools;
         for entry in page {
@@ -72,7 +72,8 @@ impl Catalog {
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
     }
 
-    /// Registers a renamed tool once more, because another tool really has its new name.
+    /// Registers a renamed tool under yet another name, because the server itself gives its new name to
+    /// another tool.
     fn make_room(&mut self, mut tool: RemoteTool, settings: &Settings) {
         let mut notes = Vec::new();
         match local_name(&tool.name, settings, &self.tools, &mut notes) {
@@ -138,10 +139,11 @@ fn import(
     Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint })
 }
 
-/// Returns the name of a tool in the registry: a legal name in the namespace of the client.
+/// Returns the registered name of a tool: a legal name in the namespace of the client.
 ///
-/// A server may have names in another script. Illegal names that look alike when they are made legal get a suffix: a
-/// digest of the name on the server, so that the suffix does not depend on other tools.
+/// A server may use names in another script, and several illegal names can become the same legal name. In
+/// that case, the name gets a suffix: a digest of the name on the server. The suffix does not depend on other
+/// tools.
 fn local_name(
     name: &str,
     settings: &Settings,
@@ -204,7 +206,7 @@ fn metadata(
 ) -> ToolMetadata {
     let annotations = annotations.unwrap_or_default();
     let trusted = settings.trust_annotations;
-    // Without trust, only those hints count that make a tool look more dangerous.
+    // If the server is not trusted, ignore all hints except those that make a tool look more dangerous.
     let hint = |value: Option<bool>, dangerous: bool| value.filter(|value| trusted || *value == dangerous);
     let mut metadata = ToolMetadata::default();
     metadata.title = title.or(annotations.title).map(|title| clean(&title).chars().take(256).collect());
@@ -212,7 +214,7 @@ fn metadata(
     metadata.destructive = hint(annotations.destructive_hint, true);
     metadata.idempotent = hint(annotations.idempotent_hint, false);
     metadata.open_world = hint(annotations.open_world_hint, true);
-    // By the protocol, a read-only tool destroys nothing, whatever its other hints say.
+    // According to the protocol, a read-only tool destroys nothing, regardless of its other hints.
     if metadata.read_only == Some(true) {
         metadata.destructive = Some(false);
         metadata.tags.insert(ToolTag::ReadOnly);

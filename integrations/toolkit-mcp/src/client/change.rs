@@ -31,7 +31,8 @@ pub struct ToolChange {
     pub parameters: Option<SchemaDiff>,
     /// The differences of the output schema, if the output schema changed.
     pub output: Option<SchemaDiff>,
-    /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`, `meta`.
+    /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`,
+    /// `meta`.
     pub settings: Vec<&'static str>,
     /// Whether the tool waits for [approval](super::McpClient::approve) and cannot be called until then.
     pub is_blocked: bool,
@@ -44,7 +45,8 @@ impl ToolListChange {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// Returns the differences between two catalogs. A blocked tool counts as changed when it is blocked.
+    /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
+    /// `old`, counts as changed.
     pub(super) fn between(old: &Catalog, new: &Catalog) -> Self {
         let mut change = Self::default();
         let names = |catalog: &Catalog, other: &Catalog| {
@@ -72,7 +74,7 @@ impl ToolChange {
             (old.description != new.description).then(|| (old.description.clone(), new.description.clone()));
         let parameters = (old.parameters != new.parameters)
             .then(|| SchemaDiff::of_arguments(&old.parameters, &new.parameters));
-        // Without output schema, a tool may return any value.
+        // A tool without an output schema may return any value.
         let [was, is] = [old, new].map(|tool| tool.output_schema().cloned().unwrap_or(Value::Bool(true)));
         let output = (was != is).then(|| SchemaDiff::of_results(&was, &is));
         let settings = settings(&old.metadata, &new.metadata);

@@ -8,15 +8,15 @@ use toolkit_core::{Content, Media, ToolError, ToolOutput};
 /// The maximum length of an error text for the model, in characters.
 const LONGEST: usize = 16_384;
 
-/// Converts a result. A result marked as error becomes an error with the text of its content.
+/// Converts a result. A result marked as an error becomes an error with the text of its content.
 pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let CallToolResult { content, structured_content, is_error, .. } = result;
     let content = content.into_iter().map(content_of).collect();
     finish(content, structured_content, is_error == Some(true))
 }
 
-/// Converts a result that is not as the protocol says, for instance with a kind of content from a later version.
-/// Returns `None` if the value is no result at all.
+/// Converts a result that does not follow the protocol, for instance because it contains a kind of content
+/// from a later version. Returns `None` if the value is no result at all.
 pub(super) fn lenient_outcome(mut result: Value) -> Option<Result<ToolOutput, ToolError>> {
     let content = result.get_mut("content").map(Value::take);
     let structured = result.get_mut("structuredContent").map(Value::take);
@@ -44,7 +44,7 @@ fn finish(
     if let Some(structured) = &structured
         && content.is_empty()
     {
-        // The model must see something, and a server may leave the text to its structured content.
+        // The model must see some content, and a server may send structured content without text.
         content.push(json(structured));
     }
     let output = ToolOutput::new(content);
@@ -59,12 +59,12 @@ fn finish(
     })
 }
 
-/// Returns the text cut to the maximum length of an error.
+/// Returns the text, cut to the maximum length of an error message.
 pub(super) fn short(text: &str) -> String {
     shorten(text.to_owned(), LONGEST)
 }
 
-/// Returns the text cut to a number of characters.
+/// Returns the text, cut to at most `limit` characters.
 pub(super) fn shorten(mut text: String, limit: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(limit) {
         text.truncate(end);
@@ -103,7 +103,8 @@ fn json(value: &Value) -> Content {
     }
 }
 
-/// Returns a media item. Providers refuse a whole request for one invalid item, so invalid data becomes a note.
+/// Creates a media item. Invalid data becomes a note instead, because providers refuse a whole request that
+/// contains one invalid item.
 fn media(media_type: String, data: String, name: Option<String>, kind: &str) -> Content {
     let is_type = media_type.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty());
     if !is_type || !is_base64(&data) {

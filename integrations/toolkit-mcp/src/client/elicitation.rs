@@ -28,14 +28,14 @@ pub struct ElicitationRequest {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitationKind {
-    /// The user fills a form.
+    /// The user fills in a form.
     Form {
         /// The JSON Schema of the answer: an object with strings, numbers, booleans and choices.
         schema: Value,
     },
     /// The user opens a page, for instance to log in. The answer does not pass through the client.
     Url {
-        /// The address of the page, which begins with `https://` or `http://`. Ask the user before opening the
+        /// The address of the page. It begins with `https://` or `http://`. Ask the user before opening the
         /// page.
         url: String,
     },
@@ -45,7 +45,8 @@ pub enum ElicitationKind {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitationAnswer {
-    /// The user agrees. For a form, the values of its fields; missing fields with a default are filled in.
+    /// The user agrees. For a form, the map contains the values of the fields. The client fills in missing
+    /// fields that have a default.
     Accept(Map<String, Value>),
     /// The user refuses.
     Decline,
@@ -53,13 +54,13 @@ pub enum ElicitationAnswer {
     Cancel,
 }
 
-/// The future of an answer.
+/// A future that resolves to the answer of the user.
 pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + 'a>>;
 
 /// A handler for the questions of servers.
 ///
-/// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this trait. Without a
-/// handler, the client declines all questions.
+/// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this trait.
+/// Without a handler, the client declines all questions.
 ///
 /// ```
 /// use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
@@ -91,7 +92,7 @@ impl fmt::Debug for dyn ElicitationHandler {
     }
 }
 
-/// Asks the handler, or declines without a handler.
+/// Asks the handler. Declines the question if there is no handler.
 pub(super) async fn elicit(
     handler: Option<&dyn ElicitationHandler>,
     server: &str,
@@ -103,7 +104,8 @@ pub(super) async fn elicit(
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let mut schema = serde_json::to_value(&requested_schema).unwrap_or_default();
             clean_texts(&mut schema);
-            // The names of fields and the choices return to the server, so they cannot be changed.
+            // The answer repeats the names of fields and the choices, so their hidden characters cannot be
+            // removed.
             if !is_visible(&schema) {
                 return declined;
             }
@@ -139,7 +141,8 @@ pub(super) async fn elicit(
     }
 }
 
-/// Returns the answer of the handler. A panic of the handler is no answer, but the server must not wait for one.
+/// Returns the answer of the handler. If the handler panics, the question is cancelled, so that the server
+/// does not wait for an answer.
 async fn answered(handler: &dyn ElicitationHandler, request: ElicitationRequest) -> ElicitationAnswer {
     let mut answering = pin!(async { handler.answer(request).await });
     poll_fn(|cx| {
@@ -149,7 +152,7 @@ async fn answered(handler: &dyn ElicitationHandler, request: ElicitationRequest)
     .await
 }
 
-/// Returns whether no string of a value, and no name of a member, has hidden characters.
+/// Returns whether all strings and member names of a value are free of hidden characters.
 fn is_visible(value: &Value) -> bool {
     match value {
         Value::String(text) => is_clean(text),
@@ -159,7 +162,7 @@ fn is_visible(value: &Value) -> bool {
     }
 }
 
-/// Returns the default of each property that has one.
+/// Returns the default values of all properties that have a default.
 fn defaults(schema: &Value) -> Map<String, Value> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let defaults = properties.into_iter().flatten();

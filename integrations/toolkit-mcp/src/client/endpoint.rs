@@ -54,7 +54,7 @@ fn failed(error: &ClientInitializeError) -> McpError {
     McpError::new(kind, format!("the handshake failed: {}", chain(error)))
 }
 
-/// Returns the text of an error with its causes, each once.
+/// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
 pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -80,9 +80,9 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 #[derive(Clone)]
 pub struct McpEndpoint {
     connector: Arc<Connector>,
-    /// The default name of the server in messages.
+    /// The default name for the server in messages.
     pub(super) label: String,
-    /// Whether the connector works more than once.
+    /// Whether the endpoint can be connected more than once.
     pub(super) is_reusable: bool,
 }
 
@@ -107,8 +107,8 @@ impl McpEndpoint {
         })
     }
 
-    /// Creates the endpoint of a server with a function that opens a pair of byte streams, such as the halves of
-    /// a socket. The function is called again after the connection was lost.
+    /// Creates the endpoint of a server from a function. The function opens a pair of byte streams, such as
+    /// the halves of a socket, and is called again after the connection was lost.
     ///
     /// ```
     /// use tokio::net::TcpStream;
@@ -136,7 +136,7 @@ impl McpEndpoint {
     }
 
     /// Creates the endpoint of a server behind a transport of the crate `rmcp`. A lost connection cannot be
-    /// restored, and the size of messages is limited by the transport only.
+    /// restored, and only the transport limits the size of messages.
     pub fn transport<T, E, A>(transport: T) -> Self
     where
         T: IntoTransport<RoleClient, E, A>,

@@ -1,4 +1,4 @@
-//! Errors of connecting to a server.
+//! Errors from connecting to a server.
 
 use super::content::shorten;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 2_048;
 
-/// The failure to connect to a server, to list its tools, or to read a configuration.
+/// An error from connecting to a server, listing its tools, or reading a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpError {
     kind: McpErrorKind,
@@ -27,7 +27,7 @@ pub enum McpErrorKind {
     Unauthorized,
     /// The server did not answer in time.
     TimedOut,
-    /// The server violates the protocol, or speaks no common version.
+    /// The server violates the protocol, or supports no protocol version that the client supports.
     Protocol,
 }
 

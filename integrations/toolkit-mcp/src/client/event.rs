@@ -36,14 +36,14 @@ pub enum McpEvent {
     },
     /// The tools of the server changed.
     ToolsChanged(ToolListChange),
-    /// The changed tools of the server could not be listed. The earlier tools stay.
+    /// The changed tools of the server could not be listed. The earlier tools stay available.
     ListFailed {
         /// The reason.
         error: String,
     },
-    /// Listed tools were changed or left out.
+    /// The client changed listed tools, or left them out.
     Issues(Vec<ToolIssue>),
-    /// A [followed](super::McpClient::follow) registry refused a tool.
+    /// A live registry that [follows](super::McpClient::follow) the server refused a tool.
     Refused {
         /// The name of the tool.
         tool: ToolName,
@@ -56,7 +56,8 @@ pub enum McpEvent {
         level: String,
         /// The name of the logger.
         logger: Option<String>,
-        /// The message. A longer message than 8,192 characters becomes a string that is cut.
+        /// The message. If its JSON is longer than 8,192 characters, the message becomes a string cut to this
+        /// length.
         data: Value,
     },
     /// The process of the server wrote a line to standard error.
@@ -64,8 +65,8 @@ pub enum McpEvent {
         /// The line, cut to 4,096 bytes.
         line: String,
     },
-    /// The server sent something that is not a message of the protocol. It was ignored, unless it answers a
-    /// call. The call then ends with an error.
+    /// The server sent something that is not a message of the protocol. The client ignored it. If it was the
+    /// answer to a call, the call ended with an error.
     InvalidMessage {
         /// The beginning of the message.
         text: String,

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use toolkit_core::tool::ProvidedTool;
 use toolkit_core::{BuildError, LiveRegistry, Tool, ToolName, ToolRegistry};
 
-/// Keeps a live registry up to date with the tools of a server, until dropped. The tools stay registered.
+/// Keeps a live registry up to date with the tools of a server, until this value is dropped. The tools then
+/// stay registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
 pub struct Following(Option<JoinHandle<()>>);
@@ -38,11 +39,12 @@ enum Edit {
 }
 
 impl McpClient {
-    /// Registers the tools in a live registry, and changes the registry whenever the tools of the server change.
+    /// Registers the tools in a live registry, and changes the registry whenever the tools of the server
+    /// change.
     ///
-    /// Listeners of the registry receive an event for each added, removed and replaced tool. Overrides and rules
-    /// for disabling tools stay. If the registry refuses a later tool, for instance because its name is taken,
-    /// the client emits [`McpEvent::Refused`].
+    /// Listeners of the registry receive an event for each added, removed and replaced tool. Overrides and
+    /// rules for disabling tools stay. If the registry refuses a later tool, for instance because its name is
+    /// taken, the client emits [`McpEvent::Refused`].
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry refuses the current tools. The registry is then unchanged.
@@ -87,7 +89,7 @@ async fn follow(
     }
 }
 
-/// Returns the edits that lead from one catalog to another.
+/// Returns the edits that turn the catalog `known` into the catalog `latest`.
 fn edits(known: &Catalog, latest: &Catalog, tools: &BTreeMap<String, ProvidedTool>) -> Vec<Edit> {
     let gone = known.tools.iter().filter(|(name, _)| !latest.tools.contains_key(*name));
     let mut edits: Vec<Edit> = gone.map(|(_, tool)| Edit::Remove(tool.definition.name.clone())).collect();
@@ -110,7 +112,7 @@ impl Edit {
         }
     }
 
-    /// Applies the edit. A tool that the program has removed itself is not removed again.
+    /// Applies the edit. If the program itself has removed a tool, the tool is neither removed nor replaced.
     fn apply(&self, registry: &mut ToolRegistry) -> Result<(), BuildError> {
         let name = self.name().as_str();
         let is_known = registry.get_any(name).is_some();

@@ -4,15 +4,15 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The shortest and the longest time for which a tool list counts as fresh. A server cannot make the client list the
-/// tools without pause.
+/// The shortest and the longest time for which a tool list counts as fresh. The lower bound keeps a server
+/// from making the client list the tools continuously.
 const LIMITS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(24 * 3_600));
 
 /// The time for which a tool list is fresh: the shortest `ttlMs` of its pages.
 ///
-/// A time of zero means that the server promises nothing: the client then relies on announced changes, as it does
-/// for servers of earlier versions, which set no time. The field `cacheScope` says which
-/// clients may share a list. This client shares its list with no other client, so both scopes are respected.
+/// A time of zero promises nothing. The client then relies on announced changes, as with servers of earlier
+/// protocol versions, which set no time. The field `cacheScope` says which clients may share a list. This
+/// client shares its list with no other client, so both scopes are respected.
 #[derive(Debug, Default)]
 pub(super) struct Freshness(Option<Duration>);
 

@@ -49,7 +49,7 @@ impl Handler {
     }
 }
 
-/// Counts a question as open until dropped.
+/// Counts a question as open until this value is dropped.
 struct Open<'a>(&'a AtomicUsize);
 
 impl<'a> Open<'a> {

@@ -20,10 +20,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The URL of a server that speaks streamable HTTP.
+/// The URL of a server with streamable HTTP.
 ///
-/// Redirects are not followed, because they would carry the token to another host. Certificates are checked by the
-/// platform.
+/// Redirects are not followed, because they would carry the token to another host. The platform checks
+/// certificates.
 ///
 /// ```
 /// use toolkit_mcp::client::McpUrl;
@@ -40,7 +40,7 @@ pub struct McpUrl {
     token: Option<Arc<dyn TokenSource>>,
 }
 
-/// The future of a token.
+/// A future that resolves to a token, or to the reason why there is no token.
 pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// A source of bearer tokens, for instance with OAuth.
@@ -62,7 +62,8 @@ pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> +
 /// let url = McpUrl::new("https://example.com/mcp").with_token_source(Login);
 /// ```
 pub trait TokenSource: Send + Sync + 'static {
-    /// Returns the token for a request, or the reason why there is none. This method is called for every request.
+    /// Returns the token for a request, or the reason why there is none. This method is called for every
+    /// request.
     ///
     /// `is_refused` is `true` if the server has refused the last token. A new token is then tried once.
     fn token(&self, is_refused: bool) -> TokenFuture<'_>;
@@ -98,13 +99,13 @@ impl McpUrl {
         self.with_token_source(token.into())
     }
 
-    /// Sends the token of a source with every request.
+    /// Sends a token from `source` with every request.
     pub fn with_token_source(mut self, source: impl TokenSource) -> Self {
         self.token = Some(Arc::new(source));
         self
     }
 
-    /// Returns the host, as a name for the server.
+    /// Returns the host of the URL, used as the name of the server.
     fn label(&self) -> String {
         let url = reqwest::Url::parse(&self.url).ok();
         url.as_ref().and_then(reqwest::Url::host_str).unwrap_or("mcp").to_owned()
@@ -151,7 +152,7 @@ impl fmt::Debug for McpUrl {
     }
 }
 
-/// Returns the status of a request that a server or a proxy could not serve, and the requested pause.
+/// Returns the HTTP status of a failed request, and the pause requested by the server or proxy.
 pub(super) fn status(error: &(dyn std::error::Error + 'static)) -> Option<(u16, Option<Duration>)> {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -196,7 +197,8 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 impl TokenClient {
-    /// Sends a request with the current token, and once more with a new token if the server refuses the first.
+    /// Sends a request with the current token. If the server refuses this token, sends the request once more
+    /// with a new token.
     async fn with_token<T, F>(&self, send: impl Fn(Option<String>) -> F) -> Result<T, Fault>
     where
         F: Future<Output = Result<T, Fault>>,

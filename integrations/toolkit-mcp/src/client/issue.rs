@@ -6,7 +6,7 @@ use std::fmt;
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 512;
 
-/// A report about one listed tool that was changed or left out.
+/// A report about one changed or rejected tool of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolIssue {
@@ -31,10 +31,10 @@ pub enum ToolIssueKind {
     IllegalName,
     /// An earlier tool of the list has the same name. The later tool is left out.
     Duplicate,
-    /// The description was cut or cleaned.
+    /// The description was too long and was cut, or contained invisible characters that were removed.
     Description,
-    /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at fault,
-    /// the tool is registered without output schema.
+    /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at
+    /// fault, the tool is registered without an output schema.
     Schema,
     /// A schema refers to another document. References are never fetched. The tool is left out.
     RemoteReference,

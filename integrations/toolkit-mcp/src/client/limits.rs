@@ -19,8 +19,8 @@ pub struct McpLimits {
     /// The maximum length of a description and of the server's instructions, in characters. A longer
     /// description is cut. The default is 8,192.
     pub description: usize,
-    /// The maximum size of a schema, in bytes of compact JSON. A tool with a larger schema, or with an entry of
-    /// more than four times this size, is left out. The default is 65,536.
+    /// The maximum size of a schema, in bytes of compact JSON. A tool with a larger schema, or with a list
+    /// entry of more than four times this size, is left out. The default is 65,536.
     pub schema_bytes: usize,
     /// The maximum nesting of a schema, in levels of JSON. A tool with a deeper schema is left out. The
     /// default is 64.

@@ -19,22 +19,22 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// The code of the error that replaces an answer that is too large. The protocol does not use this code.
+/// The code of the error that replaces an oversized answer. The protocol does not use this code.
 pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
 
-/// The code of the error that replaces an answer that is not a message of the protocol.
+/// The code of the error that replaces a malformed answer.
 pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
 
-/// The maximum number of bytes of an invalid message in an event.
+/// The maximum number of bytes of an invalid message that an event contains.
 const SHOWN: usize = 256;
 
-/// The maximum wait for a message being written when the transport closes.
+/// How long a closing transport waits for the end of a write in progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A transport over a pair of byte streams, with one message per line.
 ///
-/// The transport skips a line if the line is too long or is not a message. If the skipped line answers a request,
-/// the transport delivers an error for this request.
+/// The transport skips a line if the line is too long or is not a message. If the skipped line answers a
+/// request, the transport delivers an error for this request.
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Line,
@@ -47,7 +47,7 @@ struct Line {
     limit: usize,
     /// The bytes of the line. Empty once the line is too long.
     bytes: Vec<u8>,
-    /// The number of bytes so far, and the scanner of a line that is too long.
+    /// The number of bytes so far, and the scanner. `None` unless the line is too long.
     excess: Option<(usize, EnvelopeScanner)>,
 }
 
@@ -67,8 +67,8 @@ impl Line {
         }
     }
 
-    /// Ends the line and returns the message. If an answer is too large or malformed, returns an error for the
-    /// request instead.
+    /// Ends the line and returns the message. If the line is an answer that is too large or malformed,
+    /// returns an error response to its request instead.
     fn end(&mut self, wire: &Wire) -> Option<RxJsonRpcMessage<RoleClient>> {
         let bytes = std::mem::take(&mut self.bytes);
         let (text, error, code, envelope) = match self.excess.take() {
@@ -102,8 +102,8 @@ impl Line {
     }
 }
 
-/// Reads one message. The SDK reads every line into a buffer, and tries each kind of message in turn; the result of
-/// a call in its usual form needs neither. Every other line is left to the SDK.
+/// Parses one message. The SDK would buffer every line, and would try each kind of message in turn. To avoid
+/// both, a call result in its usual form is parsed directly. Every other line is left to the SDK.
 fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleClient>, serde_json::Error> {
     match serde_json::from_slice::<ResultLine>(line) {
         Ok(line) => Ok(line.into_message()),
@@ -121,7 +121,8 @@ struct ResultLine {
     result: PlainResult,
 }
 
-/// A result with content. No other kind of result has content, and no other members.
+/// The result of a call in its usual form: it has `content` and only these members. No other kind of result
+/// has `content`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PlainResult {
@@ -140,7 +141,7 @@ enum Complete {
     Complete,
 }
 
-/// Reads a member that is not missing. `null` is a value.
+/// Reads a member, even if its value is `null`. Serde calls this function only if the member is present.
 fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(member).map(Some)
 }
@@ -185,7 +186,7 @@ where
         }
     }
 
-    /// Reads the next message. Dropping the future loses nothing.
+    /// Reads the next message. This method is cancel safe: dropping the future loses no data.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let available = match self.reader.fill_buf().await {
@@ -209,7 +210,7 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // A server that does not read may block a message for ever.
+        // If the server does not read, writing a message may never end.
         if let Ok(mut writer) = timeout(PATIENCE, self.writer.lock()).await
             && let Some(mut writer) = writer.take()
         {

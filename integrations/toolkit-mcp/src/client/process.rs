@@ -47,13 +47,13 @@ const INHERITED: [&str; 23] = [
     "USERPROFILE",
 ];
 
-/// The time for a server to exit after its input ended, and again after the signal to terminate.
+/// The time that a server has to exit after its input ended, and again after the signal to terminate.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The time for a server to exit after it closed its output.
+/// The time that a server has to exit after it closed its output.
 const EXIT: Duration = Duration::from_millis(200);
 
-/// The lines of standard error kept for messages, and the maximum length of a line.
+/// The number of lines of standard error kept for messages. `LINE` is the maximum length of a line in bytes.
 const LINES: usize = 10;
 const LINE: usize = 4_096;
 
@@ -65,8 +65,8 @@ const SIGTERM: i32 = 15;
 /// Client and server exchange messages over standard input and output of the process.
 ///
 /// The process runs in a process group of its own. When the client closes the connection, the process has two
-/// seconds to exit. Then the client sends the group a signal to terminate, and after two more seconds kills the
-/// group.
+/// seconds to exit. Then the client sends the group a signal to terminate, and after two more seconds kills
+/// the group.
 ///
 /// The process inherits only variables such as `PATH` and `HOME`, because the environment of a program often
 /// contains secrets. Pass other variables with [`env`](Self::env).
@@ -88,7 +88,7 @@ pub struct McpCommand {
 }
 
 impl McpCommand {
-    /// Creates the command of a program, which is searched in `PATH`.
+    /// Creates the command for a program. The program is searched in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref().to_owned();
         let (arguments, variables) = (Vec::new(), BTreeMap::new());
@@ -112,13 +112,13 @@ impl McpCommand {
         self
     }
 
-    /// Sets the working directory. The default is the directory of the program.
+    /// Sets the working directory of the server. The default is the working directory of the calling program.
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Passes all environment variables of the program on to the server, including secrets.
+    /// Passes all environment variables of the calling program on to the server, including secrets.
     pub fn inherit_env(mut self) -> Self {
         self.inherits_all = true;
         self
@@ -180,8 +180,8 @@ impl Tail {
         lines.push_back(line);
     }
 
-    /// Returns the lines as the end of a message, or nothing if there are none. Waits a moment for lines that are
-    /// still on their way.
+    /// Returns the lines as the end of a message, or an empty string if there are no lines. First waits a
+    /// moment for lines that have not arrived yet.
     pub(super) async fn text(&self) -> String {
         let _ = timeout(EXIT, self.ended.cancelled()).await;
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);

@@ -33,7 +33,7 @@ impl EnvelopeScanner {
         while let Some((byte, rest)) = bytes.split_first() {
             self.step(*byte);
             bytes = rest;
-            // Long strings inside of the contents are skipped.
+            // Long strings inside nested values are skipped.
             if self.in_string && !self.is_escaped && self.depth != 1 {
                 let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'));
                 bytes = &bytes[end.unwrap_or(bytes.len())..];

@@ -15,7 +15,7 @@ const ANCHORS: [&str; 2] = ["$anchor", "$dynamicAnchor"];
 
 type Fault = (ToolIssueKind, String);
 
-/// Returns the schema of the parameters of a tool, with the root type `object`.
+/// Checks the parameter schema of a tool, and returns the schema with the root type `object`.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
@@ -35,8 +35,8 @@ pub(super) fn checked_parameters(schema: Map<String, Value>, limits: &McpLimits)
     Ok(schema)
 }
 
-/// Returns a schema with clean texts, if the schema is within the limits and every reference leads to a schema
-/// of the same document.
+/// Checks a schema, and returns the schema without hidden characters in its texts. The schema must be within
+/// the limits, and every reference must lead to a schema of the same document.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
@@ -60,7 +60,8 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fa
             return Err((ToolIssueKind::RemoteReference, reason));
         };
         let is_known = match fragment.starts_with('/') {
-            // The reader of the schema does not decode percent signs, so neither does this check.
+            // The code that resolves references does not decode percent escapes, so this check does not
+            // either.
             true => schema.pointer(fragment).is_some(),
             false => fragment.is_empty() || found.anchors.contains(fragment),
         };
@@ -74,7 +75,8 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fa
     Ok(schema)
 }
 
-/// Removes hidden characters from the texts of a schema for models and humans.
+/// Removes hidden characters from the texts that models and humans read: titles, descriptions and
+/// `enumNames`.
 pub(super) fn clean_texts(schema: &mut Value) {
     let clean_text = |text: &mut Value| {
         if let Value::String(text) = text {

@@ -30,7 +30,7 @@ const SLOWEST_LIST: u32 = 10;
 /// The time between attempts to read a stale tool list again.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// The maximum time for closing a connection, after which it is cut.
+/// The maximum time for closing a connection. After this time, the connection is cut.
 const CLOSING: Duration = Duration::from_secs(10);
 
 /// A server's description of itself.
@@ -59,7 +59,7 @@ pub(super) struct Session {
     /// Cancelled when a request shows that a new connection is needed. Other requests may still be answered.
     pub(super) stale: CancellationToken,
     pub(super) opened: Instant,
-    /// The time at which the tool list is stale, if the server sets one.
+    /// The time at which the tool list becomes stale, if the server sets such a time.
     expiry: watch::Sender<Option<Instant>>,
 }
 
@@ -124,8 +124,8 @@ impl Session {
         }
     }
 
-    /// Lists the tools page by page, each page within the time limit. Each page is checked when the page arrives, so
-    /// that a server cannot fill the memory with large entries.
+    /// Lists the tools page by page, each page within the time limit. Each page is checked when the page
+    /// arrives, so that a server cannot fill the memory with large entries.
     async fn pages(&self, limit: Duration) -> Result<Catalog, McpError> {
         let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
         let (mut catalog, mut cursor, mut seen) = (Catalog::default(), None, HashSet::new());
@@ -144,7 +144,7 @@ impl Session {
                 break;
             }
             match page.get("nextCursor").and_then(Value::as_str) {
-                // A server that returns to an earlier page has no more tools.
+                // Stop if the server returns to an earlier page: it has no more tools.
                 Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
                 _ => break,
             }
@@ -153,7 +153,7 @@ impl Session {
         Ok(catalog)
     }
 
-    /// Keeps the tool list for a while, because the list could not be read again.
+    /// Postpones the next attempt to read a stale tool list, because the list could not be read.
     pub(super) fn postpone(&self) {
         self.expiry.send_modify(|expiry| *expiry = expiry.map(|_| Instant::now() + RETRY));
     }
@@ -186,7 +186,8 @@ impl Session {
         Ok(serde_json::to_value(result).unwrap_or_default())
     }
 
-    /// Subscribes to changes of the tools, if the version of the protocol needs a subscription for it.
+    /// Subscribes to changes of the tools, if the protocol version requires a subscription and the server
+    /// announces such changes.
     pub(super) async fn subscribe(&self) -> Option<Subscription> {
         let peer = self.peer.peer_info()?;
         let announces = peer.capabilities.tools.as_ref()?.list_changed == Some(true);
@@ -220,14 +221,14 @@ fn too_slow(what: &str, limit: Duration) -> McpError {
     McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
 }
 
-/// A sent request without a response. Dropping this value cancels the request.
+/// A request that was sent and has no response yet. Dropping this value cancels the request.
 pub(super) struct Pending {
     handle: Option<RequestHandle<RoleClient>>,
     wire: Arc<Wire>,
 }
 
 impl Pending {
-    /// Waits for the response. Dropping the future loses nothing.
+    /// Waits for the response. This method is cancel safe: dropping the future loses no response.
     pub(super) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return pending().await };
         let response = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));

@@ -14,7 +14,7 @@ use toolkit_core::name::Separator;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum McpProtocol {
-    /// The newest version of both sides: 2026-07-28, or an older version with a handshake.
+    /// The newest version that both sides support: 2026-07-28, or an older version with a handshake.
     #[default]
     Auto,
     /// Version 2026-07-28 only: no handshake, no session.
@@ -39,7 +39,8 @@ impl McpProtocol {
 
 /// The pauses between attempts to connect again.
 ///
-/// Each pause is twice as long as the pause before, up to the maximum, and varies by up to a fifth.
+/// Each pause is twice as long as the pause before, up to the maximum. In addition, each pause is randomly
+/// extended by up to 20 %.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpBackoff {
@@ -92,7 +93,7 @@ impl McpBackoff {
 /// All settings of a client.
 #[derive(Clone)]
 pub(super) struct Settings {
-    /// The name of the server in messages.
+    /// The name used for the server in messages.
     pub(super) name: String,
     pub(super) namespace: Option<String>,
     pub(super) separator: Separator,

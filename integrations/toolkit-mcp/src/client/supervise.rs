@@ -29,7 +29,8 @@ pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
         let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { return };
         client.set_link(Link::Down(reason.clone()));
         client.emit(McpEvent::Disconnected { reason });
-        // A server that dies soon after each start is not restarted without pauses.
+        // Reset the pauses only after a long connection. Otherwise, a server that dies soon after each start
+        // would be restarted without pauses.
         if session.opened.elapsed() > client.handler.settings.backoff.longest {
             failures = 0;
         }
@@ -71,8 +72,8 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
     }
 }
 
-/// Waits for the announcement of changed tools. If the subscription ends, announcements may be lost, so the
-/// function subscribes again and returns.
+/// Waits for the announcement of changed tools. If the subscription ends, announcements may be lost. The
+/// function then subscribes again, and returns as if the tools had changed.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     let Some(stream) = subscription else { return std::future::pending().await };
     match stream.next().await {
@@ -84,8 +85,8 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     }
 }
 
-/// Connects again, with pauses between the attempts. Returns `None` after the last attempt, or after the client
-/// was closed or dropped.
+/// Connects again, with pauses between the attempts. Returns `None` after the last attempt, or after the
+/// client was closed or dropped.
 async fn reconnect(inner: &Weak<Inner>, failures: &mut u32) -> Option<Arc<Session>> {
     let mut attempts: u32 = 0;
     loop {

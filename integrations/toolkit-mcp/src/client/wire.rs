@@ -25,7 +25,7 @@ pub(super) struct Wire {
     reason: Mutex<Option<String>>,
 }
 
-/// The receiver of the progress reports of one call, as extension of the request.
+/// The channel for the progress reports of one call, attached to the request as an extension.
 #[derive(Debug, Clone)]
 pub(super) struct ProgressSink(pub(super) mpsc::Sender<ProgressNotificationParam>);
 
@@ -35,7 +35,7 @@ impl Wire {
         Self { ended, events, progress: Mutex::default(), reason: Mutex::default() }
     }
 
-    /// Emits an event. Without listeners, nothing happens.
+    /// Emits an event. If there are no listeners, nothing happens.
     pub(super) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
     }
@@ -63,7 +63,7 @@ impl Wire {
         let token = request.request.get_meta().get_progress_token();
         if let (Some(ProgressSink(sink)), Some(token)) = (call.extensions.get(), token) {
             let mut sinks = self.sinks();
-            // A call that has ended already removes no sink later.
+            // A call that has already ended would never remove its sink.
             if !sink.is_closed() {
                 sinks.insert(token, ProgressSink(sink.clone()));
             }
@@ -75,7 +75,8 @@ impl Wire {
         self.sinks().remove(token);
     }
 
-    /// Returns `true` if the message was a progress report. Reports are passed on in their order.
+    /// Passes a progress report on to its call, in the order of arrival. Returns `true` if the message was a
+    /// progress report.
     fn took_progress(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         let JsonRpcMessage::Notification(notification) = message else { return false };
         let ServerNotification::ProgressNotification(report) = &notification.notification else {

@@ -9,8 +9,8 @@ use toolkit_core::{BuildError, LiveRegistry, ToolRegistry};
 
 /// The connected servers of a configuration, with a live registry of all their tools.
 ///
-/// The tools of each server are in the namespace of its name. The registry follows the servers until this value is
-/// dropped.
+/// The name of each server is the namespace of its tools. The registry follows the servers until this value
+/// is dropped.
 ///
 /// ```no_run
 /// use toolkit_mcp::config::{McpConfig, McpServers};
@@ -53,21 +53,24 @@ impl fmt::Display for ServerFailure {
 }
 
 impl McpServers {
-    /// Connects to all servers at once, with the environment variables of the program and default settings.
+    /// Connects to all servers at once, using the environment variables of the program and default settings.
     ///
-    /// A server that cannot be connected is [reported](Self::failures), and the others go on.
+    /// If a server cannot be connected, the failure is added to [`failures`](Self::failures). The other
+    /// servers are not affected.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the registry cannot be made. The tools of servers never are the reason.
+    /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
+    /// error.
     pub async fn connect(config: &McpConfig) -> Result<Self, BuildError> {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
 
-    /// Connects to all servers at once. `lookup` returns the values of variables, and `change` changes the
-    /// settings of each client, by the name of the server.
+    /// Connects to all servers at once. `lookup` returns the values of variables. `change` receives the name
+    /// of each server and the builder of its client, and returns the builder with the changed settings.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the registry cannot be made. The tools of servers never are the reason.
+    /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
+    /// error.
     pub async fn connect_with(
         config: &McpConfig,
         lookup: impl Fn(&str) -> Option<String>,
@@ -100,7 +103,8 @@ impl McpServers {
                 Err(error) => servers.fail("", McpError::new(McpErrorKind::Connection, error.to_string())),
             }
         }
-        // In the order of names, so that the same configuration gives the same registry.
+        // Register the tools in the order of the names, so that the same configuration gives the same
+        // registry.
         for (name, client) in connected {
             match client.follow(&servers.registry) {
                 Ok(following) => {

@@ -26,7 +26,8 @@ pub(super) fn raw_arguments(message: &[u8]) -> Option<Arc<str>> {
     message.params.arguments.map(|arguments| arguments.get().into())
 }
 
-/// Returns the arguments as JSON text: the client's own text if the transport kept it.
+/// Returns the arguments as JSON text. If the transport kept the client's own text, returns this text, and
+/// otherwise the parsed arguments as JSON.
 pub(super) fn text(extensions: &Extensions, parsed: Option<JsonObject>) -> Arc<str> {
     let raw: Option<&RawArguments> = extensions.get();
     #[cfg(feature = "server-http")]

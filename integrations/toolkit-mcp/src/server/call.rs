@@ -56,7 +56,8 @@ pub(super) async fn run(
         None => dispatch(handler, run, call, cancellation, &caller).await,
         Some((token, peer)) => {
             let (sender, receiver) = mpsc::channel(PROGRESS_REPORTS);
-            // A report beyond those that wait is dropped: the client sees a later one.
+            // If too many reports are waiting, this report is dropped. The client sees a later report
+            // instead.
             let run = run.on_progress(move |progress| drop(sender.try_send(progress)));
             // Boxed, so that calls without reports stay small.
             let call = Box::pin(dispatch(handler, run, call, cancellation, &caller));
@@ -74,7 +75,8 @@ pub(super) async fn run(
     }
 }
 
-/// The links to the full texts of one call. They are forgotten when the call ends in any way.
+/// The links to the full texts of one call. Dropping this value removes the links from the store, however the
+/// call has ended.
 struct Links<'a> {
     handler: &'a Handler,
     call: CallId,
@@ -93,8 +95,8 @@ impl Drop for Links<'_> {
     }
 }
 
-/// Returns the response to a call of a tool that cannot be called: a protocol error for an unknown name, and
-/// an error for the model if the tool is disabled.
+/// Returns the response to a call of an unknown or disabled tool. A call of an unknown tool gets a protocol
+/// error. A call of a disabled tool gets an error for the model.
 fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, ErrorData> {
     match registry.validate(name, "{}") {
         Err(error) if error.kind() != ErrorKind::NotFound => Ok(failure(&error).into()),
@@ -103,7 +105,7 @@ fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, Erro
     }
 }
 
-/// Returns the run of one call: the run of the session with the state of the call.
+/// Returns the run context of one call: the run context of the session, with the state of the call added.
 fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
     let mut run = handler.run().with_state(caller.clone());
     if let Some(trace) = caller.trace_context() {
@@ -115,7 +117,8 @@ fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolErr
         .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
 }
 
-/// Runs the call until it ends, or until it needs an answer that only a repeated request can bring.
+/// Runs the call until it ends, or until it asks the client a question that only a repeated request can
+/// answer.
 async fn dispatch(
     handler: &Handler,
     run: RunContext,
@@ -153,13 +156,13 @@ fn complete(
     }
 }
 
-/// Returns the JSON of a result that was truncated, from the first full text of the call.
+/// Returns the full JSON of a truncated result, parsed from the first full text of the call.
 fn full_json(handler: &Handler, links: &[Resource]) -> Option<Value> {
     let text = handler.settings.outputs.as_ref()?.json(&links.first()?.uri)?;
     serde_json::from_str(&text).ok()
 }
 
-/// Runs the call and sends its progress reports to the client, all of them before the result.
+/// Runs the call and sends its progress reports to the client. All reports are sent before the result.
 async fn reporting<T>(
     call: impl Future<Output = T>,
     mut reports: mpsc::Receiver<Progress>,

@@ -38,12 +38,12 @@ pub struct Caller(Arc<Inner>);
 struct Inner {
     context: RequestContext<RoleServer>,
     inputs: Inputs,
-    /// The least severe log messages for the client; `None` if the client wants none.
+    /// The minimum severity of log messages for the client. `None` if the client wants no log messages.
     log_level: Option<LogLevel>,
     can_suspend: bool,
 }
 
-/// The severity of a log message for the client, least severe first.
+/// The severity of a log message for the client. The levels are ordered from the least to the most severe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LogLevel {
@@ -59,7 +59,7 @@ pub enum LogLevel {
     Error,
     /// Failures of a part of the server.
     Critical,
-    /// Conditions that need an action at once.
+    /// Conditions that require immediate action.
     Alert,
     /// The server is unusable.
     Emergency,
@@ -112,7 +112,8 @@ impl Caller {
         &self.0.context
     }
 
-    /// Returns whether a call can end with a question to the client, and be repeated with the answer.
+    /// Returns whether a call can end with a question to the client. The client then repeats the call with
+    /// the answer.
     pub(super) fn can_suspend(&self) -> bool {
         self.0.can_suspend
     }
@@ -135,7 +136,7 @@ impl Caller {
         self.0.context.protocol_version().map(|version| version.as_str().to_owned())
     }
 
-    /// Returns a value of the request's `_meta`.
+    /// Returns the value of `key` in the request's `_meta`.
     #[must_use]
     pub fn meta(&self, key: &str) -> Option<&Value> {
         self.0.context.meta.0.0.get(key)
@@ -202,7 +203,7 @@ impl Caller {
     #[must_use]
     pub fn can_elicit(&self) -> bool {
         let elicitation = self.capabilities().elicitation;
-        // A client that names no mode supports forms.
+        // A client that declares no mode supports forms.
         elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 
@@ -214,7 +215,7 @@ impl Caller {
         #[expect(deprecated, reason = "logging is still part of the protocol")]
         {
             let message = LoggingMessageNotificationParam::new(level.published(), data.into());
-            // A lost client cancels the call anyway.
+            // If the connection to the client is lost, the call is cancelled anyway.
             let _ = self.0.context.peer.notify_logging_message(message).await;
         }
     }
@@ -225,8 +226,8 @@ impl Caller {
     /// been checked against the schema. `key` identifies the question within the call.
     ///
     /// With protocol version 2026-07-28, the call ends here, and the client repeats the call with the answer.
-    /// The tool then runs from its beginning, and this method returns the answer. So ask before any side
-    /// effect.
+    /// The tool then runs from its beginning, and this method returns the answer. Therefore, ask before the
+    /// tool causes any side effect.
     ///
     /// ```
     /// use serde_json::json;
@@ -245,7 +246,7 @@ impl Caller {
     /// ```
     ///
     /// # Errors
-    /// The client cannot ask the user, or is lost.
+    /// The client cannot ask the user, or the connection to the client is lost.
     pub async fn elicit(
         &self,
         key: &str,
@@ -256,14 +257,14 @@ impl Caller {
         self.request(key, "elicitation/create", params).await.map(Elicited::of)
     }
 
-    /// Sends a request to the client, and returns the result: `elicitation/create`, `sampling/createMessage`
-    /// or `roots/list`.
+    /// Sends a request to the client, and returns the result. `method` is `elicitation/create`,
+    /// `sampling/createMessage` or `roots/list`.
     ///
-    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. Several requests at once reach
-    /// the client together, if the tool joins their futures.
+    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. If the tool joins the futures of
+    /// several requests, the requests reach the client together.
     ///
     /// # Errors
-    /// The client does not support the request, refuses the request, or is lost.
+    /// The client does not support the request or refuses it, or the connection to the client is lost.
     pub async fn request(&self, key: &str, method: &str, params: Value) -> Result<Value, ToolError> {
         request_input(self, key, method, params).await
     }

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::LiveRegistry;
 use toolkit_core::registry::RegistryEvents;
 
-/// The changes of a live registry since the list of tools was last announced as changed.
+/// The changes of a live registry since the client was last notified of changes.
 pub(super) struct Changes {
     live: LiveRegistry,
     events: RegistryEvents,
@@ -19,8 +19,8 @@ impl Changes {
         Self { events: live.subscribe(), announced: live.version(), live: live.clone() }
     }
 
-    /// Waits for the next change. Changes published together count once. Returns `false` after the last
-    /// change.
+    /// Waits for the next change. Changes published together count once. Returns `false` if no change can
+    /// follow.
     async fn next(&mut self) -> bool {
         loop {
             match self.events.next().await {

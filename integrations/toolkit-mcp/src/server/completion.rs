@@ -4,10 +4,10 @@ use rmcp::model::CompletionInfo;
 use serde_json::Value;
 use toolkit_core::ToolDefinition;
 
-/// The depth of schemas within schemas that is searched for values.
+/// The maximum nesting depth of the search for values in a schema.
 const MAX_DEPTH: usize = 8;
 
-/// Returns the values of a parameter that begin with `typed`, ignoring case.
+/// Returns the known values of a parameter that begin with `typed`, ignoring case.
 pub(super) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str) -> CompletionInfo {
     let root = &definition.parameters;
     let parameter = definition.parameter_named(parameter).unwrap_or(parameter);
@@ -49,7 +49,7 @@ fn collect(root: &Value, schema: &Value, depth: usize, values: &mut Vec<String>)
         let branches = schema.get(keyword).and_then(Value::as_array);
         branches.into_iter().flatten().for_each(|branch| collect(root, branch, depth, values));
     }
-    // The values of a list are completed one at a time.
+    // The elements of a list are completed one at a time.
     if let Some(items) = schema.get("items") {
         collect(root, items, depth, values);
     }

@@ -8,7 +8,7 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolIcon;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The format of the Model Context Protocol.
+/// The format of tool definitions in the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct McpFormat {
     pub(super) name_rule: NameRule,
@@ -18,7 +18,7 @@ pub(super) struct McpFormat {
 #[derive(Clone)]
 pub(super) struct ToolList(Arc<[Arc<Tool>]>);
 
-/// The prefix of a cursor. The rest of the cursor is the name of the last tool of the page before.
+/// The prefix of a cursor. The rest of the cursor is the name of the last tool on the preceding page.
 const AFTER: &str = "after:";
 
 impl ToolList {
@@ -31,8 +31,8 @@ impl ToolList {
     /// Returns a page of at most `size` tools and the cursor of the next page. Returns `None` for a cursor
     /// that this server did not issue.
     ///
-    /// A cursor names a tool, so no tool is missed or repeated if others are added or removed between two
-    /// pages.
+    /// A cursor names a tool. Therefore, no tool is missed or repeated if other tools are added or removed
+    /// between the requests for two pages.
     pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Option<(Vec<Tool>, Option<String>)> {
         let start = match cursor {
             None => 0,
@@ -119,8 +119,8 @@ fn icon(icon: &ToolIcon) -> Icon {
     published
 }
 
-/// Returns the entries of the program's own metadata with a prefix, as the protocol demands for `_meta`. All
-/// other entries stay in the program.
+/// Returns the metadata entries with a prefix in their names, such as `example.com/`. The protocol demands a
+/// prefix in `_meta`. All other entries of the program's metadata are not published.
 fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
     let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();

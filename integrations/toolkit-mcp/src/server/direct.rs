@@ -1,8 +1,8 @@
-//! Calls over HTTP in their usual form, answered without the HTTP service of the SDK.
+//! Direct answers to HTTP calls in their usual form, without the HTTP service of the SDK.
 //!
-//! The SDK tries every kind of message in turn, and writes a message as JSON again to compare it with the headers. A call
-//! of the version without sessions in its usual form needs neither. Any other request, including every request that must
-//! be refused, is left to the SDK.
+//! The SDK tries every kind of message in turn, and writes a message as JSON again to compare it with the
+//! headers. Both steps can be avoided for a call in its usual form, with the protocol version without
+//! sessions. Any other request, including every request that must be refused, is left to the SDK.
 
 use super::handler::Handler;
 use super::lines::CallLine;
@@ -26,13 +26,14 @@ use tokio_util::sync::CancellationToken;
 /// The usual values of the header `Accept`.
 const ACCEPTED: [&str; 2] = ["application/json, text/event-stream", "text/event-stream, application/json"];
 
-/// The usual hosts of a server that accepts the names of this machine only.
+/// The usual hosts in requests to a server without a list of allowed hosts.
 const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// The keyword of a schema that copies an argument into a header.
+/// The schema keyword that makes clients copy an argument into a header.
 const ARGUMENT_HEADER: &str = "x-mcp-header";
 
-/// Returns the call in a request, if the request has the usual form and its response is a single message.
+/// Returns the call contained in a request. Returns `None` unless the request has the usual form and its
+/// response is a single message.
 pub(super) fn usual_call(
     settings: &Settings,
     parts: &Parts,
@@ -74,7 +75,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     values.next().is_none().then_some(value)
 }
 
-/// Returns whether the SDK accepts the header `Host` for certain.
+/// Returns whether the SDK would certainly accept this value of the header `Host`.
 fn is_usual_host(host: &str, accepted: Option<&[String]>) -> bool {
     match accepted {
         Some(accepted) => {
@@ -122,7 +123,7 @@ pub(super) async fn answer(
     response.unwrap_or_else(|| refusal(StatusCode::INTERNAL_SERVER_ERROR, "the server has stopped"))
 }
 
-/// Returns a message as a response with the status of its error.
+/// Converts a message to an HTTP response. If the message is an error, the error determines the status.
 fn response(message: &TxJsonRpcMessage<RoleServer>) -> Option<Response<Body>> {
     let status = match message {
         JsonRpcMessage::Error(error) => match error.error.code {

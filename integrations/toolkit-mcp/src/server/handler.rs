@@ -24,12 +24,13 @@ use toolkit_core::{RunContext, Session};
 /// The handler of one session.
 pub(super) struct Handler {
     pub(super) settings: Arc<Settings>,
-    /// The least severe log messages of the session.
+    /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
     /// The changes of a live registry since the beginning of the session.
     changes: Mutex<Option<Changes>>,
-    /// Whether a task announces the changes. A client may send the handshake again.
+    /// Whether a task already announces the changes. A client may repeat the handshake, but only one task
+    /// must run.
     is_announcing: AtomicBool,
     end: CancellationToken,
     _end_guard: DropGuard,
@@ -49,13 +50,13 @@ impl Handler {
         }
     }
 
-    /// Returns the least severe level of the log messages for the client of a session.
+    /// Returns the minimum severity of log messages for the client of a session.
     pub(super) fn log_level(&self) -> LogLevel {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the run for the calls of this session: the run of the dispatcher, with a session for the state of
-    /// tools.
+    /// Returns the run context for the calls of this session. It is the run context of the dispatcher, with a
+    /// session for the state of tools added if it has none.
     pub(super) fn run(&self) -> RunContext {
         let new = || {
             let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
@@ -106,7 +107,8 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        // Changes from now on are announced, even if the client lists the tools before it says so.
+        // Changes from now on are announced, even if the client lists the tools before it confirms the
+        // handshake.
         let changes = self.settings.live().map(Changes::new);
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes;
         context.peer.set_peer_info(request.clone());
@@ -173,7 +175,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A known method arrives here if its parameters have another form than the protocol's.
+        // A known method arrives here if its parameters do not have the form that the protocol demands.
         let method = request.method;
         let is_known = match method.as_str() {
             "tools/call" | "tools/list" | "completion/complete" | "resources/read" => true,
@@ -192,7 +194,8 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        // The protocol names prompts and resources only; a client names a tool like a prompt.
+        // The protocol has references to prompts and resources only, so a client refers to a tool as if it
+        // were a prompt.
         let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };
         let registry = self.settings.dispatcher.registry();
         let names = registry.wire_names(&self.settings.format());
@@ -220,7 +223,8 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other clients.
+        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
+        // clients.
         Ok(ListResourcesResult::default())
     }
 

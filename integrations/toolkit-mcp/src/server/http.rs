@@ -24,9 +24,9 @@ const CLOSING: Duration = Duration::from_secs(2);
 pub(super) struct HttpSettings {
     path: String,
     pub(super) token: Option<Arc<str>>,
-    /// The accepted values of the header `Host`. `None` accepts the names of this machine only.
+    /// The accepted values of the header `Host`. If `None`, only the names of this machine are accepted.
     pub(super) hosts: Option<Vec<String>>,
-    /// The accepted values of the header `Origin`. `None` accepts origins of this machine only.
+    /// The accepted values of the header `Origin`. If `None`, only origins of this machine are accepted.
     pub(super) origins: Option<Vec<String>>,
     pub(super) max_body: usize,
     pub(super) max_sessions: usize,
@@ -73,8 +73,8 @@ impl McpServer {
     }
 
     /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
-    /// machine are accepted, so that no web page can reach the server through a name of its own. An empty list
-    /// restores the default.
+    /// machine are accepted, so that no web page can reach the server through a host name of its own (DNS
+    /// rebinding). An empty list restores the default.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
         let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.hosts = (!hosts.is_empty()).then_some(hosts))
@@ -107,7 +107,8 @@ impl McpServer {
         self.with(|settings| settings.http.session_idle = idle)
     }
 
-    /// Sets the time that running calls have to end after the server was told to stop, 10 seconds by default.
+    /// Sets how long running calls may take to end after the server was told to stop. The default is 10
+    /// seconds.
     pub fn with_grace(self, grace: Duration) -> Self {
         self.with(|settings| settings.http.grace = grace)
     }
@@ -142,8 +143,8 @@ impl McpServer {
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free, or it is not an address of this machine alone and no
-    /// [hosts are allowed](Self::with_allowed_hosts).
+    /// The address is not free, or other machines can reach the address although no [hosts are
+    /// allowed](Self::with_allowed_hosts).
     pub async fn bind_http(self, address: impl ToSocketAddrs) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;

@@ -48,7 +48,7 @@ impl Elicited {
     }
 }
 
-/// Asks the user of the client for approval; a handler for
+/// Asks the user of the client to approve a call. Pass this function to
 /// [`Permissions::with_handler`](toolkit_core::middleware::Permissions::with_handler).
 ///
 /// The call is refused if the client cannot ask its user, or if the call does not come from an MCP client.
@@ -96,7 +96,7 @@ pub(super) struct Inputs {
 #[derive(Default)]
 struct Questions {
     requests: InputRequests,
-    /// The capabilities that the client lacks for the questions of the tool.
+    /// The missing capabilities of the client for the questions of the tool.
     missing: Option<ClientCapabilities>,
 }
 
@@ -113,7 +113,7 @@ struct State {
     asked: BTreeSet<String>,
 }
 
-/// A call that cannot go on before the client has answered.
+/// A suspended call. It cannot continue before the client has answered.
 pub(super) struct Suspension {
     questions: Questions,
     state: State,
@@ -170,7 +170,7 @@ impl Inputs {
         })
     }
 
-    /// Records a question and waits forever: the server drops the call.
+    /// Records a question and waits forever. The server drops the call, and with it this future.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
         change(&mut self.questions());
         self.asked.notify_one();
@@ -196,7 +196,7 @@ impl State {
         format!("{state}.{}", BASE64URL_NOPAD.encode(&signature))
     }
 
-    /// Reads a state, if its signature is genuine.
+    /// Reads a state. Returns `None` if the signature is not genuine.
     fn open(secret: &[u8; 32], text: &str) -> Option<Self> {
         let (state, signature) = text.split_once('.')?;
         let signature: [u8; 32] = BASE64URL_NOPAD.decode(signature.as_bytes()).ok()?.try_into().ok()?;
@@ -245,7 +245,7 @@ impl Question {
         }
     }
 
-    /// Returns the capability that the question needs, if the client lacks it.
+    /// Returns the capability that the question needs. Returns `None` if the client has the capability.
     fn missing_in(&self, client: &Caller) -> Option<ClientCapabilities> {
         let capabilities = client.capabilities();
         let mut missing = ClientCapabilities::default();
@@ -277,8 +277,8 @@ impl Question {
     }
 }
 
-/// Returns whether `answer` is a result of the request `method`. A form's content must fit the schema of the
-/// form.
+/// Returns whether `answer` is a valid result of a request with this `method` and these `params`. A form's
+/// content must fit the schema of the form.
 fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
     match method {
         "elicitation/create" => match answer.get("action").and_then(Value::as_str) {

@@ -41,7 +41,7 @@ struct Unsent {
     written: Notify,
 }
 
-/// Counts one message as unsent while it exists.
+/// Counts one message as unsent while this guard exists.
 struct UnsentGuard(Arc<Unsent>);
 
 impl Drop for UnsentGuard {
@@ -51,7 +51,7 @@ impl Drop for UnsentGuard {
     }
 }
 
-/// The end of an attempt to read a line.
+/// The outcome of an attempt to read a line.
 enum Line {
     Complete,
     TooLong,
@@ -69,7 +69,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
         }
     }
 
-    /// Reads the next line into `self.line`. The future can be dropped at any time without losing bytes.
+    /// Reads the next line into `self.line`. This method is cancel safe: dropping the future loses no bytes.
     async fn read_line(&mut self) -> io::Result<Line> {
         loop {
             let available = self.read.fill_buf().await?;
@@ -97,7 +97,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
         }
     }
 
-    /// Sends an error on a task of its own, because the future of the reader may be dropped.
+    /// Sends an error in a separate task, because the future of the reader may be dropped.
     fn answer(&mut self, error: ErrorData, id: Option<RequestId>) {
         tokio::spawn(self.send(JsonRpcMessage::error(error, id)));
     }
@@ -184,8 +184,8 @@ fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Refusa
     Ok(Some(message))
 }
 
-/// A message with a call. The SDK reads every line into a buffer, and tries each kind of message in turn; a call in its
-/// usual form needs neither. A message with other members is left to the SDK.
+/// A message with a call. The SDK would buffer every line, and would try each kind of message in turn. To
+/// avoid both, a call in its usual form is parsed directly. A message with other members is left to the SDK.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallLine<'a> {
@@ -243,7 +243,7 @@ impl CallLine<'_> {
     }
 }
 
-/// The error for a line that is no message, and the id of the request if there is one.
+/// The error for a line that is not a message, and the id of the request if the line contains an id.
 struct Refusal {
     error: ErrorData,
     id: Option<RequestId>,

@@ -10,7 +10,7 @@ use toolkit_core::output::FullOutput;
 /// The maximum size of all kept texts, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The media type of a kept text that is JSON.
+/// The media type of a kept JSON text.
 const JSON: &str = "application/json";
 
 /// The prefix of the URI of a kept text.

@@ -7,8 +7,9 @@ use toolkit_core::output::MediaData;
 use toolkit_core::schema::violations;
 use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
 
-/// Returns the result of a successful call. A tool with an output schema must have structured content: the
-/// structured value of the output, or the JSON output, or `full_json` if the JSON output was truncated.
+/// Returns the result of a successful call. If the tool has an output schema, the result must have structured
+/// content. This is the structured value of the output, or the JSON output, or `full_json` if the JSON output
+/// was truncated.
 ///
 /// # Errors
 /// The structured content does not fit the output schema.
@@ -79,7 +80,8 @@ fn link(media: Media, index: usize) -> ContentBlock {
     ContentBlock::resource_link(rmcp::model::Resource::new(uri, name).with_mime_type(media.media_type))
 }
 
-/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes otherwise.
+/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
+/// otherwise.
 fn embedded(media_type: String, data: String, name: Option<String>, index: usize) -> ResourceContents {
     let uri = match name {
         Some(name) if name.contains("://") => name,

@@ -1,5 +1,5 @@
-//! The server as a tower service: the bearer token, the size of requests, and the choice between the SDK's HTTP service and
-//! the direct answer to a usual call.
+//! The server as a tower service: the bearer token, the size of requests, and the choice between the SDK's
+//! HTTP service and the direct answer to a usual call.
 
 use super::arguments::{RawArguments, raw_arguments};
 use super::direct::{answer, usual_call};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// Origins of pages that a browser loaded from this machine.
+/// The origins of pages that a browser has loaded from this machine.
 const LOOPBACK_ORIGINS: [&str; 6] = [
     "http://localhost:*",
     "http://127.0.0.1:*",
@@ -30,7 +30,8 @@ const LOOPBACK_ORIGINS: [&str; 6] = [
 /// A server as a tower service. Clones share sessions and limits.
 #[derive(Clone)]
 pub struct HttpService {
-    /// Shared, because axum clones a service for each request, and a clone of the SDK's service copies its settings.
+    /// Shared, because axum clones a service for each request, and a clone of the SDK's service copies its
+    /// settings.
     service: Arc<StreamableHttpService<Handler, Sessions>>,
     settings: Arc<Settings>,
 }
@@ -109,7 +110,7 @@ fn digest(token: &str) -> [u8; 32] {
     hmac_sha256::Hash::hash(token.as_bytes())
 }
 
-/// Returns a response with a status of failure and a message.
+/// Returns a response with a failure status and a message.
 pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(message.into());
     *response.status_mut() = status;

@@ -39,7 +39,8 @@ pub(super) async fn unless_refused<T>(request: impl Future<Output = T>) -> Optio
 
 /// The sessions of one server.
 pub(super) struct Sessions {
-    /// The sessions of the SDK, without the SDK's own time limit, which also ends sessions with running calls.
+    /// The sessions of the SDK. The SDK's own time limit is turned off, because it also ends sessions with
+    /// running calls.
     local: Arc<LocalSessionManager>,
     open: Arc<Open>,
 }
@@ -68,7 +69,8 @@ struct Use {
 }
 
 impl Sessions {
-    /// Creates the sessions of a server: at most `max`, each of which ends after the time `idle` without use.
+    /// Creates the sessions of a server. At most `max` sessions can be open, and each ends after the time
+    /// `idle` without use.
     pub(super) fn new(max: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = None;
@@ -89,7 +91,7 @@ impl Sessions {
         }
     }
 
-    /// Returns the permit for one more session.
+    /// Returns the permit for one more session. If no permit is left, ends idle sessions first.
     async fn permit(&self) -> Result<OwnedSemaphorePermit> {
         if self.open.permits.available_permits() == 0 {
             end_idle(&self.local, &self.open).await;

@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) name_rule: NameRule,
     pub(super) page_size: usize,
     pub(super) list_ttl: Option<Duration>,
-    /// Whether only the client itself may cache the list of tools.
+    /// Whether only the client itself, and no shared cache, may cache the tool list.
     pub(super) is_private: bool,
     pub(super) permits: Arc<Semaphore>,
     pub(super) max_calls: usize,
@@ -45,7 +45,7 @@ pub(super) struct Settings {
     #[cfg(feature = "server-http")]
     pub(super) http: super::http::HttpSettings,
     calls: Arc<AtomicU64>,
-    /// The prefix of session ids, which no other server has.
+    /// The prefix of this server's session ids. No other server has the same prefix.
     session_prefix: Arc<str>,
     sessions: Arc<AtomicU64>,
 }
@@ -110,14 +110,14 @@ impl Settings {
         u64::try_from(self.list_ttl.unwrap_or(default).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns a call id that no other call of the server has.
+    /// Returns a call id, unique among all calls of the server.
     pub(super) fn next_call_id(&self) -> CallId {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         format!("mcp_{number}").into()
     }
 
-    /// Returns a session id that no other session has, not even a session of another server. A random id for each
-    /// request without a session would cost a system call.
+    /// Returns a session id, unique even among the sessions of other servers. A random id for each request
+    /// without a session would cost a system call.
     pub(super) fn next_session_id(&self) -> String {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number}", self.session_prefix)

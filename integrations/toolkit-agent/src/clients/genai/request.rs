@@ -92,7 +92,7 @@ fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
     }
 }
 
-/// Replaces arguments that are not a JSON object by an empty object. A provider would refuse a history with
+/// Replaces arguments that are not a JSON object with an empty object. A provider would refuse a history with
 /// such arguments, and the result of the call already reports the error.
 pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }

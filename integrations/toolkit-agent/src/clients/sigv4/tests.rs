@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use reqwest::Method;
 use std::time::Duration;
 
-/// A request that the signer of AWS's Python SDK (botocore) signed.
+/// A request signed by AWS's Python SDK (botocore).
 struct Signed {
     url: &'static str,
     body: &'static str,

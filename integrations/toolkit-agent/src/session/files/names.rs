@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-/// The maximum length of a file or folder name in bytes. Most file systems allow 255 bytes, some encrypted
-/// file systems fewer.
+/// The maximum length of a file or folder name in bytes. Most file systems allow 255 bytes, but some
+/// encrypted file systems allow fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// Ends the name of a folder that is only a part of a long id. Escaped ids never contain this character.
+/// Marks the name of a folder as a part of a long id. The character stands at the end of the name, and
+/// escaped ids never contain it.
 const CONTINUED: char = '+';
 
-/// Device names reserved by some systems, with or without a file extension. Ids with such a beginning are
-/// escaped.
+/// Device names reserved by some systems, with or without a file extension. If an id begins with such a name,
+/// the first character of the id is escaped.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
 /// Returns the path of the file for `id`. Different ids have different paths, even on case-insensitive file
@@ -41,8 +42,8 @@ pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     unescape(&name)
 }
 
-/// Escapes an id as a file name: each byte except lowercase ASCII letters, digits, `-` and `_` becomes `%`
-/// and two hexadecimal digits.
+/// Escapes an id for use as a file name. Each byte except lowercase ASCII letters, digits, `-` and `_`
+/// becomes `%` and two hexadecimal digits. So does the first byte of a device name. An empty id becomes `%`.
 fn escape(id: &str) -> String {
     let is_device = DEVICES.iter().any(|device| id.starts_with(device));
     let mut name = String::with_capacity(id.len());
@@ -73,7 +74,7 @@ fn unescape(name: &str) -> Option<String> {
         });
     }
     let id = String::from_utf8(bytes).ok()?;
-    // Reject names never created by `escape`, such as the name of another program's file.
+    // Reject names that `escape` never creates, such as the name of another program's file.
     (escape(&id) == name).then_some(id)
 }
 
