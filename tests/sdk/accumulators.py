@@ -86,6 +86,8 @@ def openai_responses(is_stream):
             yield item.call_id, item.name, json.dumps({"input": item.input})
         elif item.type in CLIENT_ITEMS or item.type == "tool_search_call" and item.execution == "client":
             yield item.call_id, None, None
+        elif item.type == "mcp_approval_request":
+            yield item.id, None, None
 
 
 def anthropic_(is_stream):
