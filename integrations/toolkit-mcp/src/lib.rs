@@ -19,12 +19,12 @@ pub mod config;
 mod invisible;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod trace;
 
 #[cfg(feature = "server")]
 pub use server::{McpServer, serve_stdio};
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub use trace::TraceContext;
 
 /// The examples of the README, compiled as doc tests.

@@ -26,6 +26,9 @@ use toolkit_core::schema::{canonical_json, violations};
 /// The time for which a client may repeat a call with its state.
 const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
 
+/// The key of the question for approval.
+const APPROVAL: &str = "toolkit.approval";
+
 /// The answer of the user to a form.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -76,7 +79,7 @@ pub async fn ask_client(question: ApprovalRequest) -> Approval {
         format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
     let message = show_invisible(&message);
     let schema = json!({"type": "object", "properties": {}});
-    match caller.elicit("toolkit.approval", message, schema).await {
+    match caller.elicit(APPROVAL, message, schema).await {
         Ok(Elicited::Accepted(_)) => Approval::Granted,
         Ok(Elicited::Declined) => Approval::Refused("the user refused it".to_owned()),
         Ok(Elicited::Cancelled) => Approval::Refused("the user did not decide".to_owned()),
@@ -109,7 +112,7 @@ struct State {
     time: u64,
     /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
-    /// The questions of the last round. An answer to any other question is ignored.
+    /// The questions of the last round.
     asked: BTreeSet<String>,
 }
 
@@ -120,8 +123,10 @@ pub(super) struct Suspension {
 }
 
 impl Inputs {
-    /// Creates the input of a call from the answers and the state of the request. Only questions of the server have
-    /// answers: without a state, nothing was asked.
+    /// Creates the input of a call from the answers and the state of the request.
+    ///
+    /// A client may answer a tool's questions in advance, but not the question for approval: such an answer counts
+    /// only if the signed state shows that the question was asked.
     ///
     /// # Errors
     /// The state is not from this server, belongs to another call, or is too old.
@@ -132,7 +137,7 @@ impl Inputs {
         responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Result<Self, ErrorData> {
-        let mut answers = BTreeMap::new();
+        let (mut answers, mut asked) = (BTreeMap::new(), BTreeSet::new());
         if let Some(state) = state {
             let refused = || ErrorData::invalid_params("`requestState` is not valid for this call", None);
             let state = State::open(secret, &state).ok_or_else(refused)?;
@@ -140,10 +145,10 @@ impl Inputs {
             if state.call != digest(name, &arguments) || age > STATE_LIFETIME.as_secs() {
                 return Err(refused());
             }
-            answers = state.answers;
-            let responses = responses.unwrap_or_default().into_iter();
-            answers.extend(responses.filter(|(key, _)| state.asked.contains(key)));
+            (answers, asked) = (state.answers, state.asked);
         }
+        let responses = responses.unwrap_or_default().into_iter();
+        answers.extend(responses.filter(|(key, _)| key != APPROVAL || asked.contains(key)));
         Ok(Self { name: name.into(), arguments, answers, questions: Mutex::default(), asked: Notify::new() })
     }
 

@@ -153,7 +153,7 @@ async fn the_state_of_a_call_is_of_no_use_for_another() {
 }
 
 #[tokio::test]
-async fn an_answer_counts_only_after_its_question() {
+async fn an_approval_counts_only_after_its_question() {
     let mut client = Client::stateless(server(), json!({"elicitation": {}}));
     let yes = json!({"toolkit.approval": {"action": "accept", "content": {}}});
     let unasked = json!({"name": "delete", "arguments": {"path": "/tmp"}, "inputResponses": yes});
