@@ -4,11 +4,13 @@ mod build;
 mod details;
 mod kind;
 mod listing;
+mod pending;
 mod tool;
 
 pub use build::{BuildError, BuildProblem, Location, ToolFault};
 pub use kind::ErrorKind;
 pub(crate) use listing::one_of;
+pub use pending::Pending;
 pub use tool::ToolError;
 pub(crate) use toolkit_schema::__private::{shorten, shorten_to};
 pub use toolkit_schema::{Violation, ViolationKind, nearest};

@@ -185,6 +185,8 @@ pub enum CallStatus {
     TimedOut,
     /// The call was cancelled.
     Cancelled,
+    /// The result comes later. See [`ErrorKind::Pending`].
+    Pending,
 }
 
 impl CallStatus {
@@ -194,6 +196,7 @@ impl CallStatus {
             Some(ErrorKind::Denied) => Self::Denied,
             Some(ErrorKind::TimedOut) => Self::TimedOut,
             Some(ErrorKind::Cancelled) => Self::Cancelled,
+            Some(ErrorKind::Pending) => Self::Pending,
             Some(_) => Self::Error,
         }
     }
@@ -207,6 +210,7 @@ impl CallStatus {
             Self::Denied => "tool.denied",
             Self::TimedOut => "tool.timeout",
             Self::Cancelled => "tool.cancelled",
+            Self::Pending => "tool.pending",
         }
     }
 }

@@ -17,7 +17,7 @@ pub use attempt_limit::AttemptLimit;
 pub use cache::Cache;
 pub use callbacks::Callbacks;
 pub use deduplicate::Deduplicate;
-pub use permissions::{Approval, ApprovalRequest, Permission, PermissionRule, Permissions};
+pub use permissions::{Approval, ApprovalRequest, DecidedApprovals, Permission, PermissionRule, Permissions};
 pub use rate_limit::RateLimit;
 pub(crate) use request::CallArguments;
 pub use request::ToolRequest;
@@ -213,7 +213,7 @@ async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (
         let (request, next) = waiting.take().ok_or_else(|| ToolError::cancelled(&name))?;
         let arguments = request.call_arguments().clone();
         match next.run(request).await {
-            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => Err(error),
             outcome => Ok(Shared { outcome, at: Instant::now(), arguments }),
         }
     };

@@ -5,10 +5,12 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::lock;
 use crate::limits::{Budget, Limits};
-use crate::model::{AnswerFormat, FinishReason, RequestLoss};
+use crate::model::{AnswerFormat, RequestLoss};
 use crate::options::RunOptions;
-use crate::session::Sessions;
-use std::collections::HashSet;
+use crate::output::AgentOutput;
+use crate::pending::Decisions;
+use crate::session::{Journal, Sessions};
+use std::collections::{BTreeMap, HashSet};
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,28 +20,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
-
-/// The output of one agent in a run.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[non_exhaustive]
-pub struct AgentOutput {
-    /// The answer.
-    pub text: String,
-    /// The name of the answering agent.
-    pub agent: String,
-    /// The reason why the answer ended.
-    pub finish: FinishReason,
-    /// Whether the agent asks an enclosing [`LoopAgent`](crate::team::LoopAgent) to end.
-    pub escalate: bool,
-}
-
-impl AgentOutput {
-    /// Creates the output of a finished agent.
-    #[must_use]
-    pub fn new(agent: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { agent: agent.into(), text: text.into(), ..Self::default() }
-    }
-}
 
 /// The behaviour of an agent.
 ///
@@ -202,7 +182,10 @@ impl Agent {
         conversation: &mut Conversation,
         run: &Run,
     ) -> Result<AgentOutput, AgentError> {
-        self.0.run(conversation, run).await
+        let depth = conversation.depth();
+        let output = self.0.run(conversation, run).await;
+        conversation.leave(depth, output.is_ok());
+        output
     }
 
     /// Returns whether `self` and `other` are clones of the same agent.
@@ -228,6 +211,13 @@ pub(crate) struct RunInner {
     /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
+    /// The log for the conversations of the run, while the run is saved.
+    journal: Option<Journal>,
+    /// The keys of the agent's conversation in the outermost conversation.
+    pub(crate) node: Vec<String>,
+    pub(crate) decisions: Decisions,
+    /// The beginning of the ids of pending calls of this agent.
+    pub(crate) prefix: String,
     pub(crate) answer_format: Option<AnswerFormat>,
     /// The already emitted losses of the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
@@ -242,6 +232,10 @@ impl Run {
             context: options.context.with_invocation_id(invocation_id.as_str()),
             invocation_id,
             autosave: options.autosave,
+            journal: None,
+            node: Vec::new(),
+            decisions: options.decisions,
+            prefix: String::new(),
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
             events,
@@ -255,23 +249,49 @@ impl Run {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
-    /// token, and does not save the agent's conversation.
-    pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
+    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation token.
+    /// `call_id` is `None` if the conversation of the agent cannot be continued after an interruption.
+    pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken, call_id: Option<&str>) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
-        let inner = RunInner::clone(&self.0);
-        Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
+        let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        match call_id {
+            Some(call_id) => {
+                inner.node = Conversation::node_of_call(&inner.node, call_id);
+                inner.prefix = format!("{}{call_id}/", inner.prefix);
+            }
+            None => {
+                inner.journal = None;
+                inner.decisions = Decisions::default();
+            }
+        }
+        Self(Arc::new(inner))
     }
 
-    /// Returns the same run for an agent working on a copy of the conversation. The copy is not saved.
-    pub(crate) fn branch(&self) -> Self {
-        self.nested(self.0.root.clone(), self.0.cancellation.clone())
+    /// Returns the run for the parallel agent at `index`, working on a copy of the conversation. `node` contains
+    /// the keys of the copy.
+    pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
+        let prefix = format!("{}{index}/", self.0.prefix);
+        Self(Arc::new(RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) }))
+    }
+
+    /// Returns the run with the journal of its conversation, if the run was started with autosave.
+    pub(crate) fn with_journal(&self, conversation: &Conversation) -> Self {
+        match &self.0.autosave {
+            Some(sessions) if self.0.node.is_empty() => {
+                let journal = Some(sessions.journal(conversation));
+                Self(Arc::new(RunInner { journal, ..RunInner::clone(&self.0) }))
+            }
+            _ => self.clone(),
+        }
     }
 
     /// Saves the conversation if the run was started with autosave.
-    pub(crate) async fn save(&self, conversation: &Conversation) -> Result<(), AgentError> {
-        match &self.0.autosave {
-            Some(sessions) => Ok(sessions.save(conversation).await?),
+    pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        if self.0.node.is_empty() {
+            conversation.set_spent(self.0.budget.sum());
+        }
+        match &self.0.journal {
+            Some(journal) => Ok(journal.save(&self.0.node, conversation).await?),
             None => Ok(()),
         }
     }
@@ -292,6 +312,11 @@ impl Run {
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
+    }
+
+    /// Returns whether the run is not nested in another run.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.0.prefix.is_empty()
     }
 
     /// Returns whether the run has a listener.
@@ -349,6 +374,28 @@ impl Run {
             deadline.as_mut().poll(cx).map(|()| Err(self.0.budget.out_of_time()))
         })
         .await
+    }
+}
+
+/// The agents called as tools in one turn.
+#[derive(Debug, Default)]
+pub(crate) struct CalledAgents {
+    /// The unfinished conversations by call id: those to continue, and after an interruption those to keep.
+    pub(crate) conversations: Mutex<BTreeMap<String, Conversation>>,
+    /// The ids of the calls with an agent that has begun.
+    begun: Mutex<HashSet<String>>,
+}
+
+impl CalledAgents {
+    /// Begins an agent called with this id. Returns `false` for a second call with the same id, because its
+    /// conversation could be mistaken for the first one.
+    pub(crate) fn begin(&self, call_id: &str) -> bool {
+        lock(&self.begun).insert(call_id.to_owned())
+    }
+
+    /// Ends the agent called with this id, so that the call may be repeated.
+    pub(crate) fn end(&self, call_id: &str) {
+        lock(&self.begun).remove(call_id);
     }
 }
 

@@ -1,6 +1,17 @@
 //! A conversation: its messages and its session.
 
+mod changes;
+mod nested;
+mod progress;
+mod turn;
+
+pub(crate) use changes::{Changes, Cursor, Position, Saved};
+pub(crate) use progress::{BranchOutcome, Progress, Step};
+pub(crate) use turn::{Turn, key};
+
 use crate::message::{AssistantMessage, Message, ToolMessage, store_details};
+use crate::output::{AgentOutput, RunOutput};
+use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
@@ -40,7 +51,13 @@ pub struct Conversation {
     times: Vec<u64>,
     /// The unfinished turn, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) turn: Option<Turn>,
+    turn: Option<Turn>,
+    /// The latest run, if the conversation had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+    /// The unfinished conversations of agents called as tools and of parallel agents, by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    children: BTreeMap<String, Self>,
     /// The session values without a key prefix.
     #[serde(
         rename = "state",
@@ -60,19 +77,23 @@ pub struct Conversation {
     /// share.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
+    /// The parts of the conversation that are saved.
+    #[serde(skip)]
+    pub(crate) saved: Saved,
+    /// The number of messages before those of a parallel agent, in its copy of the conversation.
+    #[serde(skip)]
+    base: usize,
+    /// The number of turns begun since the conversation was loaded.
+    #[serde(skip)]
+    turns: u64,
+    /// The names of the nested agents that run now, the outermost first.
+    #[serde(skip)]
+    entered: Vec<String>,
 }
 
 /// The id of the user who owns the conversation, passed to the tools of a run as an extension.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
-
-/// An unfinished turn: the parts of the model's message and the tool results received so far.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Turn {
-    pub(crate) message: AssistantMessage,
-    /// The results so far, in the order of completion.
-    pub(crate) results: Vec<ToolResult>,
-}
 
 /// Serializes the session values of a conversation as a JSON object.
 mod session_values {
@@ -97,12 +118,6 @@ impl Conversation {
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), ..Self::default() }
-    }
-
-    /// Creates an empty conversation that shares the values of `session`.
-    pub(crate) fn with_session(session: &Session) -> Self {
-        let (own, user, app) = (session.store().clone(), session.user().clone(), session.app().clone());
-        Self { own, user, app, ..Self::new(session.id()) }
     }
 
     /// Returns the id of the conversation.
@@ -149,17 +164,6 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Appends the messages of `branch`, starting at the index `begin`. `branch` is a copy of this
-    /// conversation.
-    pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
-        branch.settle();
-        if begin <= branch.messages.len() {
-            self.times.resize(self.messages.len(), 0);
-            self.messages.extend(branch.messages.drain(begin..));
-            self.times.extend(branch.times.into_iter().skip(begin));
-        }
-    }
-
     /// Returns copies of the messages, starting at the index `begin`.
     pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
         self.messages.get(begin..).unwrap_or_default().to_vec()
@@ -184,30 +188,41 @@ impl Conversation {
         let start = start_of_latest(&self.messages, max);
         self.messages.drain(..start);
         self.times.drain(..start.min(self.times.len()));
+        self.unmark_from(0);
+        if let Some(progress) = &mut self.progress {
+            progress.move_back(start);
+        }
     }
 
-    /// Completes a turn left unfinished by a crash or a dropped run.
+    /// Completes a turn left unfinished by a crash, a dropped run or an [interruption](crate::AgentError::Interrupted).
     ///
     /// The message and the results of the turn are kept. Each call without a result gets an error result, as
-    /// if the call had been cancelled.
+    /// if the call had been cancelled. Pending calls cannot be decided afterwards.
     pub fn settle(&mut self) {
-        if let Some(Turn { message, results }) = self.turn.take() {
-            self.end_turn(message, results, false);
+        if let Some(turn) = self.turn.take() {
+            let (message, results) = turn.into_parts();
+            self.add_turn(message, results, false);
         }
+    }
+
+    /// Returns the calls that wait for a decision or a result of the program, including the calls of agents called
+    /// as tools and of parallel agents.
+    #[must_use]
+    pub fn pending(&self) -> Vec<PendingCall> {
+        let mut found = Vec::new();
+        self.waiting("", &mut found);
+        found
+    }
+
+    /// Returns the unfinished turn.
+    pub(crate) fn unfinished(&self) -> Option<&Turn> {
+        self.turn.as_ref()
     }
 
     pub(crate) fn begin_turn(&mut self, agent: &str) -> &mut Turn {
         self.settle();
-        let message = AssistantMessage { agent: agent.to_owned(), ..AssistantMessage::default() };
-        self.turn.insert(Turn { message, results: Vec::new() })
-    }
-
-    /// Adds a result to the unfinished turn.
-    pub(crate) fn add_result(&mut self, mut result: ToolResult) {
-        if self.error_details {
-            store_details(&mut result, true);
-        }
-        self.turn().results.push(result);
+        self.turns += 1;
+        self.turn.insert(Turn::new(agent, self.turns))
     }
 
     /// Returns the unfinished turn.
@@ -215,16 +230,33 @@ impl Conversation {
         self.turn.get_or_insert_default()
     }
 
-    /// Ends a turn: adds the message of the model and the results of its calls to the conversation. Returns
-    /// the results in the order of the calls. A message with neither text nor calls is only added if
+    /// Discards the unfinished turn.
+    pub(crate) fn discard_turn(&mut self) {
+        self.turn = None;
+        self.drop_called();
+    }
+
+    /// Adds a result to the unfinished turn.
+    pub(crate) fn add_result(&mut self, result: ToolResult) {
+        let error_details = self.error_details;
+        self.turn().add_result(result, error_details);
+    }
+
+    /// Ends the unfinished turn: adds the message of the model and the results of its calls to the conversation.
+    /// Returns the results in the order of the calls. A message with neither text nor calls is only added if
     /// `is_kept` is `true`.
-    pub(crate) fn end_turn(
+    pub(crate) fn end_turn(&mut self, is_kept: bool) -> Vec<ToolResult> {
+        let (message, results) = self.turn.take().unwrap_or_default().into_parts();
+        self.add_turn(message, results, is_kept)
+    }
+
+    fn add_turn(
         &mut self,
         message: AssistantMessage,
         results: Vec<ToolResult>,
         is_kept: bool,
     ) -> Vec<ToolResult> {
-        self.turn = None;
+        self.drop_called();
         if message.is_empty() && !is_kept {
             return Vec::new();
         }
@@ -287,11 +319,13 @@ mod tests {
         let mut conversation = Conversation::new("1");
         conversation.push(Message::user("hi"));
         let turn = conversation.begin_turn("root");
-        turn.message.calls = vec![call("a"), call("b"), call("a")];
-        turn.results = vec![
+        turn.edit(|message| message.calls = vec![call("a"), call("b"), call("a")]);
+        for result in [
             ToolResult::of(&call("a"), Ok("third".into())).with_position(2),
             ToolResult::of(&call("a"), Ok("first".into())),
-        ];
+        ] {
+            conversation.add_result(result);
+        }
         let saved = serde_json::to_string(&conversation).unwrap();
         for mut conversation in [conversation, serde_json::from_str(&saved).unwrap()] {
             conversation.settle();
@@ -310,11 +344,8 @@ mod tests {
             let mut conversation = Conversation::new("1");
             for text in ["1", "2"] {
                 conversation.push(Message::user(text));
-                conversation.end_turn(
-                    AssistantMessage::default().with_calls([call(text)]),
-                    Vec::new(),
-                    false,
-                );
+                conversation.begin_turn("").push_call(call(text));
+                conversation.end_turn(false);
                 conversation.push(Message::assistant("done"));
             }
             conversation

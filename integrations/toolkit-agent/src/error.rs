@@ -1,6 +1,7 @@
 //! Errors of a run.
 
 use crate::model::ModelError;
+use crate::pending::PendingCall;
 use crate::session::StoreError;
 use std::error::Error;
 use std::fmt;
@@ -19,6 +20,16 @@ pub enum AgentError {
     Limit(Limit),
     /// The run was cancelled.
     Cancelled,
+    /// The run waits for decisions about calls, or for their results. The conversation contains the pending calls,
+    /// also after it was saved. [`Agent::resume`](crate::Agent::resume) continues the run with
+    /// [decisions](crate::RunOptions::with_decisions).
+    #[non_exhaustive]
+    Interrupted {
+        /// The pending calls.
+        pending: Vec<PendingCall>,
+    },
+    /// A decision is not about a pending call, or does not fit its reason. Nothing was changed.
+    InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),
     /// No answer of the model matched the requested type, or the model refused to answer.
@@ -51,6 +62,16 @@ impl fmt::Display for AgentError {
             Self::Model(error) => error.fmt(f),
             Self::Limit(limit) => limit.fmt(f),
             Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::Interrupted { pending } => {
+                f.write_str("the run was interrupted; resume it with decisions about its pending calls")?;
+                let line =
+                    |call: &PendingCall| (call.id.clone(), call.call.name.clone(), call.reason.to_string());
+                pending
+                    .iter()
+                    .map(line)
+                    .try_for_each(|(id, tool, reason)| write!(f, "\n- `{id}`: `{tool}` {reason}"))
+            }
+            Self::InvalidDecision(reason) => f.write_str(reason),
             Self::Build(error) => error.fmt(f),
             Self::InvalidOutput(reason) => {
                 write!(f, "the answer does not match the requested type: {reason}")

@@ -1,9 +1,11 @@
-//! The events and the output of a run.
+//! The events of a run.
 
-use crate::message::{AssistantMessage, Message};
-use crate::model::{FinishReason, RequestLoss, Usage};
+use crate::message::AssistantMessage;
+use crate::model::RequestLoss;
+use crate::output::RunOutput;
 use serde::Serialize;
 use std::time::Duration;
+use toolkit_core::error::Pending;
 use toolkit_core::event::ToolEvent;
 use toolkit_core::{CallId, ToolResult};
 use toolkit_wire::HostedCall;
@@ -89,6 +91,16 @@ pub enum RunEvent {
         /// The result.
         result: Box<ToolResult>,
     },
+    /// The result of a call comes later: the run is going to be interrupted.
+    #[non_exhaustive]
+    CallPending {
+        /// The name of the calling agent.
+        agent: String,
+        /// The id of the call.
+        call_id: CallId,
+        /// The reason why the result comes later.
+        reason: Pending,
+    },
     /// A complete message of the model. The preceding text events contained the pieces of this message.
     #[non_exhaustive]
     Message {
@@ -134,29 +146,4 @@ pub enum RunEvent {
         /// The output of the run.
         output: Box<RunOutput>,
     },
-}
-
-/// The output of a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[non_exhaustive]
-pub struct RunOutput {
-    /// The answer.
-    pub text: String,
-    /// The name of the answering agent.
-    pub agent: String,
-    /// The reason why the answer ended.
-    pub finish: FinishReason,
-    /// Whether a tool or agent [escalated](toolkit_core::context::ActionsHandle::escalate).
-    pub escalate: bool,
-    /// The tokens of all model calls.
-    pub usage: Usage,
-    /// The cost of all tokens, at the [price](crate::AgentBuilder::price) of each agent. An agent without a
-    /// price costs 0.
-    pub cost: f64,
-    /// The number of model calls.
-    pub model_calls: u32,
-    /// The number of tool calls.
-    pub tool_calls: u32,
-    /// The messages added by this run.
-    pub messages: Vec<Message>,
 }

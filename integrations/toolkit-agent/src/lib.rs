@@ -74,6 +74,8 @@ mod llm;
 mod message;
 pub mod model;
 mod options;
+mod output;
+mod pending;
 pub mod record;
 mod run;
 mod scripted;
@@ -82,10 +84,10 @@ pub mod structured;
 pub mod team;
 pub mod wire;
 
-pub use agent::{Agent, AgentOutput, Run, RunAgent};
+pub use agent::{Agent, Run, RunAgent};
 pub use conversation::Conversation;
 pub use error::{AgentError, Limit};
-pub use event::{RunEvent, RunOutput};
+pub use event::RunEvent;
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
 pub use message::{AssistantMessage, Message, NativeMessages, ToolMessage, UserMessage};
@@ -94,6 +96,8 @@ pub use model::{
     ModelResponse, ModelRetry, ModelStream, Price, Usage,
 };
 pub use options::RunOptions;
+pub use output::{AgentOutput, RunOutput};
+pub use pending::{Decision, Decisions, PendingCall};
 pub use run::RunStream;
 pub use scripted::ScriptedModel;
 pub use session::Sessions;

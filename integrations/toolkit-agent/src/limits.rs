@@ -1,9 +1,9 @@
 //! The limits of a run, and the amounts used so far.
 
 use crate::error::{AgentError, Limit};
-use crate::event::RunOutput;
 use crate::helpers::lock;
 use crate::model::{Price, Usage};
+use crate::output::Spent;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -74,6 +74,8 @@ pub(crate) struct Budget {
     tool_calls: AtomicU32,
     /// The tokens used so far, and their cost.
     spent: Mutex<(Usage, f64)>,
+    /// The tokens, the cost and the calls of the run before an interruption. The limits do not apply to them.
+    earlier: Mutex<Spent>,
 }
 
 impl Budget {
@@ -84,6 +86,7 @@ impl Budget {
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
             spent: Mutex::default(),
+            earlier: Mutex::default(),
         }
     }
 
@@ -112,13 +115,19 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Returns an output with only the token usage, the cost and the numbers of calls. All other fields have
-    /// their default values.
-    pub(crate) fn sum(&self) -> RunOutput {
+    /// Sets the tokens, the cost and the calls of the run before an interruption.
+    pub(crate) fn set_earlier(&self, earlier: Spent) {
+        *lock(&self.earlier) = earlier;
+    }
+
+    /// Returns the tokens, the cost and the calls of the run so far, including those before an interruption.
+    pub(crate) fn sum(&self) -> Spent {
         let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
-        RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
+        let mut sum = *lock(&self.earlier);
+        sum.add(Spent { usage, cost, model_calls, tool_calls });
+        sum
     }
 
     /// Returns the error for a run that has reached its maximum duration.

@@ -7,6 +7,7 @@ mod callbacks;
 mod calls;
 mod failures;
 mod history;
+mod restart;
 mod tools;
 
 pub use agent::InstructionsContext;

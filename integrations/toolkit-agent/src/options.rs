@@ -1,6 +1,7 @@
 //! The options of one run.
 
 use crate::limits::Limits;
+use crate::pending::Decisions;
 use crate::session::Sessions;
 use toolkit_core::{CancellationToken, RunContext};
 
@@ -17,6 +18,8 @@ pub struct RunOptions {
     pub invocation_id: Option<String>,
     /// The store for saving the conversation during the run. Default: the conversation is not saved.
     pub autosave: Option<Sessions>,
+    /// The decisions about the pending calls of an interrupted run.
+    pub decisions: Decisions,
     /// The context of the tools in the run: extensions and state of the program. The agent sets its name, the
     /// id of the run and the session.
     pub context: RunContext,
@@ -37,10 +40,14 @@ setters! { RunOptions:
     with_cancellation(cancellation: CancellationToken) = cancellation;
     /// Sets the id of the run.
     with_invocation_id(invocation_id: impl Into<String>) = Some(invocation_id.into());
+    /// Sets the decisions about the pending calls of an interrupted run, for [`Agent::resume`](crate::Agent::resume).
+    /// Calls without a decision stay pending.
+    with_decisions(decisions: Decisions) = decisions;
     /// Saves the conversation during the run: after the input is added, before tool calls run, after each
-    /// result, and at the end.
+    /// result, and at the end. The conversations of agents called as tools and of parallel agents are saved with it.
     ///
-    /// After a crash, the store contains the last saved state. Tool calls in this state do not run again.
+    /// After a crash, the store contains the last saved state. [`Agent::resume`](crate::Agent::resume) continues
+    /// from it.
     with_autosave(autosave: &Sessions) = Some(autosave.clone());
     /// Sets the context of the tools in the run, for example with the caller of a web service or with a trace
     /// context as extension. Clones of a context share approvals, so make a new one for each run.

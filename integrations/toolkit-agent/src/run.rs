@@ -1,12 +1,13 @@
 //! The entry points of a run: one agent answers in one conversation.
 
-use crate::agent::{Agent, AgentOutput, Run};
+use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::{RunEvent, RunOutput};
+use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::message::UserMessage;
 use crate::options::RunOptions;
+use crate::output::RunOutput;
 use crate::session::Sessions;
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -50,10 +51,15 @@ impl Agent {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
-    /// Resumes an unanswered conversation, for example after a crash, an error, or a cancelled run.
+    /// Resumes an unanswered conversation, for example after a crash, an error, a cancelled run or an
+    /// [interruption](AgentError::Interrupted).
+    ///
+    /// Calls that have begun and have no saved result run again only if their tools are idempotent or read-only. For
+    /// other calls, the model reads that they may have run. If the conversation has its answer, the answer is
+    /// returned again and nothing is changed.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer.
+    /// [`AgentError`] if there is no answer. [`AgentError::Interrupted`] if calls are still pending.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
@@ -102,28 +108,55 @@ impl Agent {
         RunStream { run: Some(Box::pin(execute(self.clone(), run))), events, result: None }
     }
 
-    /// Completes an unfinished turn, adds the input, runs the agent, and collects the output.
+    /// Begins a run with the input, or continues the latest run. Runs the agent and collects the output.
     pub(crate) async fn execute(
         &self,
         conversation: &mut Conversation,
         input: Option<UserMessage>,
         run: Run,
     ) -> Result<RunOutput, AgentError> {
-        conversation.settle();
-        let begin = conversation.messages().len();
-        if let Some(input) = input {
-            conversation.push(input);
+        let run = run.with_journal(conversation);
+        match input {
+            Some(input) => {
+                conversation.begin_run();
+                conversation.push(input);
+            }
+            None => {
+                if run.is_outermost() {
+                    run.0.decisions.check(&conversation.pending()).map_err(AgentError::InvalidDecision)?;
+                }
+                match conversation.continue_run() {
+                    Ok(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
+                    Ok(_) => {}
+                    Err(output) => return Ok(output),
+                }
+            }
         }
         let output = match run.save(conversation).await {
             Ok(()) => self.join_run(conversation, &run).await,
             Err(error) => Err(error),
         };
-        conversation.settle();
+        let output = match output {
+            Ok(output) => {
+                conversation.settle();
+                conversation.set_spent(run.0.budget.sum());
+                Ok(conversation.end_run(output))
+            }
+            Err(AgentError::Interrupted { .. }) => {
+                Err(AgentError::Interrupted { pending: conversation.pending() })
+            }
+            Err(error) => {
+                // Pending calls can still be decided.
+                if conversation.pending().is_empty() {
+                    conversation.settle();
+                }
+                Err(error)
+            }
+        };
         let saved = run.save(conversation).await;
-        let AgentOutput { text, agent, finish, escalate } = output?;
+        let output = output?;
         saved?;
-        let messages = conversation.messages_since(begin);
-        Ok(RunOutput { text, agent, finish, escalate, messages, ..run.0.budget.sum() })
+        Ok(output)
     }
 }
 
@@ -148,8 +181,62 @@ impl Sessions {
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
     pub async fn resume(&self, agent: &Agent, user: &str, id: &str) -> Result<RunOutput, AgentError> {
+        self.resume_with(agent, user, id, RunOptions::default()).await
+    }
+
+    /// Resumes an unanswered saved conversation with the given options, for example with
+    /// [decisions](RunOptions::with_decisions) about pending calls.
+    ///
+    /// # Errors
+    /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
+    pub async fn resume_with(
+        &self,
+        agent: &Agent,
+        user: &str,
+        id: &str,
+        options: RunOptions,
+    ) -> Result<RunOutput, AgentError> {
         let mut conversation = self.open(user, id).await?;
-        agent.resume(&mut conversation, RunOptions::new().with_autosave(self)).await
+        agent.resume(&mut conversation, options.with_autosave(self)).await
+    }
+
+    /// Answers `input` with `agent` in a saved conversation, and returns the events of the run as a stream. The
+    /// stream owns everything that it needs, so a web server can send it to a client.
+    #[must_use]
+    pub fn run_stream(
+        &self,
+        agent: &Agent,
+        user: impl Into<String>,
+        id: impl Into<String>,
+        input: impl Into<UserMessage>,
+    ) -> RunStream<'static> {
+        self.stream(agent, (user.into(), id.into()), Some(input.into()), RunOptions::default())
+    }
+
+    /// Resumes an unanswered saved conversation, and returns the events of the run as a stream.
+    #[must_use]
+    pub fn resume_stream(
+        &self,
+        agent: &Agent,
+        user: impl Into<String>,
+        id: impl Into<String>,
+        options: RunOptions,
+    ) -> RunStream<'static> {
+        self.stream(agent, (user.into(), id.into()), None, options)
+    }
+
+    fn stream(
+        &self,
+        agent: &Agent,
+        (user, id): (String, String),
+        input: Option<UserMessage>,
+        options: RunOptions,
+    ) -> RunStream<'static> {
+        let sessions = self.clone();
+        agent.stream(options.with_autosave(self), |agent, run| async move {
+            let mut conversation = sessions.open(&user, &id).await?;
+            agent.execute(&mut conversation, input, run).await
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 #[cfg(feature = "files")]
 mod files;
 mod history_tool;
+mod journal;
 mod memory;
 mod sessions;
 #[cfg(feature = "sqlite")]
@@ -11,8 +12,9 @@ mod store;
 
 #[cfg(feature = "files")]
 pub use files::FileStore;
+pub(crate) use journal::Journal;
 pub use memory::MemoryStore;
 pub use sessions::Sessions;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use store::{ConversationInfo, ConversationStore, StateScope, StoreError};
+pub use store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};

@@ -6,10 +6,10 @@ mod reader;
 use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunOutput;
 use crate::message::UserMessage;
 use crate::model::{FinishReason, ModelErrorKind};
 use crate::options::RunOptions;
+use crate::output::RunOutput;
 use reader::Reader;
 use toolkit_core::ToolParams;
 

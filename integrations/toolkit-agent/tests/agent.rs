@@ -296,13 +296,34 @@ async fn a_conversation_without_an_answer_can_resume() {
 
 #[tokio::test]
 async fn an_agent_after_its_own_message_gets_a_prompt() {
-    let model = ScriptedModel::new().text("One.").text("Two.");
+    let model = ScriptedModel::new().text("Two.");
     let agent = agent(model.clone()).build().unwrap();
     let mut conversation = Conversation::new("1");
-    agent.run_in(&mut conversation, "Count.").await.unwrap();
+    conversation.push(Message::user("Count."));
+    conversation.push(Message::assistant("One."));
     agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!(transcript(&model.requests()[1].messages), ["user: Count.", "agent: One.", "user: Go on."]);
-    assert_eq!(transcript(conversation.messages()), ["user: Count.", "agent: One.", "agent: Two."]);
+    assert_eq!(
+        transcript(&model.requests()[0].messages),
+        ["user: Count.", ": One.", "user: Go on."]
+    );
+    assert_eq!(transcript(conversation.messages()), ["user: Count.", ": One.", "agent: Two."]);
+}
+
+#[tokio::test]
+async fn a_finished_conversation_does_not_run_again() {
+    let model = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("One.").text("Two.");
+    let agent = agent(model.clone()).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let output = agent.run_in(&mut conversation, "Count.").await.unwrap();
+    let saved = serde_json::to_string(&conversation).unwrap();
+    for mut finished in [conversation.clone(), serde_json::from_str(&saved).unwrap()] {
+        let again = agent.resume(&mut finished, RunOptions::new()).await.unwrap();
+        assert_eq!(again, output);
+        assert_eq!(serde_json::to_string(&finished).unwrap(), saved);
+    }
+    assert_eq!(model.requests().len(), 2);
+    agent.run_in(&mut conversation, "Again.").await.unwrap();
+    assert_eq!(model.requests().len(), 3);
 }
 
 #[tokio::test]

@@ -104,14 +104,14 @@ async fn check<S: ConversationStore>(
     for key in ["deep", "user:deep", "app:deep"] {
         set(&conversation, key, "before".into());
     }
-    sessions.save(&conversation).await.unwrap();
+    sessions.save(&mut conversation).await.unwrap();
     let before = conversation.messages().to_vec();
     for (place, levels) in values {
         add(&mut conversation, *place, nested(levels));
     }
     let text = serde_json::to_string(&conversation);
     let is_readable = text.is_ok_and(|text| serde_json::from_str::<Conversation>(&text).is_ok());
-    let saved = sessions.save(&conversation).await;
+    let saved = sessions.save(&mut conversation).await;
     let last = |place| values.iter().rfind(|(other, _)| *other == place).map(|(_, levels)| levels);
     let is_refused = |place| last(place).is_some_and(|levels| levels.len() > 126);
     let is_saved = is_readable && !is_refused(Place::User) && !is_refused(Place::App);
@@ -128,7 +128,7 @@ async fn check<S: ConversationStore>(
         prop_assert!(error.message.contains("levels"), "{}", error);
         // What was refused keeps nothing else from being saved, here or by another program.
         set(&sessions.open("bob", "1").await.unwrap(), "app:other", 1.into());
-        sessions.save(&sessions.open("bob", "1").await.unwrap()).await.unwrap();
+        sessions.save(&mut sessions.open("bob", "1").await.unwrap()).await.unwrap();
         restored = Sessions::new(open().await).open("bob", "1").await.unwrap();
         prop_assert_eq!(restored.session().get("app:other"), Some(1.into()));
     }
@@ -314,7 +314,7 @@ async fn details_stay_out_of_every_save_of_a_run() {
     for (details, id) in [(false, "1"), (true, "2")] {
         let sessions = Sessions::new(store.clone()).with_error_details(details);
         let agent = agent.clone();
-        let path = folder.path().join(format!("conversations/ada/{id}.json"));
+        let path = folder.path().join(format!("conversations/ada/{id}.jsonl"));
         let run = tokio::spawn(async move { sessions.run(&agent, "ada", id, "Go.").await.map(drop) });
         let mut was_stored = false;
         while !run.is_finished() {

@@ -1,5 +1,6 @@
 //! The details of an error, which are private unless the program stores them.
 
+use super::ToolError;
 use serde::{Deserialize, Serialize};
 
 /// The details of an error for the program.
@@ -30,5 +31,34 @@ impl From<Option<String>> for Details {
 impl From<Details> for Option<String> {
     fn from(details: Details) -> Self {
         details.text
+    }
+}
+
+impl ToolError {
+    /// Sets whether the [details](Self::details) of this error and of the earlier attempts are serialized.
+    ///
+    /// The default is `false`, because details may contain secrets and errors are stored with conversations.
+    #[must_use]
+    pub fn with_stored_details(mut self, stored: bool) -> Self {
+        self.0.details.stored = stored;
+        let earlier = std::mem::take(&mut self.0.earlier).into_iter();
+        self.0.earlier = earlier.map(|error| error.with_stored_details(stored)).collect();
+        self
+    }
+
+    /// Returns the details for the program, such as the text of an error with its causes, or the message of a
+    /// panic. Formatting this error with `{:#}` shows the details as well. The details are serialized only
+    /// [on demand](Self::with_stored_details).
+    ///
+    /// ```
+    /// use toolkit::ToolError;
+    ///
+    /// let error = ToolError::failed("the database is down").with_details("10.0.0.7:5432 refused");
+    /// assert_eq!(error.to_string(), "Error running tool: the database is down");
+    /// assert_eq!(format!("{error:#}"), "Error running tool: the database is down (10.0.0.7:5432 refused)");
+    /// ```
+    #[must_use]
+    pub fn details(&self) -> Option<&str> {
+        self.0.details.text.as_deref()
     }
 }

@@ -48,6 +48,9 @@ kinds! {
         Panicked = "panicked",
         /// A policy or a human refused the call.
         Denied = "denied",
+        /// The result comes later: a human or another system decides. See
+        /// [`ToolError::pending`](crate::ToolError::pending).
+        Pending = "pending",
         /// The tool is disabled.
         Disabled = "disabled",
         /// The tool is called too often; call it again later.

@@ -3,6 +3,7 @@
 use super::details::Details;
 use super::kind::ErrorKind;
 use super::listing::{LISTED, listed, names, one_of};
+use super::pending::Pending;
 use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,10 +27,10 @@ const TRY_AGAIN: &str = "Try again: ";
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ToolError(Box<Repr>);
+pub struct ToolError(pub(super) Box<Repr>);
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Repr {
+pub(super) struct Repr {
     kind: ErrorKind,
     message: String,
     #[serde(default)]
@@ -40,11 +41,14 @@ struct Repr {
     #[serde(default)]
     more: usize,
     #[serde(default, skip_serializing_if = "Details::are_private")]
-    details: Details,
+    pub(super) details: Details,
     #[serde(default)]
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    earlier: Vec<ToolError>,
+    pub(super) earlier: Vec<ToolError>,
+    /// The reason why the result comes later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pending: Option<Box<Pending>>,
 }
 
 impl ToolError {
@@ -64,18 +68,8 @@ impl ToolError {
             details: Details::default(),
             retryable: false,
             earlier: Vec::new(),
+            pending: None,
         }))
-    }
-
-    /// Sets whether the [details](Self::details) of this error and of the earlier attempts are serialized.
-    ///
-    /// The default is `false`, because details may contain secrets and errors are stored with conversations.
-    #[must_use]
-    pub fn with_stored_details(mut self, stored: bool) -> Self {
-        self.0.details.stored = stored;
-        let earlier = std::mem::take(&mut self.0.earlier).into_iter();
-        self.0.earlier = earlier.map(|error| error.with_stored_details(stored)).collect();
-        self
     }
 
     /// Sets the errors of earlier attempts and appends them to the message.
@@ -314,22 +308,6 @@ impl ToolError {
     #[must_use]
     pub fn brief(&self) -> &str {
         &self.0.brief
-    }
-
-    /// Returns the details for the program, such as the text of an error with its causes, or the message of a
-    /// panic. Formatting this error with `{:#}` shows the details as well. The details are serialized only
-    /// [on demand](Self::with_stored_details).
-    ///
-    /// ```
-    /// use toolkit::ToolError;
-    ///
-    /// let error = ToolError::failed("the database is down").with_details("10.0.0.7:5432 refused");
-    /// assert_eq!(error.to_string(), "Error running tool: the database is down");
-    /// assert_eq!(format!("{error:#}"), "Error running tool: the database is down (10.0.0.7:5432 refused)");
-    /// ```
-    #[must_use]
-    pub fn details(&self) -> Option<&str> {
-        self.0.details.text.as_deref()
     }
 
     /// Returns whether the same call may succeed later.

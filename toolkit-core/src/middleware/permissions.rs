@@ -1,13 +1,17 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
+mod rule;
+
 use super::{Middleware, Next, Outcome, ToolRequest};
+use crate::call::CallId;
 use crate::context::{Grants, RunContext};
-use crate::error::{BuildError, ToolError};
+use crate::error::ToolError;
 use crate::event::ToolEventKind;
 use crate::name::ToolName;
-use crate::pattern::NamePattern;
-use crate::tool::{ToolDefinition, ToolTag};
+use crate::tool::ToolDefinition;
+pub use rule::PermissionRule;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -52,129 +56,42 @@ pub enum Approval {
     Changed(Value),
     /// The call does not run. The model reads the reason.
     Refused(String),
+    /// The decision comes later. The call does not run now, and ends with an error of the kind
+    /// [`Pending`](crate::ErrorKind::Pending). An agent then interrupts its run until the program provides the
+    /// decision.
+    Later,
 }
 
-type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
-type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
-type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
-
-/// A rule of [`Permissions`].
+/// The approvals decided before their calls run, by call id.
 ///
-/// Without conditions, a rule applies to all calls. With conditions, it applies to calls that meet all of
-/// them.
+/// [`Permissions`] find them as an [extension](RunContext::with_extension) of the run, and do not ask the handler
+/// about these calls.
 ///
 /// ```
-/// use toolkit::ToolTag;
-/// use toolkit::middleware::PermissionRule;
+/// use toolkit::RunContext;
+/// use toolkit::middleware::{Approval, DecidedApprovals};
 ///
-/// let rule = PermissionRule::deny("only files of the project")
-///     .for_tool("fs-*")?
-///     .for_tag(ToolTag::Destructive)
-///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
-/// # Ok::<(), toolkit::BuildError>(())
+/// let decided = DecidedApprovals::new().with("call_1", Approval::Granted);
+/// let run = RunContext::new().with_extension(decided);
 /// ```
+#[derive(Debug, Clone, PartialEq, Default)]
 #[must_use]
-pub struct PermissionRule {
-    permission: Permission,
-    of_tool: Vec<Box<OfTool>>,
-    of_call: Vec<Box<OfCall>>,
-    /// Whether the rule is for a single tool by name. Such a rule counts as a deliberate exception.
-    names_one: bool,
-}
+pub struct DecidedApprovals(BTreeMap<CallId, Approval>);
 
-impl PermissionRule {
-    fn new(permission: Permission) -> Self {
-        Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
+impl DecidedApprovals {
+    /// Creates an empty set of approvals.
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// Creates a rule to allow calls.
-    pub fn allow() -> Self {
-        Self::new(Permission::Allow)
-    }
-
-    /// Creates a rule to deny calls. The model reads the reason.
-    pub fn deny(reason: impl Into<String>) -> Self {
-        Self::new(Permission::Deny(reason.into()))
-    }
-
-    /// Creates a rule to ask for approval. The approver reads the reason.
-    pub fn ask(reason: impl Into<String>) -> Self {
-        Self::new(Permission::Ask(reason.into()))
-    }
-
-    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
-    /// `?` any character.
-    ///
-    /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
-    ///
-    /// # Errors
-    /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
-    pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
-        let pattern = NamePattern::new(pattern)?;
-        self.names_one |= pattern.is_name();
-        self.of_tool.push(Box::new(move |definition| pattern.matches(definition.name.as_str())));
-        Ok(self)
-    }
-
-    /// Restricts the rule to tools with a tag.
-    ///
-    /// For the tags `read_only` and `destructive`, the hints of the tool count as well:
-    /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
-    pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
-        let tag = tag.into();
-        self.of_tool.push(Box::new(move |definition| {
-            let metadata = &definition.metadata;
-            let hint = match &tag {
-                ToolTag::ReadOnly => metadata.read_only,
-                ToolTag::Destructive => metadata.destructive,
-                _ => None,
-            };
-            hint.unwrap_or_else(|| metadata.tags.contains(&tag))
-        }));
+    /// Adds the approval of the calls with this id.
+    pub fn with(mut self, call_id: impl Into<CallId>, approval: Approval) -> Self {
+        self.0.insert(call_id.into(), approval);
         self
     }
-
-    /// Restricts the rule: it applies to a call only if `condition` returns `true`.
-    ///
-    /// `condition` receives the arguments with aliases replaced by the names of the parameters. The tool
-    /// accepts these arguments, but may convert values: the string `"5"` may become the number 5. So test for
-    /// allowed values rather than for forbidden values.
-    pub fn when(
-        mut self,
-        condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.of_call.push(Box::new(condition));
-        self
-    }
-
-    fn applies(&self, definition: &ToolDefinition, arguments: &Value) -> bool {
-        self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
-    }
-
-    /// Returns whether the rule applies to the tool. Conditions on arguments are not tested.
-    fn may_apply(&self, definition: &ToolDefinition) -> bool {
-        self.of_tool.iter().all(|condition| condition(definition))
-    }
-
-    /// Returns whether the rule is for a single tool by name or has a condition on arguments. Such a rule
-    /// counts as a deliberate exception.
-    fn is_narrow(&self) -> bool {
-        self.names_one || !self.of_call.is_empty()
-    }
-
-    /// Returns whether the rule applies to all calls, because it has no conditions.
-    fn is_for_all(&self) -> bool {
-        self.of_tool.is_empty() && self.of_call.is_empty()
-    }
-
-    fn strictness(&self) -> u8 {
-        match self.permission {
-            Permission::Allow => 0,
-            Permission::Ask(_) => 1,
-            Permission::Deny(_) => 2,
-        }
-    }
 }
+
+type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
 /// Allows or denies calls by rules, or asks for approval.
 ///
@@ -272,6 +189,12 @@ impl Permissions {
         self
     }
 
+    /// Decides all approvals later: calls that need approval end with an error of the kind
+    /// [`Pending`](crate::ErrorKind::Pending), and agents interrupt their runs. Replaces the handler.
+    pub fn decide_later(self) -> Self {
+        self.with_handler(|_| std::future::ready(Approval::Later))
+    }
+
     /// Returns the decision for a call, without asking for approval.
     #[must_use]
     pub fn decide(&self, definition: &ToolDefinition, arguments: &Value) -> &Permission {
@@ -317,6 +240,27 @@ impl Permissions {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }
 
+    /// Returns the approval decided before the call, or else the answer of the handler. Emits events about the
+    /// request and the decision.
+    async fn approval(&self, asked: ApprovalRequest) -> Approval {
+        let (context, asked_at) = (asked.request.context().clone(), Instant::now());
+        if let Some(emitter) = context.emitter() {
+            emitter.emit(ToolEventKind::ApprovalRequested { reason: asked.reason.as_str().into() });
+        }
+        let decided = context.extension::<DecidedApprovals>().zip(context.call_id());
+        let approval = match decided.and_then(|(decided, id)| decided.0.get(id)) {
+            Some(approval) => approval.clone(),
+            None => self.ask(asked).await,
+        };
+        if let Some(emitter) = context.emitter()
+            && approval != Approval::Later
+        {
+            let approved = !matches!(approval, Approval::Refused(_));
+            emitter.emit(ToolEventKind::ApprovalDecided { approved, waited: asked_at.elapsed() });
+        }
+        approval
+    }
+
     async fn ask(&self, question: ApprovalRequest) -> Approval {
         let Some(handler) = &self.handler else {
             return self.unanswered.clone();
@@ -357,26 +301,14 @@ impl Middleware for Permissions {
             drop(turn);
             return next.run(request).await;
         }
-        let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
-        if let Some(emitter) = &emitter {
-            emitter.emit(ToolEventKind::ApprovalRequested { reason: reason.as_str().into() });
-        }
-        let approval = self
-            .ask(ApprovalRequest {
-                request: request.clone(),
-                arguments: arguments.clone(),
-                reason: reason.clone(),
-            })
-            .await;
-        if let Some(emitter) = &emitter {
-            let approved = !matches!(approval, Approval::Refused(_));
-            emitter.emit(ToolEventKind::ApprovalDecided { approved, waited: asked_at.elapsed() });
-        }
-        match approval {
+        let arguments = arguments.clone();
+        let asked = ApprovalRequest { request: request.clone(), arguments, reason: reason.clone() };
+        match self.approval(asked).await {
             Approval::Granted => {}
             Approval::GrantedForSession => grants.add(tool.as_str(), &reason),
             Approval::Changed(arguments) => request.set_arguments(arguments),
             Approval::Refused(reason) => return Err(denied(&request, &reason)),
+            Approval::Later => return Err(ToolError::needs_approval(request.context().known_name(), reason)),
         }
         drop(turn);
         next.run(request).await
@@ -387,5 +319,4 @@ fn denied(request: &ToolRequest, reason: &str) -> ToolError {
     ToolError::denied(request.context().known_name(), reason)
 }
 
-impl_debug!(PermissionRule, |this| permission: this.permission, conditions: this.of_tool.len() + this.of_call.len());
 impl_debug!(Permissions, |this| rules: this.rules, otherwise: this.otherwise, patience: this.patience);

@@ -4,14 +4,16 @@ use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, without};
 use super::failures::Failures;
 use super::history;
+use super::restart::Restart;
 use super::tools::Tools;
-use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Owner};
+use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
+use crate::conversation::{Conversation, Owner, Step, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::context::ToolActions;
@@ -63,7 +65,10 @@ impl RunAgent for LlmAgent {
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
-        let outcome = self.turns(conversation, run).await;
+        let outcome = match conversation.enter(self.name()) {
+            Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
+            _ => self.turns(conversation, run).await,
+        };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
         match outcome? {
             Outcome::Answer(output) => Ok(output),
@@ -99,8 +104,9 @@ impl LlmAgent {
         let mut escalate = false;
         loop {
             run.check_cancelled()?;
-            run.0.budget.take_model_call()?;
-            let dispatcher = self.dispatcher(conversation, run)?;
+            let restart = self.restart(conversation, run)?;
+            let called = Arc::<CalledAgents>::default();
+            let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called)?;
             let mut calls = TurnCalls {
                 conversation,
                 run,
@@ -109,19 +115,30 @@ impl LlmAgent {
                 failures: &mut failures,
                 started: Vec::new(),
                 dispatched: Vec::new(),
+                called,
             };
-            let response = match self.answer(&dispatcher, &mut calls).await {
+            let response = match restart {
+                Some(restart) => calls.restart(restart).await,
+                None => match self.answer(&dispatcher, &mut calls).await {
+                    Ok(response) => self.receive_calls(response, &mut calls).await,
+                    error => error,
+                },
+            };
+            let response = match response {
                 Ok(response) => response,
                 Err(error) => {
                     calls.stop().await;
                     return Err(error);
                 }
             };
-            let results = self.end_turn(&response, calls).await?;
+            let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
             escalate |= now;
             let is_answer = skip_summarization || results.is_empty() && !is_paused(&response);
+            if let Some(to) = &transfer_to_agent {
+                conversation.set_step(Step::Transfer(to.clone()));
+            }
             if transfer_to_agent.is_some() || !is_answer {
                 run.save(conversation).await?;
             }
@@ -142,16 +159,34 @@ impl LlmAgent {
         }
     }
 
+    /// Returns how the calls of an unfinished turn of this agent continue, if there are any.
+    fn restart(&self, conversation: &Conversation, run: &Run) -> Result<Option<Restart>, AgentError> {
+        let of_agent = |turn: &&Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
+        let Some(turn) = conversation.unfinished().filter(of_agent) else { return Ok(None) };
+        let tools = self.tools.current()?;
+        Ok(Some(Restart::new(turn, conversation, run, &tools.registry())))
+    }
+
     /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`.
-    fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
-        let context = run
+    fn dispatcher(
+        &self,
+        conversation: &Conversation,
+        run: &Run,
+        restart: Option<&Restart>,
+        called: &Arc<CalledAgents>,
+    ) -> Result<Dispatcher, AgentError> {
+        let mut context = run
             .0
             .context
             .clone()
             .with_agent_name(self.name())
             .with_session(conversation.session())
             .with_extension(Owner(conversation.user_id().to_owned()))
-            .with_extension(run.clone());
+            .with_extension(run.clone())
+            .with_extension(called.clone());
+        if let Some(restart) = restart {
+            context = context.with_extension(restart.approvals.clone());
+        }
         let dispatcher = self.tools.current()?.with_run(context);
         if !run.has_listener() {
             return Ok(dispatcher);
@@ -188,6 +223,7 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
+        run.0.budget.take_model_call()?;
         let request = self.request(calls.conversation, run, dispatcher);
         calls.conversation.begin_turn(name);
         let response = match run.until_stopped(callbacks.before(request)).await? {
@@ -199,35 +235,32 @@ impl LlmAgent {
         run.until_stopped(callbacks.after(response)).await
     }
 
-    /// Starts the remaining calls, waits for all results, and adds the turn to the conversation.
-    async fn end_turn(
+    /// Adds the complete message of the model to the turn, and starts the remaining calls.
+    async fn receive_calls(
         &self,
-        response: &ModelResponse,
-        mut calls: TurnCalls<'_>,
-    ) -> Result<Vec<ToolResult>, AgentError> {
+        mut response: ModelResponse,
+        calls: &mut TurnCalls<'_>,
+    ) -> Result<ModelResponse, AgentError> {
         let run = calls.run;
-        let mut message = response.message.clone();
+        let (usage, paused) = (response.usage, is_paused(&response));
+        let message = &mut response.message;
         self.name().clone_into(&mut message.agent);
-        message.usage = response.usage;
-        message.paused = is_paused(response);
-        let missing = without(&calls.started, &message.calls);
-        if !missing.is_empty() {
+        message.usage = usage;
+        message.paused = paused;
+        let remaining = without(&message.calls, &calls.started);
+        if remaining.len() + calls.started.len() > message.calls.len() {
             // The message must contain all started calls. The native form lacks the calls that were added
             // here, so it is dropped.
-            message.calls.extend(missing);
             message.native = None;
         }
-        calls.conversation.turn().message = message.clone();
+        // The started calls are first, so that the position of a result is the index of its call.
+        message.calls = calls.started.iter().chain(&remaining).cloned().collect();
+        calls.conversation.turn().edit(|turn| turn.clone_from(message));
         run.emit(|| RunEvent::Message { message: Box::new(message.clone()) });
         if !message.calls.is_empty() {
             run.save(calls.conversation).await?;
         }
-        for call in without(&message.calls, &calls.started) {
-            calls.start(call);
-        }
-        let finished = calls.finish().await;
-        let results = std::mem::take(&mut calls.conversation.turn().results);
-        let results = calls.conversation.end_turn(message, results, !response.hosted.is_empty());
-        finished.map(|()| results)
+        remaining.into_iter().for_each(|call| calls.start(call));
+        Ok(response)
     }
 }

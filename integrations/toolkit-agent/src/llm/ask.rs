@@ -37,7 +37,7 @@ impl LlmAgent {
                 Err(AgentError::Model(error)) => error,
                 Err(error) => return Err(error),
             };
-            calls.conversation.turn = None;
+            calls.conversation.discard_turn();
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
@@ -92,11 +92,11 @@ impl LlmAgent {
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {
-                    calls.conversation.turn().message.text.push_str(&text);
+                    calls.conversation.turn().edit(|message| message.text.push_str(&text));
                     run.emit(|| RunEvent::Text { agent: agent(), text });
                 }
                 ModelDelta::Reasoning(text) => {
-                    calls.conversation.turn().message.reasoning.push_str(&text);
+                    calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
                     run.emit(|| RunEvent::Reasoning { agent: agent(), text });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
@@ -106,7 +106,7 @@ impl LlmAgent {
                     run.emit(|| RunEvent::HostedCall { agent: agent(), call: Box::new(call) });
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
-                    calls.conversation.turn().message.calls.push(call.clone());
+                    calls.conversation.turn().push_call(call.clone());
                     run.save(calls.conversation).await?;
                     calls.start(call);
                 }
@@ -145,7 +145,7 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>) -> Next {
 /// Returns the partial answer received before `error`.
 fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
     let partial = error.partial.map(|partial| *partial);
-    let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message.calls.len());
-    let received = || ModelResponse { message: turn.message.clone(), ..ModelResponse::default() };
+    let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message().calls.len());
+    let received = || ModelResponse { message: turn.message().clone(), ..ModelResponse::default() };
     partial.unwrap_or_else(received).with_finish(FinishReason::Interrupted)
 }

@@ -1,10 +1,14 @@
 //! The tool calls of one turn, from start to result.
 
 use super::failures::Failures;
-use crate::agent::Run;
+use super::restart::Restart;
+use crate::agent::{CalledAgents, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::helpers::lock;
+use crate::model::{FinishReason, ModelResponse};
+use std::sync::Arc;
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The tool calls of one turn.
@@ -18,6 +22,8 @@ pub(super) struct TurnCalls<'a> {
     pub(super) started: Vec<ToolCall>,
     /// For each call in `batch`, the index of the call in `started`.
     pub(super) dispatched: Vec<usize>,
+    /// The agents called as tools in this turn.
+    pub(super) called: Arc<CalledAgents>,
 }
 
 impl TurnCalls<'_> {
@@ -27,11 +33,38 @@ impl TurnCalls<'_> {
         self.started.push(call.clone());
         match self.refusal(&call) {
             Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
-            None => {
-                self.dispatched.push(position);
-                self.batch.push(call);
-            }
+            None => self.dispatch(position, call),
         }
+    }
+
+    fn dispatch(&mut self, position: usize, call: ToolCall) {
+        self.dispatched.push(position);
+        self.batch.push(call);
+    }
+
+    /// Continues the unfinished turn of the conversation: adds the results known by now, and starts the calls that
+    /// may run.
+    pub(super) async fn restart(&mut self, restart: Restart) -> Result<ModelResponse, AgentError> {
+        let turn = self.conversation.turn();
+        self.started = turn.message().calls.clone();
+        for position in &restart.positions {
+            turn.restart(*position);
+        }
+        for result in restart.results {
+            self.conversation.turn().restart(result.position);
+            self.keep(result);
+        }
+        // What runs now is no longer pending after a crash.
+        self.run.save(self.conversation).await?;
+        for position in restart.positions {
+            let Some(call) = self.started.get(position).cloned() else { continue };
+            if let Some(child) = self.conversation.take_called(call.id.as_str()) {
+                lock(&self.called.conversations).insert(call.id.to_string(), child);
+            }
+            self.dispatch(position, call);
+        }
+        let message = self.conversation.turn().message().clone();
+        Ok(ModelResponse { message, ..ModelResponse::default() }.with_finish(FinishReason::ToolCalls))
     }
 
     fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
@@ -58,15 +91,42 @@ impl TurnCalls<'_> {
         Some(result.with_position(position))
     }
 
-    /// Adds a result to the turn and emits `RunEvent::Result`.
+    /// Adds a result to the turn, or notes that the result comes later. Emits an event.
     pub(super) fn keep(&mut self, result: ToolResult) {
-        self.run.emit(|| RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) });
+        let agent = || self.agent.to_owned();
+        match result.error().and_then(ToolError::pending) {
+            None => self.run.emit(|| RunEvent::Result { agent: agent(), result: Box::new(result.clone()) }),
+            Some(reason) => {
+                let call_id = || result.call_id.clone();
+                self.run.emit(|| RunEvent::CallPending {
+                    agent: agent(),
+                    call_id: call_id(),
+                    reason: reason.clone(),
+                });
+                if let Some(child) = lock(&self.called.conversations).remove(result.call_id.as_str()) {
+                    self.conversation.keep_called(result.call_id.as_str(), child);
+                }
+            }
+        }
         self.conversation.add_result(result);
+    }
+
+    /// Waits for all results, and adds the turn to the conversation. Returns the results in the order of the calls.
+    ///
+    /// If calls are pending, the turn stays unfinished.
+    pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<Vec<ToolResult>, AgentError> {
+        let finished = self.finish().await;
+        if self.conversation.turn().has_pending() {
+            finished?;
+            return Err(AgentError::Interrupted { pending: Vec::new() });
+        }
+        let results = self.conversation.end_turn(is_kept);
+        finished.map(|()| results)
     }
 
     /// Waits for all results. If the run stops, the running calls are cancelled, and each still gets a
     /// result.
-    pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
+    async fn finish(&mut self) -> Result<(), AgentError> {
         let run = self.run;
         let mut stopped = Ok(());
         while !self.batch.is_empty() {

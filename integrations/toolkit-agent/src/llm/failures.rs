@@ -33,8 +33,8 @@ impl Failures {
             Ok(_) => {
                 self.by_call.remove(&key(call));
             }
-            // A cancelled call did not fail by itself.
-            Err(error) if error.kind() == ErrorKind::Cancelled => {}
+            // A cancelled call did not fail by itself, and a pending call has not failed.
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => {}
             Err(error) => {
                 let (times, message) = self.by_call.entry(key(call)).or_default();
                 *times += 1;

@@ -1,27 +1,26 @@
-//! A store of JSON files.
+//! A store of files.
 
+mod log;
 mod names;
 
 use super::store::{
-    ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking, check_values, encode,
+    ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply, blocking,
+    check_values,
 };
-use crate::conversation::Conversation;
-use crate::helpers::lock;
-use names::{id_of, path_of};
+use fs4::FileExt;
+use names::{ENDING, id_of, path_of};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use toolkit_core::context::SessionDelta;
 
-/// A store with one JSON file for each conversation, in a folder. Clones share the conversations.
+/// A store with one file for each conversation, in a folder. Clones share the conversations.
 ///
-/// Files are replaced atomically: after a crash, a file has either the old or the new content. Several
-/// programs may share a folder, unless they change session values of the same user or of the application at
-/// the same time. Use a database for such programs.
+/// A save appends one line of JSON to the file. After a crash, an incomplete last line is ignored. Several programs
+/// may share a folder: a lock on the file protects each save.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};
@@ -39,15 +38,13 @@ use toolkit_core::context::SessionDelta;
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
-    /// A lock held while session values are read, changed and written.
-    update_lock: Arc<Mutex<()>>,
 }
 
 impl FileStore {
     /// Creates a store in `folder`. The folder is created at the first save.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), update_lock: Arc::default() }
+        Self { folder: folder.into() }
     }
 
     fn conversations_of(&self, user: &str) -> PathBuf {
@@ -55,7 +52,7 @@ impl FileStore {
     }
 
     fn conversation(&self, user: &str, id: &str) -> PathBuf {
-        path_of(&self.conversations_of(user), id, ".json")
+        path_of(&self.conversations_of(user), id, ENDING)
     }
 
     fn state(&self, scope: StateScope<'_>) -> PathBuf {
@@ -67,15 +64,20 @@ impl FileStore {
 }
 
 impl ConversationStore for FileStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
         let path = self.conversation(user, id);
-        blocking(move || read(&path)).await
+        blocking(move || log::read(&path).map_err(|error| failed("read", &path, &error))).await
     }
 
-    async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let path = self.conversation(conversation.user_id(), conversation.id());
-        let text = encode(conversation)?;
-        blocking(move || write(&path, text.as_bytes())).await
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        let (path, id, entry) = (self.conversation(user, id), id.to_owned(), entry.to_owned());
+        blocking(move || {
+            let appended = log::append(&path, version, &entry);
+            appended
+                .map_err(|error| failed("written", &path, &error))?
+                .ok_or_else(|| StoreError::conflict(&id))
+        })
+        .await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
@@ -91,12 +93,7 @@ impl ConversationStore for FileStore {
 
     async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
         let path = self.conversation(user, id);
-        blocking(move || match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed("deleted", &path, &error)),
-        })
-        .await
+        blocking(move || log::delete(&path).map_err(|error| failed("deleted", &path, &error))).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
@@ -106,9 +103,9 @@ impl ConversationStore for FileStore {
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         check_values(changes)?;
-        let (path, changes, update_lock) = (self.state(scope), changes.clone(), self.update_lock.clone());
+        let (path, changes, lock) = (self.state(scope), changes.clone(), self.folder.join("state.lock"));
         blocking(move || {
-            let _guard = lock(&update_lock);
+            let _lock = locked(&lock).map_err(|error| failed("locked", &lock, &error))?;
             let mut values: BTreeMap<String, Value> = read(&path)?.unwrap_or_default();
             apply(&mut values, &changes);
             write(&path, &serde_json::to_vec(&values)?)
@@ -119,6 +116,14 @@ impl ConversationStore for FileStore {
 
 fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError {
     StoreError::new(format_args!("file `{}` cannot be {what}: {error}", path.display()))
+}
+
+/// Opens and locks a file, until the returned file is dropped.
+fn locked(path: &Path) -> io::Result<File> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let file = File::options().create(true).append(true).open(path)?;
+    FileExt::lock(&file)?;
+    Ok(file)
 }
 
 /// Reads and parses a JSON file. Returns `None` if the file does not exist.

@@ -1,9 +1,8 @@
 //! A store in memory.
 
 use super::store::{
-    ConversationInfo, ConversationStore, StateScope, StoreError, apply, check_values, encode,
+    ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply, check_values,
 };
-use crate::conversation::Conversation;
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -18,9 +17,10 @@ pub struct MemoryStore(Arc<Mutex<Stored>>);
 
 #[derive(Default)]
 struct Stored {
-    /// The conversations by user and id, each with the time of saving. Conversations are kept as JSON,
-    /// because clones of a `Conversation` would share their session values.
-    conversations: HashMap<(String, String), (SystemTime, String)>,
+    /// The logs of the conversations by user and id, each with the time of the last save.
+    conversations: HashMap<(String, String), (SystemTime, ConversationLog)>,
+    /// The version after the latest entry of any log, so that a deleted log never returns to an old version.
+    version: u64,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,
 }
@@ -34,17 +34,27 @@ impl MemoryStore {
 }
 
 impl ConversationStore for MemoryStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
         let key = (user.to_owned(), id.to_owned());
-        let saved = lock(&self.0).conversations.get(&key).map(|(_, saved)| saved.clone());
-        Ok(saved.map(|saved| serde_json::from_str(&saved)).transpose()?)
+        Ok(lock(&self.0).conversations.get(&key).map(|(_, log)| log.clone()))
     }
 
-    async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let key = (conversation.user_id().to_owned(), conversation.id().to_owned());
-        let saved = encode(conversation)?;
-        lock(&self.0).conversations.insert(key, (SystemTime::now(), saved));
-        Ok(())
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        let mut stored = lock(&self.0);
+        let next = stored.version + 1;
+        let key = (user.to_owned(), id.to_owned());
+        let (saved_at, log) = stored
+            .conversations
+            .entry(key)
+            .or_insert_with(|| (SystemTime::now(), ConversationLog::default()));
+        if log.version != version {
+            return Err(StoreError::conflict(id));
+        }
+        *saved_at = SystemTime::now();
+        log.entries.push(entry.to_owned());
+        log.version = next;
+        stored.version = next;
+        Ok(next)
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {

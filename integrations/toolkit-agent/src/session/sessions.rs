@@ -4,7 +4,7 @@ use super::memory::MemoryStore;
 use super::store::{
     ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
 };
-use crate::conversation::Conversation;
+use crate::conversation::{Changes, Conversation};
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,8 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// Session values with the key prefix `user:` are shared by all open conversations of a user, and values with
 /// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, key by
 /// key. If programs with a common store change different keys, no change overwrites another. If two runs use
-/// the same conversation at the same time, the last save replaces the earlier save.
+/// the same conversation at the same time, the first save wins, and the other run ends with an
+/// [error](StoreError::is_conflict).
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -34,13 +35,13 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// ```
 #[derive(Clone)]
 pub struct Sessions {
-    inner: Arc<SessionsInner>,
+    pub(super) inner: Arc<SessionsInner>,
     error_details: bool,
 }
 
-struct SessionsInner {
-    store: Box<dyn DynStore>,
-    app: SharedState,
+pub(super) struct SessionsInner {
+    pub(super) store: Box<dyn DynStore>,
+    pub(super) app: SharedState,
     /// The shared session values of each user with an open conversation.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
 }
@@ -64,8 +65,10 @@ impl Sessions {
         let shared = self.user(user);
         self.inner.app.refresh(store, StateScope::App).await?;
         shared.refresh(store, StateScope::User(user)).await?;
-        let conversation = store.load(user, id).await?.unwrap_or_else(|| Conversation::new(id));
-        let mut conversation = conversation
+        let mut conversation = self
+            .read(user, id)
+            .await?
+            .unwrap_or_else(|| Conversation::new(id))
             .with_user_id(user)
             .with_error_details(self.error_details)
             .with_user_state(shared.values.clone())
@@ -76,7 +79,16 @@ impl Sessions {
 
     /// Loads a conversation. The session values of the user and the application are not loaded.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
-        self.inner.store.load(user, id).await
+        let Some(log) = self.inner.store.load(user, id).await? else { return Ok(None) };
+        let mut conversation = Conversation::new(id);
+        for entry in log.entries {
+            let entry: Vec<Changes> = serde_json::from_str(&entry).map_err(|error| {
+                StoreError::new(format_args!("conversation `{id}` cannot be read: {error}"))
+            })?;
+            entry.into_iter().for_each(|changes| conversation.apply(changes));
+        }
+        self.attach(&mut conversation, log.version);
+        Ok(Some(conversation))
     }
 
     /// Returns the shared session values of a user. Conversations that are open at the same time get the same
@@ -92,25 +104,20 @@ impl Sessions {
         shared
     }
 
-    /// Saves a conversation. For a conversation created by [`open`](Self::open), the changed session values
-    /// of the user and the application are saved as well.
+    /// Saves the changes of a conversation since the last save. For a conversation created by [`open`](Self::open),
+    /// the changed session values of the user and the application are saved as well.
+    ///
+    /// A conversation that was not opened from these sessions is saved as a new conversation.
     ///
     /// Values nested too deeply to be read again are refused. If the conversation contains such a value, the
     /// conversation is not saved. If a session value of the user or the application is nested too deeply, the
     /// value saved last is restored.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be written.
-    pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let store = &*self.inner.store;
-        let lease = conversation.lease.as_deref();
-        let mut shared = Ok(());
-        if let Some(user) = lease.and_then(|lease| lease.downcast_ref::<SharedState>()) {
-            let app = self.inner.app.save(store, StateScope::App).await;
-            shared = app.and(user.save(store, StateScope::User(conversation.user_id())).await);
-        }
-        // Save the conversation even if saving the shared session values has failed.
-        store.save(conversation).await.and(shared)
+    /// [`StoreError`] if the store cannot be written, or, with [`is_conflict`](StoreError::is_conflict), if another
+    /// program or task has saved the conversation since it was opened.
+    pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
+        self.journal(conversation).save(&[], conversation).await
     }
 
     /// Lists the conversations of a user, the latest first.
@@ -147,7 +154,7 @@ debug!(Sessions, self);
 
 /// The session values of one scope (the application or a user), shared by all open conversations.
 #[derive(Debug, Default)]
-struct SharedState {
+pub(super) struct SharedState {
     values: SessionMap,
     /// The values in the store at the last load or save.
     stored: AsyncMutex<BTreeMap<String, Value>>,
@@ -171,7 +178,7 @@ impl SharedState {
     }
 
     /// Saves the values changed since the last load or save.
-    async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
+    pub(super) async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let mut changes = delta(&stored, &self.values.snapshot());
         let mut refused = Ok(());

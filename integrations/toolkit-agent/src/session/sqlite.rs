@@ -1,11 +1,10 @@
 //! A store in an SQLite database.
 
 use super::store::{
-    ConversationInfo, ConversationStore, StateScope, StoreError, blocking, check_values, encode,
+    ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, blocking, check_values,
 };
-use crate::conversation::Conversation;
 use crate::helpers::lock;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,8 +17,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS conversations (
-        user_id TEXT NOT NULL, id TEXT NOT NULL, saved_at INTEGER NOT NULL, conversation TEXT NOT NULL,
-        PRIMARY KEY (user_id, id)
+        number INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL, id TEXT NOT NULL,
+        saved_at INTEGER NOT NULL, version INTEGER NOT NULL,
+        UNIQUE (user_id, id)
+    );
+    CREATE TABLE IF NOT EXISTS entries (
+        conversation INTEGER NOT NULL, version INTEGER NOT NULL, entry TEXT NOT NULL,
+        PRIMARY KEY (conversation, version)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS state (
         scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
@@ -82,27 +86,54 @@ impl SqliteStore {
 }
 
 impl ConversationStore for SqliteStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
-        let text: Option<String> = self
-            .with_connection(move |connection| {
-                let sql = "SELECT conversation FROM conversations WHERE user_id = ?1 AND id = ?2";
-                connection.query_row(sql, key, |row| row.get(0)).optional()
-            })
-            .await?;
-        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
-    }
-
-    async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let (user, id) = (conversation.user_id().to_owned(), conversation.id().to_owned());
-        let text = encode(conversation)?;
         self.with_connection(move |connection| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
-            let sql = "INSERT OR REPLACE INTO conversations VALUES (?1, ?2, ?3, ?4)";
-            connection.execute(sql, params![user, id, now, text]).map(drop)
+            // One transaction, so that the version belongs to the entries.
+            let transaction = connection.transaction()?;
+            let sql = "SELECT number, version FROM conversations WHERE user_id = ?1 AND id = ?2";
+            let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+            let Some((number, version)) = transaction.query_row(sql, key, read).optional()? else {
+                return Ok(None);
+            };
+            let sql = "SELECT entry FROM entries WHERE conversation = ?1 ORDER BY version";
+            let mut statement = transaction.prepare(sql)?;
+            let entries = statement.query_map([number], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            Ok(Some(ConversationLog::new(entries, version_of(number, version))))
         })
         .await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        let (key, entry) = ([user.to_owned(), id.to_owned()], entry.to_owned());
+        let appended = self
+            .with_connection(move |connection| {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+                let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                if version == 0 {
+                    let sql =
+                        "INSERT INTO conversations (user_id, id, saved_at, version) VALUES (?1, ?2, ?3, 0)
+                        ON CONFLICT DO NOTHING";
+                    if transaction.execute(sql, params![key[0], key[1], now])? == 0 {
+                        return Ok(None);
+                    }
+                }
+                let sql = "SELECT number, version FROM conversations WHERE user_id = ?1 AND id = ?2";
+                let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+                let found = transaction.query_row(sql, [&key[0], &key[1]], read).optional()?;
+                let is_expected =
+                    |(number, latest): &(i64, i64)| version == 0 || version_of(*number, *latest) == version;
+                let Some((number, latest)) = found.filter(is_expected) else { return Ok(None) };
+                let sql = "INSERT INTO entries VALUES (?1, ?2, ?3)";
+                transaction.execute(sql, params![number, latest + 1, entry])?;
+                let sql = "UPDATE conversations SET version = ?2, saved_at = ?3 WHERE number = ?1";
+                transaction.execute(sql, params![number, latest + 1, now])?;
+                transaction.commit()?;
+                Ok(Some(version_of(number, latest + 1)))
+            })
+            .await?;
+        appended.ok_or_else(|| StoreError::conflict(id))
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
@@ -123,8 +154,14 @@ impl ConversationStore for SqliteStore {
     async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
         self.with_connection(move |connection| {
+            let transaction = connection.transaction()?;
+            let sql = "DELETE FROM entries WHERE conversation IN
+                (SELECT number FROM conversations WHERE user_id = ?1 AND id = ?2)";
+            transaction.execute(sql, [&key[0], &key[1]])?;
             let sql = "DELETE FROM conversations WHERE user_id = ?1 AND id = ?2";
-            Ok(connection.execute(sql, key)? > 0)
+            let deleted = transaction.execute(sql, key)?;
+            transaction.commit()?;
+            Ok(deleted > 0)
         })
         .await
     }
@@ -162,6 +199,12 @@ impl ConversationStore for SqliteStore {
         })
         .await
     }
+}
+
+/// Returns the version of a log. The number of the conversation is part of it, because a deleted conversation may be
+/// created again.
+fn version_of(number: i64, version: i64) -> u64 {
+    (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
 }
 
 fn key(scope: StateScope<'_>) -> [String; 2] {

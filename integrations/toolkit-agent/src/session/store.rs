@@ -1,6 +1,6 @@
 //! The interface of a store for conversations.
 
-use crate::conversation::Conversation;
+use crate::conversation::Changes;
 use crate::helpers::{MAX_NESTING, check_nesting};
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -15,7 +15,7 @@ use toolkit_core::context::SessionDelta;
 /// A conversation belongs to a user, and the conversation's id is unique to that user. Programs access a
 /// store through [`Sessions`](crate::Sessions). Implement this trait to use another database.
 pub trait ConversationStore: Send + Sync + 'static {
-    /// Loads a conversation of a user. Returns `None` if the conversation does not exist.
+    /// Loads the log of a conversation of a user. Returns `None` if the conversation does not exist.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -23,14 +23,23 @@ pub trait ConversationStore: Send + Sync + 'static {
         &self,
         user: &str,
         id: &str,
-    ) -> impl Future<Output = Result<Option<Conversation>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
-    /// Saves a conversation under its user and id, replacing the previous version. After a crash, either the
-    /// previous or the new version must be intact.
+    /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is the
+    /// version to append to, or 0 to create the log. The entry is one line of JSON.
+    ///
+    /// After a crash, the log contains either the whole entry or nothing of it.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be written.
-    fn save(&self, conversation: &Conversation) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// [`StoreError::conflict`] if the log has another version, because another program or task has appended an
+    /// entry. Any other [`StoreError`] if the store cannot be written.
+    fn append(
+        &self,
+        user: &str,
+        id: &str,
+        version: u64,
+        entry: &str,
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
     /// Lists the conversations of a user, latest first.
     ///
@@ -63,6 +72,24 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
         changes: &SessionDelta,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// The log of a conversation: the entries of all saves. The conversation is the result of all entries.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ConversationLog {
+    /// The entries, the oldest first.
+    pub entries: Vec<String>,
+    /// The version of the log: any number greater than 0 that differs after each entry.
+    pub version: u64,
+}
+
+impl ConversationLog {
+    /// Creates a log.
+    #[must_use]
+    pub fn new(entries: Vec<String>, version: u64) -> Self {
+        Self { entries, version }
+    }
 }
 
 /// An entry in the list of a user's conversations.
@@ -104,13 +131,24 @@ pub enum StateScope<'a> {
 pub struct StoreError {
     /// The message of the error.
     pub message: String,
+    /// Whether the save was refused because another program or task has saved the conversation since it was loaded.
+    pub is_conflict: bool,
 }
 
 impl StoreError {
     /// Creates an error with this message.
     #[must_use]
     pub fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string() }
+        Self { message: message.to_string(), is_conflict: false }
+    }
+
+    /// Creates the error for a conversation that another program or task has saved in the meantime.
+    #[must_use]
+    pub fn conflict(id: &str) -> Self {
+        let message = format!(
+            "conversation `{id}` was saved by another program or task since it was loaded; load it again"
+        );
+        Self { message, is_conflict: true }
     }
 }
 
@@ -138,11 +176,11 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 
-/// Encodes a conversation. Fails if the conversation is nested too deeply to be decoded again.
-pub(super) fn encode(conversation: &Conversation) -> Result<String, StoreError> {
-    let text = serde_json::to_string(conversation)?;
+/// Encodes an entry of the log. Fails if the entry is nested too deeply to be decoded again.
+pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> {
+    let text = serde_json::to_string(entry)?;
     check_nesting(&text, MAX_NESTING).map_err(|reason| {
-        StoreError::new(format_args!("conversation `{}` cannot be saved: it {reason}", conversation.id()))
+        StoreError::new(format_args!("conversation `{id}` cannot be saved: it {reason}"))
     })?;
     Ok(text)
 }
@@ -172,8 +210,8 @@ pub(super) fn apply(values: &mut BTreeMap<String, Value>, changes: &SessionDelta
 object_safe! {
     /// The object-safe form of [`ConversationStore`].
     pub(super) trait DynStore: ConversationStore {
-        async fn load(user: &'a str, id: &'a str) -> Result<Option<Conversation>, StoreError>;
-        async fn save(conversation: &'a Conversation) -> Result<(), StoreError>;
+        async fn load(user: &'a str, id: &'a str) -> Result<Option<ConversationLog>, StoreError>;
+        async fn append(user: &'a str, id: &'a str, version: u64, entry: &'a str) -> Result<u64, StoreError>;
         async fn list(user: &'a str) -> Result<Vec<ConversationInfo>, StoreError>;
         async fn delete(user: &'a str, id: &'a str) -> Result<bool, StoreError>;
         async fn load_state(scope: StateScope<'a>) -> Result<BTreeMap<String, Value>, StoreError>;

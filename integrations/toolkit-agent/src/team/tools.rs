@@ -1,16 +1,18 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
-use crate::agent::{Agent, Run};
-use crate::conversation::{Conversation, Owner};
+use crate::agent::{Agent, CalledAgents, Run};
+use crate::conversation::Owner;
 use crate::error::AgentError;
+use crate::helpers::lock;
 use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::Arc;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
+    AdaptedTool, BuildError, CallId, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
     ToolFuture, ToolName, ToolOutput,
 };
 
@@ -28,8 +30,8 @@ impl Agent {
     /// The agent answers in a new conversation and shares the session and the user of the caller. When
     /// another agent calls the tool, the call is part of that agent's run: the limits of the run apply, and
     /// cancelling the call stops the agent. The called agent emits [events](crate::RunEvent) under its own
-    /// name. When a program calls the tool, the call is a separate run. In both cases, a failed run becomes
-    /// the error result of the call.
+    /// name. An [interruption](crate::AgentError::Interrupted) of the agent interrupts that run, too. When a program
+    /// calls the tool, the call is a separate run. In both cases, a failed run becomes the error result of the call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -63,16 +65,31 @@ impl Agent {
 
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
+    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id().map(CallId::as_str));
+    let called = called.filter(|(called, id)| called.begin(id));
     let run = match context.extension::<Run>() {
-        Some(outer) => outer.nested(agent.clone(), cancellation),
+        Some(outer) => outer.nested(agent.clone(), cancellation, called.map(|(_, id)| id)),
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let session = context.run().and_then(|run| run.session());
-    let mut conversation = session.map_or_else(Conversation::default, Conversation::with_session);
+    let unfinished = called.and_then(|(called, id)| lock(&called.conversations).remove(id));
+    let input = unfinished.is_none().then(|| request.into());
+    let mut conversation = unfinished.unwrap_or_default();
+    if let Some(session) = session {
+        conversation = conversation.sharing(session);
+    }
     if let Some(Owner(user)) = context.extension() {
         conversation = conversation.with_user_id(user.as_str());
     }
-    match agent.execute(&mut conversation, Some(request.into()), run).await {
+    let output = agent.execute(&mut conversation, input, run).await;
+    if let Some((called, id)) = called {
+        called.end(id);
+        if output.is_err() && !conversation.pending().is_empty() {
+            lock(&called.conversations).insert(id.to_owned(), conversation);
+            return Err(ToolError::deferred(agent.name()));
+        }
+    }
+    match output {
         Ok(output) => ToolOutput::json(&json!({"response": output.text})).map_err(ToolError::invalid_output),
         Err(AgentError::Cancelled) => Err(ToolError::cancelled(context.tool_name().as_str())),
         Err(error) => Err(ToolError::failed(error)),

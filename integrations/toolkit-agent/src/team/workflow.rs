@@ -1,11 +1,12 @@
 //! Sequences and loops of agents, and the code shared by all workflows.
 
 use super::check_names;
-use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
-use crate::conversation::Conversation;
+use crate::agent::{Agent, Run, RunAgent, agent_facts};
+use crate::conversation::{Conversation, Step};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
+use crate::output::AgentOutput;
 
 /// The agents of a workflow and its settings.
 #[derive(Debug, Clone)]
@@ -39,22 +40,41 @@ impl Workflow {
         output
     }
 
-    /// Runs the agents one after another. Stops after the last agent, or when an agent escalates.
-    async fn sequence(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        let mut output = AgentOutput::new(self.name.as_str(), "");
-        for (index, agent) in self.sub_agents.iter().enumerate() {
-            run.check_cancelled()?;
-            let is_last = index + 1 == self.sub_agents.len();
-            // Only the last agent gives the final answer, so the answer format is removed for the other
-            // agents.
-            let part = if is_last { run.clone() } else { run.with_answer_format(None) };
-            output = agent.join_run(conversation, &part).await?;
-            run.save(conversation).await?;
-            if output.escalate {
-                break;
+    /// Runs the agents one after another, up to `max_iterations` times. Stops when an agent escalates. After an
+    /// interruption, continues with the agent that was interrupted.
+    async fn sequence(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        max_iterations: u32,
+    ) -> Result<AgentOutput, AgentError> {
+        let begin = Step::Sequence { iteration: 0, index: 0, output: None };
+        let (mut iteration, mut index, mut output) = match conversation.enter(&self.name).unwrap_or(begin) {
+            Step::Sequence { iteration, index, output } => (iteration, index, output),
+            _ => (0, 0, None),
+        };
+        let has_escalated =
+            |output: &Option<AgentOutput>| output.as_ref().is_some_and(|output| output.escalate);
+        while iteration < max_iterations && !has_escalated(&output) {
+            while let Some(agent) = self.sub_agents.get(index) {
+                run.check_cancelled()?;
+                conversation.set_step(Step::Sequence { iteration, index, output: output.clone() });
+                index += 1;
+                // Only the last agent gives the final answer, so the answer format is removed for the other
+                // agents.
+                let is_last = index == self.sub_agents.len();
+                let part = if is_last { run.clone() } else { run.with_answer_format(None) };
+                output = Some(agent.join_run(conversation, &part).await?);
+                conversation.set_step(Step::Sequence { iteration, index, output: output.clone() });
+                run.save(conversation).await?;
+                if has_escalated(&output) {
+                    break;
+                }
             }
+            iteration += 1;
+            index = 0;
         }
-        Ok(output)
+        Ok(output.unwrap_or_else(|| AgentOutput::new(self.name.as_str(), "")))
     }
 }
 
@@ -96,7 +116,7 @@ pub(super) use workflow_agent;
 ///
 /// Each agent reads the messages of the agents before it, and the last agent gives the answer. An agent that
 /// [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence early. A
-/// [resumed](Agent::resume) run starts again with the first agent.
+/// [resumed](Agent::resume) run continues with the agent that had not ended.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};
@@ -121,7 +141,7 @@ workflow_agent!(SequentialAgent {
 
 impl SequentialAgent {
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        self.workflow.sequence(conversation, run).await
+        self.workflow.sequence(conversation, run, 1).await
     }
 }
 
@@ -166,14 +186,7 @@ setters! { LoopAgent:
 
 impl LoopAgent {
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        let mut output = AgentOutput::new(self.workflow.name.as_str(), "");
-        for _ in 0..self.max_iterations {
-            output = self.workflow.sequence(conversation, run).await?;
-            if output.escalate {
-                break;
-            }
-        }
-        output.escalate = false;
-        Ok(output)
+        let output = self.workflow.sequence(conversation, run, self.max_iterations).await?;
+        Ok(AgentOutput { escalate: false, ..output })
     }
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 /// encrypted file systems allow fewer.
 const MAX_COMPONENT: usize = 120;
 
+/// The ending of the file of a conversation.
+pub(super) const ENDING: &str = ".jsonl";
+
 /// Marks the name of a folder as a part of a long id. The character stands at the end of the name, and
 /// escaped ids never contain it.
 const CONTINUED: char = '+';
@@ -37,7 +40,7 @@ pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     while let Some(part) = parts.next() {
         let part = part.to_str()?;
         let is_last = parts.peek().is_none();
-        name.push_str(if is_last { part.strip_suffix(".json")? } else { part.strip_suffix(CONTINUED)? });
+        name.push_str(if is_last { part.strip_suffix(ENDING)? } else { part.strip_suffix(CONTINUED)? });
     }
     unescape(&name)
 }
@@ -111,7 +114,7 @@ mod tests {
             &long[..121],
         ];
         let folder = Path::new("/f");
-        let mut paths: Vec<PathBuf> = ids.iter().map(|id| path_of(folder, id, ".json")).collect();
+        let mut paths: Vec<PathBuf> = ids.iter().map(|id| path_of(folder, id, ENDING)).collect();
         for (id, path) in ids.iter().zip(&paths) {
             assert_eq!(id_of(folder, path).as_deref(), Some(*id));
             for part in path.strip_prefix(folder).unwrap() {
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn foreign_files_are_ignored() {
-        for name in [".tmpAbc", "Readme.md", "A.json", "%zz.json", "%61.json", "a%.json"] {
+        for name in [".tmpAbc", "Readme.md", "a.json", "A.jsonl", "%zz.jsonl", "%61.jsonl", "a%.jsonl"] {
             assert_eq!(id_of(Path::new("/f"), &Path::new("/f").join(name)), None, "{name}");
         }
     }

@@ -1,0 +1,190 @@
+//! The changes of a conversation between two saves.
+
+use super::progress::Progress;
+use super::turn::{TurnChange, TurnMarks};
+use super::{Conversation, Turn};
+use crate::helpers::lock;
+use crate::message::Message;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
+/// An entry in the log of a conversation: the changes of the conversation, or of a conversation nested in it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Changes {
+    /// The keys of the nested conversation, the outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    node: Vec<String>,
+    /// The number of messages to keep; all messages after them are removed. `None` to keep all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep: Option<usize>,
+    /// The new messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    messages: Vec<Message>,
+    /// The times of the new messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    times: Vec<u64>,
+    /// The changes of the unfinished turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<TurnChange>,
+    /// Whether the unfinished turn has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    turn_ends: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+    /// The changed session values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    state: BTreeMap<String, Value>,
+    /// The keys of the removed session values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<String>,
+}
+
+/// The saved part of a conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Marks {
+    messages: usize,
+    turn: Option<TurnMarks>,
+    progress: Option<Progress>,
+}
+
+/// The connection of a conversation to its log, and the parts already saved. A clone has its own connection: after
+/// a save of one, a save of the other is refused.
+#[derive(Debug, Default)]
+pub(crate) struct Saved {
+    pub(crate) cursor: Arc<Cursor>,
+    /// The saved parts, with the generation of the cursor. `None` before the first save.
+    marks: Option<(u64, Marks)>,
+}
+
+impl Clone for Saved {
+    fn clone(&self) -> Self {
+        let position = lock(&self.cursor.position).clone();
+        let cursor = Cursor { position: Mutex::new(position), turnstile: Arc::default() };
+        Self { cursor: Arc::new(cursor), marks: self.marks.clone() }
+    }
+}
+
+/// The position in the log of a conversation. All conversations nested in one conversation share a log.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    pub(crate) position: Mutex<Position>,
+    /// A lock held during a save, so that saves follow one another.
+    pub(crate) turnstile: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Position {
+    /// The store that contains the log.
+    pub(crate) store: Option<Weak<dyn Any + Send + Sync>>,
+    /// The version of the log after the latest entry.
+    pub(crate) version: u64,
+    /// Increased after a failed save, because all parts must be saved again.
+    pub(crate) generation: u64,
+    /// The saved session values.
+    pub(crate) values: BTreeMap<String, Value>,
+}
+
+impl Conversation {
+    /// Returns the changes since the last save, of this conversation and of the nested ones, for the log of the
+    /// outermost conversation. `node` contains the keys of this conversation in the outermost one.
+    pub(crate) fn changes(&self, position: &Position, node: &[String]) -> Vec<Changes> {
+        let mut all = Vec::new();
+        self.collect_changes(position.generation, node, &mut all);
+        let (values, saved) = (self.own.snapshot(), &position.values);
+        let removed: Vec<String> = saved.keys().filter(|key| !values.contains_key(*key)).cloned().collect();
+        let state: BTreeMap<String, Value> =
+            values.into_iter().filter(|(key, value)| saved.get(key) != Some(value)).collect();
+        if !removed.is_empty() || !state.is_empty() {
+            all.push(Changes { state, removed, ..Changes::default() });
+        }
+        all
+    }
+
+    fn collect_changes(&self, generation: u64, node: &[String], all: &mut Vec<Changes>) {
+        let marks = self.saved.marks.as_ref();
+        let saved = marks.filter(|(of, _)| *of == generation).map(|(_, marks)| marks);
+        // After a failed save, the log may contain anything. A nested conversation may replace one with the same key.
+        let is_repeated = saved.is_none() && (marks.is_some() || !node.is_empty());
+        let kept = saved.map_or(self.base, |marks| marks.messages.min(self.messages.len()));
+        let is_shorter = saved.is_some_and(|marks| kept < marks.messages);
+        let is_same = saved.is_some_and(|marks| marks.progress == self.progress);
+        let saved_turn = saved.and_then(|marks| marks.turn);
+        let changes = Changes {
+            node: node.to_vec(),
+            keep: (is_shorter || is_repeated).then(|| kept - self.base),
+            messages: self.messages.get(kept..).unwrap_or_default().to_vec(),
+            times: self.times.get(kept..).unwrap_or_default().to_vec(),
+            turn: self.turn.as_ref().and_then(|turn| turn.changes(saved_turn)),
+            turn_ends: self.turn.is_none() && (saved_turn.is_some() || is_repeated),
+            progress: self.progress.clone().filter(|_| !is_same),
+            ..Changes::default()
+        };
+        if changes != (Changes { node: node.to_vec(), ..Changes::default() }) {
+            all.push(changes);
+        }
+        for (key, child) in &self.children {
+            let node: Vec<String> = node.iter().chain([key]).cloned().collect();
+            child.collect_changes(generation, &node, all);
+        }
+    }
+
+    /// Notes that all changes are saved.
+    pub(crate) fn mark_saved(&mut self, generation: u64) {
+        let marks = Marks {
+            messages: self.messages.len(),
+            turn: self.turn.as_ref().map(Turn::marks),
+            progress: self.progress.clone(),
+        };
+        self.saved.marks = Some((generation, marks));
+        self.children.values_mut().for_each(|child| child.mark_saved(generation));
+    }
+
+    /// Notes that the messages from `index` on differ from the saved messages.
+    pub(super) fn unmark_from(&mut self, index: usize) {
+        if let Some((_, marks)) = &mut self.saved.marks {
+            marks.messages = marks.messages.min(index);
+        }
+    }
+
+    /// Adds `base` to the number of saved messages, or subtracts it if `base` is negative.
+    pub(super) fn move_marks(&mut self, base: isize) {
+        if let Some((_, marks)) = &mut self.saved.marks {
+            marks.messages = marks.messages.saturating_add_signed(base);
+        }
+    }
+
+    /// Applies an entry of the log to this conversation.
+    pub(crate) fn apply(&mut self, mut changes: Changes) {
+        for (key, value) in std::mem::take(&mut changes.state) {
+            self.own.set(key, value);
+        }
+        changes.removed.iter().for_each(|key| self.own.remove(key));
+        let node = std::mem::take(&mut changes.node);
+        let child = node.into_iter().fold(self, |target, key| target.children.entry(key).or_default());
+        child.apply_own(changes);
+    }
+
+    fn apply_own(&mut self, changes: Changes) {
+        if let Some(keep) = changes.keep {
+            self.messages.truncate(keep);
+        }
+        self.times.resize(self.messages.len(), 0);
+        self.messages.extend(changes.messages);
+        self.times.extend(changes.times);
+        if changes.turn_ends || changes.turn.as_ref().is_some_and(|turn| turn.begins) {
+            self.turn = None;
+            self.drop_called();
+        }
+        if let Some(turn) = changes.turn {
+            turn.apply(&mut self.turn);
+        }
+        if let Some(progress) = changes.progress {
+            self.progress = Some(progress);
+            self.drop_branches();
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The progress of a run in its conversation, and the conversations nested in it.
+
+use super::progress::{Frame, Progress, Step};
+use super::{AgentOutput, Conversation, PendingCall, RunOutput};
+use crate::output::Spent;
+use toolkit_core::Session;
+use toolkit_core::context::SessionMap;
+
+const CALL: &str = "call/";
+const BRANCH: &str = "branch/";
+
+/// Returns the key of the conversation of an agent called as a tool.
+pub(super) fn child_of_call(call_id: &str) -> String {
+    format!("{CALL}{call_id}")
+}
+
+/// Returns the key of the conversation of a parallel agent. `depth` is the number of agents around the group.
+fn child_of_branch(depth: usize, index: usize) -> String {
+    format!("{BRANCH}{depth}/{index}")
+}
+
+impl Conversation {
+    /// Begins a new run. Everything that an earlier run has left unfinished ends.
+    pub(crate) fn begin_run(&mut self) {
+        self.settle();
+        self.add_branches();
+        self.entered.clear();
+        self.progress = Some(Progress { begin: self.messages.len(), ..Progress::default() });
+    }
+
+    /// Continues the latest run. Returns its output if it has ended with an answer. Otherwise returns the tokens,
+    /// the cost and the calls so far.
+    pub(crate) fn continue_run(&mut self) -> Result<Spent, RunOutput> {
+        self.entered.clear();
+        let len = self.messages.len();
+        let is_unchanged = self.turn.is_none();
+        let progress = self.progress.get_or_insert_with(|| Progress { begin: len, ..Progress::default() });
+        match &progress.output {
+            Some(output) if is_unchanged && progress.end == Some(len) => {
+                let (output, spent, begin) = (output.clone(), progress.spent, progress.begin);
+                Err(output.in_run(spent, self.messages_since(begin)))
+            }
+            Some(_) => {
+                *progress = Progress { begin: len, ..Progress::default() };
+                Ok(Spent::default())
+            }
+            None => Ok(progress.spent),
+        }
+    }
+
+    /// Ends the run with an answer, and returns the output of the run.
+    pub(crate) fn end_run(&mut self, output: AgentOutput) -> RunOutput {
+        self.children.clear();
+        self.entered.clear();
+        let end = self.messages.len();
+        let progress = self.progress.get_or_insert_default();
+        progress.frames.clear();
+        progress.end = Some(end);
+        progress.output = Some(output.clone());
+        let (spent, begin) = (progress.spent, progress.begin);
+        output.in_run(spent, self.messages_since(begin))
+    }
+
+    /// Sets the tokens, the cost and the calls of the run so far.
+    pub(crate) fn set_spent(&mut self, spent: Spent) {
+        if let Some(progress) = &mut self.progress {
+            progress.spent = spent;
+        }
+    }
+
+    /// Enters an agent of the team. Returns the step that the agent had reached before an interruption.
+    pub(crate) fn enter(&mut self, agent: &str) -> Option<Step> {
+        let depth = self.entered.len();
+        self.entered.push(agent.to_owned());
+        let frames = &mut self.progress.get_or_insert_default().frames;
+        match frames.get(depth) {
+            Some(frame) if frame.agent == agent => Some(frame.step.clone()),
+            _ => {
+                frames.truncate(depth);
+                None
+            }
+        }
+    }
+
+    /// Sets the step of the agent entered last.
+    pub(crate) fn set_step(&mut self, step: Step) {
+        let Some(depth) = self.entered.len().checked_sub(1) else { return };
+        let Some(agent) = self.entered.last().cloned() else { return };
+        let frames = &mut self.progress.get_or_insert_default().frames;
+        let frame = Frame { agent, step };
+        if frames.len() >= depth && frames.get(depth) != Some(&frame) {
+            frames.truncate(depth);
+            frames.push(frame);
+        }
+    }
+
+    /// Returns the number of agents entered and not left.
+    pub(crate) fn depth(&self) -> usize {
+        self.entered.len()
+    }
+
+    /// Leaves all agents but the outermost `depth`. If the agent after them has succeeded, its step ends; otherwise
+    /// a later run continues it.
+    pub(crate) fn leave(&mut self, depth: usize, has_succeeded: bool) {
+        self.entered.truncate(depth);
+        if has_succeeded {
+            if let Some(progress) = &mut self.progress {
+                progress.frames.truncate(depth);
+            }
+            self.drop_branches();
+        }
+    }
+
+    /// Drops the conversations of agents called as tools.
+    pub(super) fn drop_called(&mut self) {
+        self.children.retain(|key, _| !key.starts_with(CALL));
+    }
+
+    /// Drops the conversations of parallel groups that have ended.
+    pub(super) fn drop_branches(&mut self) {
+        let frames = self.progress.as_ref().map_or(0, |progress| progress.frames.len());
+        self.children.retain(|key, _| {
+            let depth = key.strip_prefix(BRANCH).and_then(|rest| rest.split('/').next()?.parse().ok());
+            depth.is_none_or(|depth: usize| depth < frames)
+        });
+    }
+
+    /// Creates an empty conversation that shares the values of `session`.
+    pub(crate) fn with_session(session: &Session) -> Self {
+        Self::new(session.id()).sharing(session)
+    }
+
+    /// Shares the values of `session`.
+    pub(crate) fn sharing(mut self, session: &Session) -> Self {
+        session.id().clone_into(&mut self.id);
+        self.own = session.store().clone();
+        self.user = session.user().clone();
+        self.app = session.app().clone();
+        self
+    }
+
+    /// Removes and returns the unfinished conversation of an agent called as a tool.
+    pub(crate) fn take_called(&mut self, call_id: &str) -> Option<Self> {
+        self.children.remove(&child_of_call(call_id))
+    }
+
+    pub(crate) fn has_called(&self, call_id: &str) -> bool {
+        self.children.contains_key(&child_of_call(call_id))
+    }
+
+    /// Keeps the unfinished conversation of an agent called as a tool.
+    pub(crate) fn keep_called(&mut self, call_id: &str, child: Self) {
+        self.children.insert(child_of_call(call_id), child.detached());
+    }
+
+    /// Returns the keys of a nested conversation: those of this conversation, and the one of a call.
+    pub(crate) fn node_of_call(node: &[String], call_id: &str) -> Vec<String> {
+        node.iter().cloned().chain([child_of_call(call_id)]).collect()
+    }
+
+    /// Returns the keys of the conversation of a parallel agent of the group entered last.
+    pub(crate) fn node_of_branch(&self, node: &[String], index: usize) -> Vec<String> {
+        node.iter().cloned().chain([self.branch_key(index)]).collect()
+    }
+
+    fn branch_key(&self, index: usize) -> String {
+        child_of_branch(self.entered.len().saturating_sub(1), index)
+    }
+
+    /// Returns a copy for a parallel agent of the group entered last. The copy continues an unfinished copy.
+    pub(crate) fn branch(&mut self, index: usize) -> Self {
+        let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
+        let base = self.messages.len();
+        let Self { mut messages, mut times, turn, progress, children, saved, .. } = unfinished;
+        messages.splice(..0, self.messages.iter().cloned());
+        times.splice(..0, (0..base).map(|index| self.times.get(index).copied().unwrap_or_default()));
+        let mut copy = Self {
+            messages,
+            times,
+            turn,
+            progress,
+            children,
+            saved,
+            base,
+            user_id: self.user_id.clone(),
+            error_details: self.error_details,
+            ..Self::with_session(&self.session())
+        };
+        copy.move_marks(base.cast_signed());
+        copy
+    }
+
+    /// Keeps the unfinished or finished copy of a parallel agent, without the messages of this conversation.
+    pub(crate) fn keep_branch(&mut self, index: usize, branch: Self) {
+        self.children.insert(self.branch_key(index), branch.detached());
+    }
+
+    /// Appends the messages of the copy of a parallel agent.
+    pub(crate) fn add_branch(&mut self, branch: Self) {
+        let mut branch = branch.detached();
+        branch.settle();
+        self.times.resize(self.messages.len(), 0);
+        self.messages.append(&mut branch.messages);
+        self.times.append(&mut branch.times);
+    }
+
+    /// Appends the messages of all parallel agents that an earlier run has left unfinished.
+    fn add_branches(&mut self) {
+        let mut unfinished: Vec<(Vec<usize>, Self)> = Vec::new();
+        for (key, branch) in std::mem::take(&mut self.children) {
+            if let Some(place) = key.strip_prefix(BRANCH) {
+                unfinished.push((place.split('/').filter_map(|part| part.parse().ok()).collect(), branch));
+            }
+        }
+        unfinished.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (_, mut branch) in unfinished {
+            branch.settle();
+            branch.add_branches();
+            self.add_branch(branch);
+        }
+    }
+
+    /// Removes and returns the copy of a parallel agent.
+    pub(crate) fn take_branch(&mut self, index: usize) -> Option<Self> {
+        self.children.remove(&self.branch_key(index))
+    }
+
+    /// Returns the conversation without the messages copied from another one, and without session values.
+    fn detached(mut self) -> Self {
+        self.times.resize(self.messages.len(), 0);
+        self.messages.drain(..self.base);
+        self.times.drain(..self.base);
+        self.move_marks(-self.base.cast_signed());
+        self.base = 0;
+        self.own = SessionMap::default();
+        self.user = SessionMap::default();
+        self.app = SessionMap::default();
+        self
+    }
+
+    /// Collects the calls that wait for the program, in this conversation and in the nested ones.
+    pub(super) fn waiting(&self, prefix: &str, found: &mut Vec<PendingCall>) {
+        if let Some(turn) = &self.turn {
+            turn.waiting(&self.children, prefix, found);
+        }
+        for (key, branch) in &self.children {
+            if let Some(index) = key.strip_prefix(BRANCH) {
+                branch.waiting(&format!("{prefix}{}/", index.rsplit('/').next().unwrap_or_default()), found);
+            }
+        }
+    }
+}
+
+impl Progress {
+    /// Moves the indexes of messages after the first `removed` messages were removed.
+    pub(super) fn move_back(&mut self, removed: usize) {
+        self.begin = self.begin.saturating_sub(removed);
+        self.end = self.end.map(|end| end.saturating_sub(removed));
+    }
+}

@@ -1,0 +1,55 @@
+//! The progress of a run in its conversation: where the run continues after an interruption or a crash.
+
+use crate::output::{AgentOutput, Spent};
+use serde::{Deserialize, Serialize};
+
+/// The latest run of a conversation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Progress {
+    /// The index of the first message of the run.
+    pub(super) begin: usize,
+    /// The number of messages at the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) end: Option<usize>,
+    /// The output, if the run has ended with an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<AgentOutput>,
+    pub(crate) spent: Spent,
+    /// The steps of the nested agents of a team, the outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) frames: Vec<Frame>,
+}
+
+/// The step of one agent of a team.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Frame {
+    pub(super) agent: String,
+    pub(super) step: Step,
+}
+
+/// The step that an agent has reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// The conversation was transferred to the agent with this name.
+    Transfer(String),
+    /// A sequence of agents has reached the agent at `index`.
+    Sequence {
+        iteration: u32,
+        index: usize,
+        /// The output of the last agent that has ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<AgentOutput>,
+    },
+    /// Agents run in parallel. The list contains the outcome of each agent that has ended.
+    Parallel(Vec<Option<BranchOutcome>>),
+}
+
+/// How an agent of a parallel group has ended: with an output or with the text of an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BranchOutcome {
+    Answered(AgentOutput),
+    Failed(String),
+}

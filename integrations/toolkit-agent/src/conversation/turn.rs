@@ -1,0 +1,198 @@
+//! The unfinished turn of a conversation.
+
+use super::nested::child_of_call;
+use crate::message::{AssistantMessage, store_details};
+use crate::pending::PendingCall;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use toolkit_core::error::Pending;
+use toolkit_core::{ToolCall, ToolError, ToolResult};
+
+/// An unfinished turn: the parts of the model's message and the tool results received so far.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Turn {
+    message: AssistantMessage,
+    /// The results so far, in the order of completion. The position of a result is the index of its call.
+    results: Vec<ToolResult>,
+    /// The calls whose results come later, by the index of the call.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pending: BTreeMap<usize, Pending>,
+    /// The number of the turn in its conversation, to find unsaved changes.
+    #[serde(skip)]
+    number: u64,
+    /// The number of changes other than added calls and results.
+    #[serde(skip)]
+    revision: u64,
+}
+
+/// The saved part of a turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct TurnMarks {
+    number: u64,
+    calls: usize,
+    results: usize,
+    revision: u64,
+}
+
+/// The changes of a turn since the last save.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct TurnChange {
+    /// Whether a new turn begins.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) begins: bool,
+    /// The message, if it changed other than by new calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<AssistantMessage>,
+    /// The new calls, if the message is not included.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<ToolCall>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    results: Vec<ToolResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<BTreeMap<usize, Pending>>,
+}
+
+impl Turn {
+    pub(super) fn new(agent: &str, number: u64) -> Self {
+        let message = AssistantMessage { agent: agent.to_owned(), ..AssistantMessage::default() };
+        Self { message, number, ..Self::default() }
+    }
+
+    /// Returns the parts of the model's message received so far.
+    pub(crate) fn message(&self) -> &AssistantMessage {
+        &self.message
+    }
+
+    /// Replaces the message, or a part of it.
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut AssistantMessage)) {
+        self.revision += 1;
+        edit(&mut self.message);
+    }
+
+    pub(crate) fn push_call(&mut self, call: ToolCall) {
+        self.message.calls.push(call);
+    }
+
+    /// Adds a result. A result that comes later is noted as pending.
+    pub(super) fn add_result(&mut self, mut result: ToolResult, error_details: bool) {
+        if let Some(pending) = result.error().and_then(ToolError::pending) {
+            self.pending.insert(result.position, pending.clone());
+            self.revision += 1;
+            return;
+        }
+        if error_details {
+            store_details(&mut result, true);
+        }
+        self.results.push(result);
+    }
+
+    /// Marks the call at `position` as running again, so that its result is not expected from the program.
+    pub(crate) fn restart(&mut self, position: usize) {
+        self.revision += u64::from(self.pending.remove(&position).is_some());
+    }
+
+    /// Returns the reason why the result of the call at `position` comes later.
+    pub(crate) fn pending(&self, position: usize) -> Option<&Pending> {
+        self.pending.get(&position)
+    }
+
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Returns the indexes of the calls without a result.
+    pub(crate) fn unanswered(&self) -> Vec<usize> {
+        let mut is_open = vec![true; self.message.calls.len()];
+        for result in &self.results {
+            if let Some(open) = is_open.get_mut(result.position) {
+                *open = false;
+            }
+        }
+        is_open.iter().enumerate().filter(|(_, open)| **open).map(|(position, _)| position).collect()
+    }
+
+    pub(super) fn into_parts(self) -> (AssistantMessage, Vec<ToolResult>) {
+        (self.message, self.results)
+    }
+
+    /// Lists the calls that wait for a decision or a result of the program. `children` are the conversations of
+    /// agents called as tools.
+    pub(super) fn waiting(
+        &self,
+        children: &BTreeMap<String, super::Conversation>,
+        prefix: &str,
+        found: &mut Vec<PendingCall>,
+    ) {
+        for (position, reason) in &self.pending {
+            let Some(call) = self.message.calls.get(*position) else { continue };
+            let id = format!("{prefix}{}", key(&self.message.calls, *position));
+            match children.get(&child_of_call(call.id.as_str())) {
+                Some(child) => child.waiting(&format!("{id}/"), found),
+                None => found.push(PendingCall {
+                    id,
+                    agent: self.message.agent.clone(),
+                    call: call.clone(),
+                    reason: reason.clone(),
+                }),
+            }
+        }
+    }
+
+    pub(super) fn marks(&self) -> TurnMarks {
+        let Self { message, results, number, revision, .. } = self;
+        TurnMarks { number: *number, calls: message.calls.len(), results: results.len(), revision: *revision }
+    }
+
+    /// Returns the changes since `saved`, or the whole turn if `saved` is `None`.
+    pub(super) fn changes(&self, saved: Option<TurnMarks>) -> Option<TurnChange> {
+        let now = self.marks();
+        if saved == Some(now) {
+            return None;
+        }
+        let saved = saved.filter(|saved| saved.number == now.number);
+        let is_new = saved.is_none();
+        let saved = saved.unwrap_or(TurnMarks { calls: 0, results: 0, ..now });
+        let is_edited = is_new || saved.revision != now.revision;
+        let calls = match is_edited {
+            true => Vec::new(),
+            false => self.message.calls.get(saved.calls..).unwrap_or_default().to_vec(),
+        };
+        Some(TurnChange {
+            begins: is_new,
+            message: is_edited.then(|| self.message.clone()),
+            calls,
+            results: self.results.get(saved.results..).unwrap_or_default().to_vec(),
+            pending: is_edited.then(|| self.pending.clone()),
+        })
+    }
+}
+
+impl TurnChange {
+    /// Applies the change to `turn`.
+    pub(super) fn apply(self, turn: &mut Option<Turn>) {
+        if self.begins {
+            *turn = None;
+        }
+        let turn = turn.get_or_insert_default();
+        if let Some(message) = self.message {
+            turn.message = message;
+        }
+        turn.message.calls.extend(self.calls);
+        turn.results.extend(self.results);
+        if let Some(pending) = self.pending {
+            turn.pending = pending;
+        }
+    }
+}
+
+/// Returns the key of a call in its turn: the id of the call, with a number if earlier calls have the same id.
+pub(crate) fn key(calls: &[ToolCall], position: usize) -> String {
+    let Some(call) = calls.get(position) else { return String::new() };
+    let earlier = calls.iter().take(position).filter(|other| other.id == call.id).count();
+    match earlier {
+        0 => call.id.to_string(),
+        earlier => format!("{}#{}", call.id, earlier + 1),
+    }
+}

@@ -1,0 +1,77 @@
+//! The calls of an unfinished turn, after an interruption or a crash.
+
+use crate::agent::Run;
+use crate::conversation::{Conversation, Turn, key};
+use crate::pending::Decision;
+use toolkit_core::middleware::{Approval, DecidedApprovals};
+use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
+
+/// How the calls of an unfinished turn continue. Calls that are not listed stay pending.
+#[derive(Debug, Default)]
+pub(super) struct Restart {
+    /// The indexes of the calls to run.
+    pub(super) positions: Vec<usize>,
+    /// The results of calls that do not run.
+    pub(super) results: Vec<ToolResult>,
+    /// The approvals for the calls to run.
+    pub(super) approvals: DecidedApprovals,
+}
+
+impl Restart {
+    /// Decides about each call of the unfinished turn that has no result.
+    pub(super) fn new(turn: &Turn, conversation: &Conversation, run: &Run, tools: &ToolRegistry) -> Self {
+        let mut restart = Self::default();
+        let calls = &turn.message().calls;
+        for position in turn.unanswered() {
+            let Some(call) = calls.get(position) else { continue };
+            let id = format!("{}{}", run.0.prefix, key(calls, position));
+            let decisions = &run.0.decisions;
+            let is_agent = conversation.has_called(call.id.as_str());
+            match turn.pending(position) {
+                Some(_) if is_agent => {
+                    if decisions.are_within(&id) {
+                        restart.positions.push(position);
+                    }
+                }
+                Some(_) => restart.decide(position, call, decisions.get(&id)),
+                None if is_agent || may_repeat(call, tools) => restart.positions.push(position),
+                None => {
+                    restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position))
+                }
+            }
+        }
+        restart
+    }
+
+    fn decide(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) {
+        let approval = match decision {
+            None => return,
+            Some(Decision::Approve) => Approval::Granted,
+            Some(Decision::ApproveForSession) => Approval::GrantedForSession,
+            Some(Decision::Change(arguments)) => Approval::Changed(arguments.clone()),
+            Some(decision) => {
+                let outcome = decision.clone().into_outcome(&call.name);
+                self.results.push(ToolResult::of(call, outcome).with_position(position));
+                return;
+            }
+        };
+        self.positions.push(position);
+        self.approvals = std::mem::take(&mut self.approvals).with(call.id.clone(), approval);
+    }
+}
+
+/// Returns whether a call may run again although it may have run before.
+fn may_repeat(call: &ToolCall, tools: &ToolRegistry) -> bool {
+    let metadata = tools.get(&call.name).map(|tool| &tool.definition().metadata);
+    metadata.is_some_and(|metadata| metadata.idempotent == Some(true) || metadata.read_only == Some(true))
+}
+
+/// Returns the error for a call that has begun before a crash, and may or may not have run.
+fn unknown(call: &ToolCall) -> ToolError {
+    let text = format!(
+        "Tool `{}` was started, but the program stopped before it had a result. It may have run; find out before \
+         calling it again",
+        call.name
+    );
+    ToolError::new(ErrorKind::Cancelled, text)
+}

@@ -1,0 +1,86 @@
+//! The outputs of agents and runs.
+
+use crate::message::Message;
+use crate::model::{FinishReason, Usage};
+use serde::{Deserialize, Serialize};
+
+/// The output of one agent in a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AgentOutput {
+    /// The answer.
+    pub text: String,
+    /// The name of the answering agent.
+    pub agent: String,
+    /// The reason why the answer ended.
+    pub finish: FinishReason,
+    /// Whether the agent asks an enclosing [`LoopAgent`](crate::team::LoopAgent) to end.
+    pub escalate: bool,
+}
+
+impl AgentOutput {
+    /// Creates the output of a finished agent.
+    #[must_use]
+    pub fn new(agent: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { agent: agent.into(), text: text.into(), ..Self::default() }
+    }
+}
+
+/// The output of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct RunOutput {
+    /// The answer.
+    pub text: String,
+    /// The name of the answering agent.
+    pub agent: String,
+    /// The reason why the answer ended.
+    pub finish: FinishReason,
+    /// Whether a tool or agent [escalated](toolkit_core::context::ActionsHandle::escalate).
+    pub escalate: bool,
+    /// The tokens of all model calls.
+    pub usage: Usage,
+    /// The cost of all tokens, at the [price](crate::AgentBuilder::price) of each agent. An agent without a
+    /// price costs 0.
+    pub cost: f64,
+    /// The number of model calls.
+    pub model_calls: u32,
+    /// The number of tool calls.
+    pub tool_calls: u32,
+    /// The messages added by this run.
+    pub messages: Vec<Message>,
+}
+
+/// The tokens, the cost and the calls of a run, including the parts before an interruption.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Spent {
+    pub(crate) usage: Usage,
+    pub(crate) cost: f64,
+    pub(crate) model_calls: u32,
+    pub(crate) tool_calls: u32,
+}
+
+impl Spent {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.cost += other.cost;
+        self.model_calls += other.model_calls;
+        self.tool_calls += other.tool_calls;
+    }
+
+    /// Returns an output with these numbers. All other fields have their default values.
+    pub(crate) fn output(self) -> RunOutput {
+        let Self { usage, cost, model_calls, tool_calls } = self;
+        RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
+    }
+}
+
+impl AgentOutput {
+    /// Returns the output of a run that ended with this output of an agent.
+    pub(crate) fn in_run(self, spent: Spent, messages: Vec<Message>) -> RunOutput {
+        let Self { text, agent, finish, escalate } = self;
+        RunOutput { text, agent, finish, escalate, messages, ..spent.output() }
+    }
+}

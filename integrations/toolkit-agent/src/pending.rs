@@ -1,0 +1,147 @@
+//! Calls that wait for a decision or a result of the program.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use toolkit_core::error::Pending;
+use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
+
+/// A call that waits for a decision or a result of the program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PendingCall {
+    /// The id for [`Decisions`]: the id of the call. For a call within an agent called as a tool, the ids of the
+    /// enclosing calls precede it, separated by `/`. If several calls of a turn have the same id, a number follows.
+    pub id: String,
+    /// The name of the calling agent.
+    pub agent: String,
+    /// The call.
+    pub call: ToolCall,
+    /// The reason why the result comes later.
+    pub reason: Pending,
+}
+
+/// The decision about a pending call, or its result.
+///
+/// In JSON: `"approve"`, `"approve_for_session"`, `{"change": {…}}`, `{"deny": "too expensive"}`,
+/// `{"answer": "the second one"}` or `{"fail": "the job crashed"}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision {
+    /// The call runs.
+    Approve,
+    /// The call runs, and so do later calls of the tool that need approval for the same reason, as long as the
+    /// session is open in this program.
+    ApproveForSession,
+    /// The call runs with these arguments instead.
+    Change(serde_json::Value),
+    /// The call does not run. The model reads the reason.
+    Deny(String),
+    /// The result of the call: a string for a text, or any other JSON value.
+    Answer(serde_json::Value),
+    /// The result of the call, with media items or several contents.
+    Output(#[serde(with = "toolkit_core::output::serde::tool_output")] ToolOutput),
+    /// The call has failed. The model reads the reason.
+    Fail(String),
+}
+
+impl Decision {
+    /// Returns whether the decision lets the call run.
+    pub(crate) fn runs_the_call(&self) -> bool {
+        matches!(self, Self::Approve | Self::ApproveForSession | Self::Change(_))
+    }
+
+    /// Returns the result of a call that does not run.
+    pub(crate) fn into_outcome(self, tool: &str) -> Result<ToolOutput, ToolError> {
+        match self {
+            Self::Deny(reason) => Err(ToolError::denied(tool, &reason)),
+            Self::Answer(serde_json::Value::String(text)) => Ok(ToolOutput::text(text)),
+            Self::Answer(value) => value.into_tool_output(),
+            Self::Output(output) => Ok(output),
+            Self::Fail(reason) => Err(ToolError::failed(reason)),
+            Self::Approve | Self::ApproveForSession | Self::Change(_) => Err(ToolError::cancelled(tool)),
+        }
+    }
+}
+
+/// The decisions about pending calls, by the [id](PendingCall::id) of the pending call.
+///
+/// In JSON, an object: the body of a request to a web service may be read as `Decisions`.
+///
+/// ```
+/// use toolkit_agent::{Decision, Decisions};
+///
+/// let decisions: Decisions = serde_json::from_str(r#"{"call_1": "approve", "call_2": {"deny": "too expensive"}}"#)?;
+/// let same = Decisions::new().approve("call_1").deny("call_2", "too expensive");
+/// assert_eq!(decisions, same);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Decisions(BTreeMap<String, Decision>);
+
+impl Decisions {
+    /// Creates an empty set of decisions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the decision about a call. An earlier decision about the same call is replaced.
+    #[must_use]
+    pub fn with(mut self, id: impl Into<String>, decision: Decision) -> Self {
+        self.0.insert(id.into(), decision);
+        self
+    }
+
+    /// Approves a call.
+    #[must_use]
+    pub fn approve(self, id: impl Into<String>) -> Self {
+        self.with(id, Decision::Approve)
+    }
+
+    /// Denies a call. The model reads the reason.
+    #[must_use]
+    pub fn deny(self, id: impl Into<String>, reason: impl Into<String>) -> Self {
+        self.with(id, Decision::Deny(reason.into()))
+    }
+
+    /// Gives the result of a call: a string for a text, or any other JSON value.
+    #[must_use]
+    pub fn answer(self, id: impl Into<String>, answer: impl Into<serde_json::Value>) -> Self {
+        self.with(id, Decision::Answer(answer.into()))
+    }
+
+    /// Returns the decision about a call.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Decision> {
+        self.0.get(id)
+    }
+
+    /// Returns whether there are no decisions.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether there is a decision about a call within the call `id`.
+    pub(crate) fn are_within(&self, id: &str) -> bool {
+        let prefix = format!("{id}/");
+        self.0.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
+    }
+
+    /// Checks that each decision is about a pending call and fits the reason of the call.
+    pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
+        for (id, decision) in &self.0 {
+            let Some(call) = pending.iter().find(|call| call.id == *id) else {
+                let known: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(format!("call `{id}` is not pending; pending calls: {known}"));
+            };
+            if decision.runs_the_call() && !matches!(call.reason, Pending::Approval { .. }) {
+                return Err(format!("call `{id}` needs no approval; give its result instead"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! Saves of a conversation: each appends the changes since the last save to the log of the conversation.
+
+use super::sessions::{Sessions, SharedState};
+use super::store::{StateScope, StoreError, encode};
+use crate::conversation::{Conversation, Cursor, Position};
+use crate::helpers::lock;
+use std::any::Any;
+use std::sync::{Arc, Weak};
+use tokio::runtime::Handle;
+
+/// The log of one conversation, shared by the agents of a run. The agents save their nested conversations into the
+/// log of the outermost conversation.
+#[derive(Clone)]
+pub(crate) struct Journal {
+    sessions: Sessions,
+    cursor: Arc<Cursor>,
+    user: String,
+    id: String,
+    /// The session values of the user and the application. `None` if the conversation was not opened from sessions.
+    shared: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Sessions {
+    /// Returns the journal of a conversation.
+    pub(crate) fn journal(&self, conversation: &Conversation) -> Journal {
+        let cursor = conversation.saved.cursor.clone();
+        let mut position = lock(&cursor.position);
+        let store = self.store_id();
+        if position.store.as_ref().is_none_or(|known| !known.ptr_eq(&store)) {
+            let generation = position.generation + 1;
+            *position = Position { store: Some(store), generation, ..Position::default() };
+        }
+        drop(position);
+        let (user, id) = (conversation.user_id().to_owned(), conversation.id().to_owned());
+        Journal { sessions: self.clone(), cursor, user, id, shared: conversation.lease.clone() }
+    }
+
+    /// Notes that a conversation was loaded from a log of this version.
+    pub(super) fn attach(&self, conversation: &mut Conversation, version: u64) {
+        let values = conversation.session().store().snapshot();
+        let store = Some(self.store_id());
+        *lock(&conversation.saved.cursor.position) = Position { store, version, generation: 0, values };
+        conversation.mark_saved(0);
+    }
+
+    fn store_id(&self) -> Weak<dyn Any + Send + Sync> {
+        let inner: Arc<dyn Any + Send + Sync> = self.inner.clone();
+        Arc::downgrade(&inner)
+    }
+}
+
+impl Journal {
+    /// Appends the changes of a conversation to the log. `node` contains the keys of the conversation in the
+    /// outermost one. If the future is dropped, the save still ends.
+    pub(crate) async fn save(
+        &self,
+        node: &[String],
+        conversation: &mut Conversation,
+    ) -> Result<(), StoreError> {
+        let shared = self.save_shared().await;
+        // Save the conversation even if saving the shared session values has failed.
+        self.append(node, conversation).await.and(shared)
+    }
+
+    async fn save_shared(&self) -> Result<(), StoreError> {
+        let shared = self.shared.as_deref();
+        let Some(user) = shared.and_then(|shared| shared.downcast_ref::<SharedState>()) else {
+            return Ok(());
+        };
+        let store = &*self.sessions.inner.store;
+        let app = self.sessions.inner.app.save(store, StateScope::App).await;
+        app.and(user.save(store, StateScope::User(&self.user)).await)
+    }
+
+    async fn append(&self, node: &[String], conversation: &mut Conversation) -> Result<(), StoreError> {
+        let turn = self.cursor.turnstile.clone().lock_owned().await;
+        let position = lock(&self.cursor.position).clone();
+        let changes = conversation.changes(&position, node);
+        // A conversation without changes is saved once, so that it exists.
+        if changes.is_empty() && position.version > 0 {
+            return Ok(());
+        }
+        let entry = encode(&self.id, &changes)?;
+        let values = conversation.session().store().snapshot();
+        conversation.mark_saved(position.generation);
+        let journal = self.clone();
+        let append = async move {
+            let store = &*journal.sessions.inner.store;
+            let appended = store.append(&journal.user, &journal.id, position.version, &entry).await;
+            let mut position = lock(&journal.cursor.position);
+            match &appended {
+                Ok(version) => {
+                    position.version = *version;
+                    position.values = values;
+                }
+                Err(_) => position.generation += 1,
+            }
+            drop(position);
+            drop(turn);
+            appended.map(drop)
+        };
+        match Handle::try_current() {
+            // A task, because a dropped run must not leave the log ahead of its cursor.
+            Ok(runtime) => {
+                let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
+                runtime.spawn(append).await.unwrap_or_else(lost)
+            }
+            Err(_) => append.await,
+        }
+    }
+}

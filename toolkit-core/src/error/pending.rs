@@ -1,0 +1,105 @@
+//! Results that come later.
+
+use super::{ErrorKind, ToolError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// The reason why the result of a call comes later.
+///
+/// A tool or a middleware ends the call with an error of the kind [`Pending`](ErrorKind::Pending). An agent then
+/// interrupts its run until the program provides the decision or the result. Without an agent, the model reads
+/// the message of the error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Pending {
+    /// The call must be approved before it runs.
+    #[non_exhaustive]
+    Approval {
+        /// The reason why the call needs approval.
+        reason: String,
+    },
+    /// The user must answer a question. The answer is the result of the call.
+    #[non_exhaustive]
+    Question {
+        /// The question.
+        question: String,
+    },
+    /// The work goes on elsewhere, for instance in a queue of jobs, and ends with the result of the call.
+    #[non_exhaustive]
+    Deferred {
+        /// Data for the program, such as the id of a job.
+        job: Value,
+    },
+}
+
+impl ToolError {
+    /// Creates the error for a call that must be approved later.
+    ///
+    /// ```
+    /// use toolkit::ToolError;
+    ///
+    /// let error = ToolError::needs_approval("pay", "it costs more than 100 €");
+    /// assert_eq!(error.message(), "Tool `pay` was not run: it waits for approval (it costs more than 100 €)");
+    /// ```
+    #[must_use]
+    pub fn needs_approval(tool: &str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        let message = format!("Tool `{tool}` was not run: it waits for approval ({reason})");
+        Self::pending_for(Pending::Approval { reason }, message).with_brief("Waits for approval")
+    }
+
+    /// Creates the error for a call that waits for the user's answer to a question.
+    ///
+    /// ```
+    /// use toolkit::ToolError;
+    ///
+    /// let error = ToolError::question("Which of the two accounts?");
+    /// assert_eq!(error.message(), "The user was asked and has not answered yet: Which of the two accounts?");
+    /// ```
+    #[must_use]
+    pub fn question(question: impl Into<String>) -> Self {
+        let question = question.into();
+        let message = format!("The user was asked and has not answered yet: {question}");
+        Self::pending_for(Pending::Question { question }, message).with_brief("Waits for an answer")
+    }
+
+    /// Creates the error for a call whose work goes on elsewhere. `job` is data for the program, such as the id of
+    /// a job.
+    ///
+    /// ```
+    /// use toolkit::{ErrorKind, ToolError};
+    ///
+    /// let error = ToolError::deferred("job 17");
+    /// assert_eq!(error.kind(), ErrorKind::Pending);
+    /// assert_eq!(error.message(), "The result comes later");
+    /// ```
+    #[must_use]
+    pub fn deferred(job: impl Into<Value>) -> Self {
+        Self::pending_for(Pending::Deferred { job: job.into() }, "The result comes later".to_owned())
+    }
+
+    fn pending_for(pending: Pending, message: String) -> Self {
+        let mut error = Self::new(ErrorKind::Pending, message);
+        error.0.pending = Some(Box::new(pending));
+        error
+    }
+
+    /// Returns the reason why the result comes later, for an error of the kind [`ErrorKind::Pending`].
+    #[must_use]
+    pub fn pending(&self) -> Option<&Pending> {
+        self.0.pending.as_deref()
+    }
+}
+
+impl fmt::Display for Pending {
+    /// Formats the reason for a human.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Approval { reason } => write!(f, "waits for approval: {reason}"),
+            Self::Question { question } => write!(f, "waits for an answer: {question}"),
+            Self::Deferred { job } => write!(f, "waits for the result of {job}"),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The rules of permissions.
+
+use super::Permission;
+use crate::error::BuildError;
+use crate::pattern::NamePattern;
+use crate::tool::{ToolDefinition, ToolTag};
+use serde_json::Value;
+
+type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
+type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
+/// A rule of [`Permissions`](super::Permissions).
+///
+/// Without conditions, a rule applies to all calls. With conditions, it applies to calls that meet all of
+/// them.
+///
+/// ```
+/// use toolkit::ToolTag;
+/// use toolkit::middleware::PermissionRule;
+///
+/// let rule = PermissionRule::deny("only files of the project")
+///     .for_tool("fs-*")?
+///     .for_tag(ToolTag::Destructive)
+///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+#[must_use]
+pub struct PermissionRule {
+    pub(super) permission: Permission,
+    of_tool: Vec<Box<OfTool>>,
+    pub(super) of_call: Vec<Box<OfCall>>,
+    /// Whether the rule is for a single tool by name. Such a rule counts as a deliberate exception.
+    names_one: bool,
+}
+
+impl PermissionRule {
+    fn new(permission: Permission) -> Self {
+        Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
+    }
+
+    /// Creates a rule to allow calls.
+    pub fn allow() -> Self {
+        Self::new(Permission::Allow)
+    }
+
+    /// Creates a rule to deny calls. The model reads the reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::new(Permission::Deny(reason.into()))
+    }
+
+    /// Creates a rule to ask for approval. The approver reads the reason.
+    pub fn ask(reason: impl Into<String>) -> Self {
+        Self::new(Permission::Ask(reason.into()))
+    }
+
+    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// `?` any character.
+    ///
+    /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
+    pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
+        let pattern = NamePattern::new(pattern)?;
+        self.names_one |= pattern.is_name();
+        self.of_tool.push(Box::new(move |definition| pattern.matches(definition.name.as_str())));
+        Ok(self)
+    }
+
+    /// Restricts the rule to tools with a tag.
+    ///
+    /// For the tags `read_only` and `destructive`, the hints of the tool count as well:
+    /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
+    pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
+        let tag = tag.into();
+        self.of_tool.push(Box::new(move |definition| {
+            let metadata = &definition.metadata;
+            let hint = match &tag {
+                ToolTag::ReadOnly => metadata.read_only,
+                ToolTag::Destructive => metadata.destructive,
+                _ => None,
+            };
+            hint.unwrap_or_else(|| metadata.tags.contains(&tag))
+        }));
+        self
+    }
+
+    /// Restricts the rule: it applies to a call only if `condition` returns `true`.
+    ///
+    /// `condition` receives the arguments with aliases replaced by the names of the parameters. The tool
+    /// accepts these arguments, but may convert values: the string `"5"` may become the number 5. So test for
+    /// allowed values rather than for forbidden values.
+    pub fn when(
+        mut self,
+        condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.of_call.push(Box::new(condition));
+        self
+    }
+
+    pub(super) fn applies(&self, definition: &ToolDefinition, arguments: &Value) -> bool {
+        self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
+    }
+
+    /// Returns whether the rule applies to the tool. Conditions on arguments are not tested.
+    pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
+        self.of_tool.iter().all(|condition| condition(definition))
+    }
+
+    /// Returns whether the rule is for a single tool by name or has a condition on arguments. Such a rule
+    /// counts as a deliberate exception.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.names_one || !self.of_call.is_empty()
+    }
+
+    /// Returns whether the rule applies to all calls, because it has no conditions.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.of_tool.is_empty() && self.of_call.is_empty()
+    }
+
+    pub(super) fn strictness(&self) -> u8 {
+        match self.permission {
+            Permission::Allow => 0,
+            Permission::Ask(_) => 1,
+            Permission::Deny(_) => 2,
+        }
+    }
+}
+
+impl_debug!(PermissionRule, |this| permission: this.permission, conditions: this.of_tool.len() + this.of_call.len());
