@@ -70,6 +70,9 @@ pub struct Conversation {
     user: SessionMap,
     #[serde(skip)]
     app: SessionMap,
+    /// A session with the approvals for this session.
+    #[serde(skip)]
+    approvals: Session,
     /// Whether the JSON of the conversation includes the details of errors.
     #[serde(skip)]
     error_details: bool,
@@ -176,6 +179,7 @@ impl Conversation {
             .with_store(self.own.clone())
             .with_user(self.user.clone())
             .with_app(self.app.clone())
+            .with_approvals_of(&self.approvals)
     }
 
     /// Keeps the latest `max` messages, and removes all older messages.

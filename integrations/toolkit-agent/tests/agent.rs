@@ -302,10 +302,7 @@ async fn an_agent_after_its_own_message_gets_a_prompt() {
     conversation.push(Message::user("Count."));
     conversation.push(Message::assistant("One."));
     agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!(
-        transcript(&model.requests()[0].messages),
-        ["user: Count.", ": One.", "user: Go on."]
-    );
+    assert_eq!(transcript(&model.requests()[0].messages), ["user: Count.", ": One.", "user: Go on."]);
     assert_eq!(transcript(conversation.messages()), ["user: Count.", ": One.", "agent: Two."]);
 }
 

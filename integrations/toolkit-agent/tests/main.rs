@@ -9,6 +9,7 @@ mod clients;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod hosted;
+mod interruptions;
 mod kosong;
 mod limits;
 mod property;

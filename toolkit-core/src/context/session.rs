@@ -160,6 +160,13 @@ impl Session {
         self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
     }
 
+    /// Shares the [approvals for the session](crate::middleware::Approval::GrantedForSession) of another session
+    /// object.
+    pub fn with_approvals_of(mut self, other: &Self) -> Self {
+        self.grants = other.grants.clone();
+        self
+    }
+
     pub(super) fn grants(&self) -> &Grants {
         &self.grants
     }

@@ -136,6 +136,7 @@ impl Conversation {
         self.own = session.store().clone();
         self.user = session.user().clone();
         self.app = session.app().clone();
+        self.approvals = session.clone();
         self
     }
 
@@ -235,6 +236,7 @@ impl Conversation {
         self.own = SessionMap::default();
         self.user = SessionMap::default();
         self.app = SessionMap::default();
+        self.approvals = Session::default();
         self
     }
 

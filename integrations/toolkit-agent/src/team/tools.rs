@@ -13,7 +13,7 @@ use toolkit_core::name::normalize;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     AdaptedTool, BuildError, CallId, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolFuture, ToolName, ToolOutput,
+    ToolFuture, ToolMetadata, ToolName, ToolOutput,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -141,7 +141,9 @@ impl TransferTool {
         });
         let name =
             ToolName::new(TRANSFER).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
-        let definition = ToolDefinition::new(name, description, parameters);
+        // A repeated transfer changes nothing, so it may run again after a crash.
+        let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
+        let definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
         Ok(Self { definition, agents })
     }
 

@@ -1,0 +1,434 @@
+//! Interrupted runs: calls that wait for an approval, an answer or a result of the program.
+
+use crate::support::{Nothing, assert_sendable, transcript};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use toolkit_agent::session::MemoryStore;
+use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
+use toolkit_agent::{
+    Agent, AgentError, Conversation, Decision, Decisions, Message, ModelRequest, ModelResponse, PendingCall,
+    RunOptions, RunOutput, ScriptedModel, Sessions, Usage,
+};
+use toolkit_core::error::Pending;
+use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
+use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
+
+/// The numbers of runs of `pay` and `look`.
+#[derive(Clone, Default)]
+struct Runs(Arc<[AtomicU32; 2]>);
+
+impl Runs {
+    fn counts(&self) -> [u32; 2] {
+        [0, 1].map(|index| self.0[index].load(Ordering::Relaxed))
+    }
+
+    /// Creates `pay`, which needs approval, and `look`; `ask` and `job`, which wait for a result.
+    fn tools(&self, is_interrupted: bool) -> (ToolRegistry, Permissions) {
+        let count = |index: usize, said: &'static str| {
+            let runs = self.clone();
+            move |_: Nothing| {
+                runs.0[index].fetch_add(1, Ordering::Relaxed);
+                said
+            }
+        };
+        let later = |error: fn() -> ToolError, said: &'static str| {
+            move |_: Nothing| if is_interrupted { Err(error()) } else { Ok(said) }
+        };
+        let tools = [
+            ClosureTool::new("pay", "Pays.", count(0, "paid")).unwrap(),
+            ClosureTool::new("look", "Looks.", count(1, "seen")).unwrap(),
+            ClosureTool::new("ask", "Asks.", later(|| ToolError::question("Which colour?"), "blue")).unwrap(),
+            ClosureTool::new("job", "Works.", later(|| ToolError::deferred(17), "built")).unwrap(),
+        ];
+        let rules = Permissions::new()
+            .rule(PermissionRule::ask("it costs money").for_tool("pay").unwrap())
+            .rule(PermissionRule::allow());
+        let rules = match is_interrupted {
+            true => rules.decide_later(),
+            false => rules.with_handler(|_| async { Approval::Granted }),
+        };
+        (ToolRegistry::from_tools(tools).unwrap(), rules)
+    }
+
+    /// Creates an agent that makes these calls, and then says that it is done. Agents among the tools are called, too.
+    fn agent(&self, name: &str, calls: &str, below: &[Agent], is_interrupted: bool) -> Agent {
+        let (mut tools, permissions) = self.tools(is_interrupted);
+        for agent in below {
+            tools.register(agent.to_tool().unwrap()).unwrap();
+        }
+        let calls: Vec<String> = calls.split_whitespace().map(str::to_owned).collect();
+        let said = format!("{name} is done.");
+        let model = ScriptedModel::new().fallback(move |request: &ModelRequest| {
+            let response = match request.messages.last() {
+                Some(Message::Tool(_)) => ModelResponse::text(said.clone()),
+                _ => ModelResponse::calls(calls.iter().enumerate().map(|(number, tool)| {
+                    let arguments = match tool.as_str() {
+                        "transfer_to_agent" => r#"{"agent_name": "spec"}"#,
+                        "expert" | "middle" => r#"{"request": "Help."}"#,
+                        _ => "{}",
+                    };
+                    ToolCall::new(format!("call_{number}"), tool.as_str(), arguments)
+                })),
+            };
+            Ok(response.with_usage(Usage::new(10, 1)))
+        });
+        let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
+        let builder = Agent::builder(model).name(name).dispatcher(dispatcher);
+        let price = toolkit_agent::Price::per_million(1.0, 1.0);
+        let transfers = calls_transfer(name).then(|| self.agent("spec", "pay look", &[], is_interrupted));
+        transfers
+            .into_iter()
+            .fold(builder, |builder, agent| builder.sub_agent(agent))
+            .price(price)
+            .build()
+            .unwrap()
+    }
+
+    fn team(&self, kind: usize, is_interrupted: bool) -> Agent {
+        let one = |name: &str, calls: &str, below: &[Agent]| self.agent(name, calls, below, is_interrupted);
+        match kind {
+            0 => one("root", "pay look ask job", &[]),
+            1 => one("root", "expert look pay", &[one("expert", "pay ask", &[])]),
+            2 => {
+                let expert = one("expert", "job pay", &[]);
+                one("root", "middle pay", &[one("middle", "look expert", &[expert])])
+            }
+            3 => {
+                ParallelAgent::new("team", [one("one", "pay look", &[]), one("two", "look ask", &[])]).into()
+            }
+            4 => SequentialAgent::new("team", [one("one", "pay", &[]), one("two", "look pay", &[])]).into(),
+            5 => LoopAgent::new("team", [one("one", "pay look", &[])]).with_max_iterations(3).into(),
+            6 => one("handing", "transfer_to_agent", &[]),
+            7 => {
+                let expert = one("expert", "pay", &[]);
+                let group = ParallelAgent::new(
+                    "group",
+                    [one("one", "expert", &[expert]), one("two", "look job", &[])],
+                );
+                let last = one("handing", "transfer_to_agent", &[]);
+                SequentialAgent::new("team", [group.into(), last]).into()
+            }
+            _ => {
+                let inner = SequentialAgent::new("inner", [one("one", "pay", &[]), one("two", "look", &[])]);
+                let group = ParallelAgent::new("group", [inner.into(), one("three", "ask", &[])]);
+                LoopAgent::new("team", [group.into()]).with_max_iterations(2).into()
+            }
+        }
+    }
+}
+
+const KINDS: usize = 9;
+
+fn calls_transfer(name: &str) -> bool {
+    name == "handing"
+}
+
+/// Decides about a call as the handler and the tools of the uninterrupted run do.
+fn decision(call: &PendingCall) -> Decision {
+    match &call.reason {
+        Pending::Question { .. } => Decision::Answer("blue".into()),
+        Pending::Deferred { .. } => Decision::Answer("built".into()),
+        _ => Decision::Approve,
+    }
+}
+
+/// Which of the pending calls are decided at once.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    First,
+    Last,
+    All,
+}
+
+const ORDERS: [Order; 3] = [Order::First, Order::Last, Order::All];
+
+impl Order {
+    fn decide(self, pending: &[PendingCall]) -> Decisions {
+        let decided = match self {
+            Self::First => &pending[..1],
+            Self::Last => &pending[pending.len() - 1..],
+            Self::All => pending,
+        };
+        decided.iter().fold(Decisions::new(), |all, call| all.with(call.id.as_str(), decision(call)))
+    }
+}
+
+/// How a conversation reaches the next program.
+#[derive(Debug, Clone)]
+enum Way {
+    InMemory,
+    AsJson,
+    Stored(MemoryStore),
+}
+
+impl Way {
+    /// Returns the conversation in the next program, with the options of a run there.
+    async fn reload(&self, conversation: Conversation) -> (Conversation, RunOptions) {
+        let options = RunOptions::new();
+        match self {
+            Self::InMemory => (conversation, options),
+            Self::AsJson => {
+                let text = serde_json::to_string(&conversation).unwrap();
+                (serde_json::from_str(&text).unwrap(), options)
+            }
+            Self::Stored(store) => {
+                let sessions = Sessions::new(store.clone());
+                (sessions.open("ada", "1").await.unwrap(), options.with_autosave(&sessions))
+            }
+        }
+    }
+}
+
+/// Runs and resumes an agent until it answers.
+async fn to_the_end(agent: &Agent, order: Order, way: &Way) -> (RunOutput, Conversation) {
+    let (mut conversation, options) = way.reload(Conversation::new("1")).await;
+    let mut ended = agent.run_with(&mut conversation, "go", options).await;
+    for _ in 0..50 {
+        let pending = match ended {
+            Ok(output) => return (output, conversation),
+            Err(AgentError::Interrupted { pending, .. }) => pending,
+            Err(error) => panic!("{error}"),
+        };
+        let reloaded = way.reload(conversation).await;
+        conversation = reloaded.0;
+        assert_eq!(conversation.pending(), pending);
+        let ids: std::collections::BTreeSet<_> = pending.iter().map(|call| &call.id).collect();
+        assert_eq!(ids.len(), pending.len(), "{pending:?}");
+        let options = reloaded.1.with_decisions(order.decide(&pending));
+        ended = agent.resume(&mut conversation, options).await;
+    }
+    panic!("the run does not end")
+}
+
+#[tokio::test]
+async fn an_interrupted_run_ends_like_an_uninterrupted_one() {
+    for kind in 0..KINDS {
+        let expected_runs = Runs::default();
+        let mut expected = Conversation::new("1");
+        let output = expected_runs.team(kind, false).run_in(&mut expected, "go").await.unwrap();
+        for order in ORDERS {
+            let store = MemoryStore::new();
+            for way in [Way::InMemory, Way::AsJson, Way::Stored(store.clone())] {
+                let runs = Runs::default();
+                let agent = runs.team(kind, true);
+                let (ended, conversation) = to_the_end(&agent, order, &way).await;
+                let case = format!("kind {kind}, {order:?}, {way:?}");
+                assert_eq!(transcript(conversation.messages()), transcript(expected.messages()), "{case}");
+                assert_eq!(runs.counts(), expected_runs.counts(), "{case}");
+                assert_eq!((&ended.text, &ended.agent), (&output.text, &output.agent), "{case}");
+                assert_eq!(transcript(&ended.messages), transcript(&output.messages), "{case}");
+                let totals = |output: &RunOutput| (output.usage, output.model_calls, output.tool_calls);
+                assert_eq!(totals(&ended), totals(&output), "{case}");
+                assert!((ended.cost - output.cost).abs() < 1e-9, "{case}");
+                assert_sendable(&conversation);
+                assert_eq!(conversation.pending(), [], "{case}");
+                if matches!(way, Way::Stored(_)) {
+                    let saved = Sessions::new(store.clone()).open("ada", "1").await.unwrap();
+                    assert_eq!(saved.messages(), conversation.messages(), "{case}");
+                }
+            }
+        }
+    }
+}
+
+fn pending(ended: Result<RunOutput, AgentError>) -> Vec<PendingCall> {
+    match ended {
+        Err(AgentError::Interrupted { pending, .. }) => pending,
+        ended => panic!("{ended:?}"),
+    }
+}
+
+async fn decide(
+    agent: &Agent,
+    conversation: &mut Conversation,
+    decisions: Decisions,
+) -> Result<RunOutput, AgentError> {
+    agent.resume(conversation, RunOptions::new().with_decisions(decisions)).await
+}
+
+#[tokio::test]
+async fn pending_calls_name_their_agent_their_call_and_their_reason() {
+    let runs = Runs::default();
+    let agent = runs.team(1, true);
+    let mut conversation = Conversation::new("1");
+    let found = pending(agent.run_in(&mut conversation, "go").await);
+    let found: Vec<_> = found
+        .iter()
+        .map(|call| (call.id.as_str(), call.agent.as_str(), call.call.name.as_str(), call.reason.to_string()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("call_0/call_0", "expert", "pay", "waits for approval: it costs money".to_owned()),
+            ("call_0/call_1", "expert", "ask", "waits for an answer: Which colour?".to_owned()),
+            ("call_2", "root", "pay", "waits for approval: it costs money".to_owned()),
+        ]
+    );
+    // Without a decision, nothing runs and no model is called.
+    let before = serde_json::to_string(&conversation).unwrap();
+    assert_eq!(pending(decide(&agent, &mut conversation, Decisions::new()).await).len(), 3);
+    assert_eq!(serde_json::to_string(&conversation).unwrap(), before);
+    assert_eq!(runs.counts(), [0, 1]);
+}
+
+#[tokio::test]
+async fn an_invalid_decision_changes_nothing() {
+    let runs = Runs::default();
+    let agent = runs.team(0, true);
+    let mut conversation = Conversation::new("1");
+    pending(agent.run_in(&mut conversation, "go").await);
+    let before = serde_json::to_string(&conversation).unwrap();
+    for (decisions, expected) in [
+        (
+            Decisions::new().approve("call_9"),
+            "call `call_9` is not pending; pending calls: `call_0`, `call_2`, `call_3`",
+        ),
+        (
+            Decisions::new().approve("call_0").approve("call_2"),
+            "call `call_2` needs no approval; give its result instead",
+        ),
+    ] {
+        let refused = decide(&agent, &mut conversation, decisions).await;
+        assert_eq!(refused, Err(AgentError::InvalidDecision(expected.to_owned())));
+        assert_eq!(serde_json::to_string(&conversation).unwrap(), before);
+    }
+    assert_eq!(runs.counts(), [0, 1]);
+}
+
+#[tokio::test]
+async fn the_model_reads_each_decision() {
+    let runs = Runs::default();
+    let agent = runs.team(0, true);
+    let mut conversation = Conversation::new("1");
+    pending(agent.run_in(&mut conversation, "go").await);
+    let decisions = Decisions::new()
+        .deny("call_0", "too expensive")
+        .answer("call_2", serde_json::json!({"colour": "red"}))
+        .with("call_3", Decision::Fail("the job crashed".to_owned()));
+    decide(&agent, &mut conversation, decisions).await.unwrap();
+    let results = "results: Tool `pay` was denied: too expensive, seen, {\"colour\":\"red\"}, Error running tool: the job \
+        crashed";
+    assert_eq!(transcript(conversation.messages())[2], results);
+    assert_eq!(runs.counts(), [0, 1]);
+}
+
+#[tokio::test]
+async fn new_input_gives_up_the_pending_calls() {
+    for kind in 0..KINDS {
+        let runs = Runs::default();
+        let agent = runs.team(kind, true);
+        let mut conversation = Conversation::new("1");
+        let calls = pending(agent.run_in(&mut conversation, "go").await);
+        let before = runs.counts();
+        conversation.push(Message::user("Forget it."));
+        assert_sendable(&conversation);
+        let decided = Order::All.decide(&calls);
+        let is_group = conversation.pending().len() == calls.len();
+        if !is_group {
+            let refused = decide(&agent, &mut conversation, decided).await;
+            assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{kind}: {refused:?}");
+        }
+        pending(agent.run_in(&mut conversation, "go again").await);
+        assert_sendable(&conversation);
+        assert_eq!(runs.counts()[0], before[0], "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn of_two_programs_with_decisions_one_wins() {
+    let store = MemoryStore::new();
+    let runs = Runs::default();
+    let agent = runs.team(0, true);
+    let sessions = Sessions::new(store.clone());
+    let calls = pending(sessions.run(&agent, "ada", "1", "go").await);
+    let resume = || {
+        let options = RunOptions::new().with_decisions(Order::All.decide(&calls));
+        (Sessions::new(store.clone()), options)
+    };
+    let ((one, decided), (other, also_decided)) = (resume(), resume());
+    let (first, second) = tokio::join!(
+        one.resume_with(&agent, "ada", "1", decided),
+        other.resume_with(&agent, "ada", "1", also_decided)
+    );
+    let is_conflict = |ended: &Result<RunOutput, AgentError>| matches!(ended, Err(AgentError::Store(error)) if error.is_conflict);
+    assert!(
+        first.is_ok() && is_conflict(&second) || second.is_ok() && is_conflict(&first),
+        "{first:?} {second:?}"
+    );
+    assert_eq!(runs.counts(), [1, 1]);
+}
+
+#[tokio::test]
+async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = seen.clone();
+    #[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]
+    #[schemars(crate = "toolkit_core::schemars")]
+    struct Amount {
+        euros: u32,
+    }
+    let pay = ClosureTool::new("pay", "Pays.", move |Amount { euros }: Amount| {
+        noted.lock().unwrap().push(euros);
+    });
+    let model = ScriptedModel::new()
+        .call("pay", r#"{"euros": 500}"#)
+        .then()
+        .call("pay", r#"{"euros": 7}"#)
+        .then()
+        .call("pay", r#"{"euros": 8}"#)
+        .text("done");
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([pay.unwrap()]).unwrap())
+        .unwrap()
+        .with_middleware(Permissions::new().rule(PermissionRule::ask("money")).decide_later());
+    let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let calls = pending(agent.run_in(&mut conversation, "go").await);
+    let less = Decision::Change(serde_json::json!({"euros": 5}));
+    let calls = pending(decide(&agent, &mut conversation, Decisions::new().with(&calls[0].id, less)).await);
+    let always = Decisions::new().with(&calls[0].id, Decision::ApproveForSession);
+    assert_eq!(decide(&agent, &mut conversation, always).await.unwrap().text, "done");
+    assert_eq!(*seen.lock().unwrap(), [5, 7, 8]);
+}
+
+/// A store may be read at each point of a run: what is saved there continues like the run itself, and no call that is
+/// not idempotent runs twice.
+#[tokio::test]
+async fn a_run_continues_from_each_of_its_saves() {
+    for kind in 0..KINDS {
+        let expected_runs = Runs::default();
+        let output = expected_runs.team(kind, false).run("go").await.unwrap();
+        let store = MemoryStore::new();
+        let runs = Runs::default();
+        Sessions::new(store.clone()).run(&runs.team(kind, false), "ada", "1", "go").await.unwrap();
+        let entries = toolkit_agent::session::ConversationStore::load(&store, "ada", "1")
+            .await
+            .unwrap()
+            .unwrap()
+            .entries;
+        for length in 1..=entries.len() {
+            let crashed = MemoryStore::new();
+            let mut version = 0;
+            for entry in &entries[..length] {
+                let appended =
+                    toolkit_agent::session::ConversationStore::append(&crashed, "ada", "1", version, entry);
+                version = appended.await.unwrap();
+            }
+            let sessions = Sessions::new(crashed);
+            let again = Runs::default();
+            let ended = sessions.resume(&again.team(kind, false), "ada", "1").await;
+            let case = format!("kind {kind}, {length} of {}", entries.len());
+            let ended = ended.unwrap_or_else(|error| panic!("{case}: {error}"));
+            assert_eq!((&ended.text, &ended.agent), (&output.text, &output.agent), "{case}");
+            let conversation = sessions.open("ada", "1").await.unwrap();
+            assert_sendable(&conversation);
+            // Each call has run before the crash, after it, or has an unknown result.
+            let lines = transcript(conversation.messages()).join("\n");
+            let log = entries[..length].join("\n");
+            for (index, said) in ["\"paid\"", "\"seen\""].into_iter().enumerate() {
+                let saved = log.matches(said).count();
+                let rerun = again.counts()[index] as usize;
+                assert!(rerun <= expected_runs.counts()[index] as usize, "{case}: {saved} {rerun}\n{lines}");
+            }
+        }
+    }
+}
