@@ -194,7 +194,7 @@ impl Conversation {
         self.times.drain(..start.min(self.times.len()));
         self.unmark_from(0);
         if let Some(progress) = &mut self.progress {
-            progress.move_back(start);
+            progress.move_by(-start.cast_signed());
         }
     }
 

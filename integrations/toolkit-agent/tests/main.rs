@@ -6,6 +6,8 @@ mod agent;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
+#[cfg(all(feature = "files", feature = "sqlite"))]
+mod crashes;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod hosted;

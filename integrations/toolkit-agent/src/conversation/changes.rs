@@ -120,7 +120,10 @@ impl Conversation {
             times: self.times.get(kept..).unwrap_or_default().to_vec(),
             turn: self.turn.as_ref().and_then(|turn| turn.changes(saved_turn)),
             turn_ends: self.turn.is_none() && (saved_turn.is_some() || is_repeated),
-            progress: self.progress.clone().filter(|_| !is_same),
+            progress: self.progress.clone().filter(|_| !is_same).map(|mut progress| {
+                progress.move_by(-self.base.cast_signed());
+                progress
+            }),
             ..Changes::default()
         };
         if changes != (Changes { node: node.to_vec(), ..Changes::default() }) {
@@ -150,10 +153,13 @@ impl Conversation {
         }
     }
 
-    /// Adds `base` to the number of saved messages, or subtracts it if `base` is negative.
-    pub(super) fn move_marks(&mut self, base: isize) {
+    /// Moves the indexes of saved messages, because messages before them were removed or added.
+    pub(super) fn move_marks(&mut self, by: isize) {
         if let Some((_, marks)) = &mut self.saved.marks {
-            marks.messages = marks.messages.saturating_add_signed(base);
+            marks.messages = marks.messages.saturating_add_signed(by);
+            if let Some(progress) = &mut marks.progress {
+                progress.move_by(by);
+            }
         }
     }
 

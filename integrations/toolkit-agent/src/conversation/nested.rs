@@ -32,20 +32,25 @@ impl Conversation {
     /// the cost and the calls so far.
     pub(crate) fn continue_run(&mut self) -> Result<Spent, RunOutput> {
         self.entered.clear();
-        let len = self.messages.len();
-        let is_unchanged = self.turn.is_none();
-        let progress = self.progress.get_or_insert_with(|| Progress { begin: len, ..Progress::default() });
-        match &progress.output {
-            Some(output) if is_unchanged && progress.end == Some(len) => {
-                let (output, spent, begin) = (output.clone(), progress.spent, progress.begin);
+        let (finished, begin) = (self.finished(), self.messages.len());
+        let progress = self.progress.get_or_insert_with(|| Progress { begin, ..Progress::default() });
+        match (finished, &progress.output) {
+            (Some(output), _) => {
+                let (spent, begin) = (progress.spent, progress.begin);
                 Err(output.in_run(spent, self.messages_since(begin)))
             }
-            Some(_) => {
-                *progress = Progress { begin: len, ..Progress::default() };
+            (None, Some(_)) => {
+                *progress = Progress { begin, ..Progress::default() };
                 Ok(Spent::default())
             }
-            None => Ok(progress.spent),
+            (None, None) => Ok(progress.spent),
         }
+    }
+
+    /// Returns the output of the latest run, if the run has ended with an answer and nothing was added since.
+    pub(crate) fn finished(&self) -> Option<AgentOutput> {
+        let progress = self.progress.as_ref().filter(|progress| progress.end == Some(self.messages.len()))?;
+        progress.output.clone().filter(|_| self.turn.is_none())
     }
 
     /// Ends the run with an answer, and returns the output of the run.
@@ -187,7 +192,7 @@ impl Conversation {
             error_details: self.error_details,
             ..Self::with_session(&self.session())
         };
-        copy.move_marks(base.cast_signed());
+        copy.move_indexes(base.cast_signed());
         copy
     }
 
@@ -231,13 +236,20 @@ impl Conversation {
         self.times.resize(self.messages.len(), 0);
         self.messages.drain(..self.base);
         self.times.drain(..self.base);
-        self.move_marks(-self.base.cast_signed());
+        self.move_indexes(-self.base.cast_signed());
         self.base = 0;
         self.own = SessionMap::default();
         self.user = SessionMap::default();
         self.app = SessionMap::default();
         self.approvals = Session::default();
         self
+    }
+
+    fn move_indexes(&mut self, by: isize) {
+        self.move_marks(by);
+        if let Some(progress) = &mut self.progress {
+            progress.move_by(by);
+        }
     }
 
     /// Collects the calls that wait for the program, in this conversation and in the nested ones.
@@ -254,9 +266,9 @@ impl Conversation {
 }
 
 impl Progress {
-    /// Moves the indexes of messages after the first `removed` messages were removed.
-    pub(super) fn move_back(&mut self, removed: usize) {
-        self.begin = self.begin.saturating_sub(removed);
-        self.end = self.end.map(|end| end.saturating_sub(removed));
+    /// Moves the indexes of messages, because messages before them were removed or added.
+    pub(super) fn move_by(&mut self, by: isize) {
+        self.begin = self.begin.saturating_add_signed(by);
+        self.end = self.end.map(|end| end.saturating_add_signed(by));
     }
 }

@@ -57,7 +57,13 @@ impl ParallelAgent {
                 let mut copy = conversation.branch(index);
                 let run = run.branch(index, conversation.node_of_branch(&run.0.node, index));
                 tasks.spawn(async move {
-                    let output = agent.join_run(&mut copy, &run).await;
+                    let output = match copy.finished() {
+                        Some(output) => Ok(output),
+                        None => agent.join_run(&mut copy, &run).await,
+                    };
+                    if let Ok(output) = &output {
+                        copy.end_run(output.clone());
+                    }
                     let saved = run.save(&mut copy).await;
                     (index, copy, output.and_then(|output| saved.map(|()| output)))
                 });
