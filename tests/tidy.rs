@@ -67,6 +67,8 @@ const AGENT_FLOORS: &[&str] = &[
     "helpers",
     "message",
     "model",
+    "output",
+    "pending",
     "conversation",
     "wire",
     "clients",

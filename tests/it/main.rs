@@ -39,6 +39,7 @@ mod output_schemas;
 mod outputs;
 mod panics;
 mod patterns;
+mod pending;
 mod providers;
 mod recorded;
 mod registry;

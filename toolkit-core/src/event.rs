@@ -137,7 +137,8 @@ pub enum ToolEventKind {
         #[serde(rename = "pause_ms", serialize_with = "milliseconds")]
         pause: Duration,
     },
-    /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout` or `tool.cancelled`: the call has ended.
+    /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout`, `tool.cancelled` or `tool.pending`: the call has
+    /// ended.
     Ended(CallEnd),
 }
 

@@ -204,7 +204,7 @@ impl Shared {
 }
 
 /// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool`
-/// is `true` if this call itself ran. If the running call is cancelled, one of the waiting calls runs
+/// is `true` if this call itself ran. If the running call is cancelled or pending, one of the waiting calls runs
 /// instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let name = request.context().known_name().to_owned();

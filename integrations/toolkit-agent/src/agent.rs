@@ -1,25 +1,15 @@
 //! Agents, and the run shared by the agents of a team.
 
+mod shared;
+
+pub(crate) use shared::CalledAgents;
+pub use shared::Run;
+
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunEvent;
-use crate::helpers::lock;
-use crate::limits::{Budget, Limits};
-use crate::model::{AnswerFormat, RequestLoss};
-use crate::options::RunOptions;
+use crate::limits::Limits;
 use crate::output::AgentOutput;
-use crate::pending::Decisions;
-use crate::session::{Journal, Sessions};
-use std::collections::{BTreeMap, HashSet};
-use std::future::{pending, poll_fn};
-use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::Poll;
-use std::time::{SystemTime, UNIX_EPOCH};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::sleep;
-use toolkit_core::{CancellationToken, RunContext};
+use std::sync::Arc;
 
 /// The behaviour of an agent.
 ///
@@ -157,6 +147,10 @@ impl Agent {
         self.0.description()
     }
 
+    pub(crate) fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+
     /// Returns the sub-agents of this agent.
     #[must_use]
     pub fn sub_agents(&self) -> &[Self] {
@@ -195,215 +189,3 @@ impl Agent {
 }
 
 debug!(Agent, self, "name": self.name(), "sub_agents": self.sub_agents());
-
-/// One run of an agent: the root agent, and the limits, cancellation and listener shared by all agents of a
-/// team. Clones share the run.
-#[derive(Clone)]
-pub struct Run(pub(crate) Arc<RunInner>);
-
-#[derive(Clone)]
-pub(crate) struct RunInner {
-    root: Agent,
-    invocation_id: String,
-    cancellation: CancellationToken,
-    pub(crate) budget: Arc<Budget>,
-    events: Option<UnboundedSender<RunEvent>>,
-    /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
-    pub(crate) context: RunContext,
-    autosave: Option<Sessions>,
-    /// The log for the conversations of the run, while the run is saved.
-    journal: Option<Journal>,
-    /// The keys of the agent's conversation in the outermost conversation.
-    pub(crate) node: Vec<String>,
-    pub(crate) decisions: Decisions,
-    /// The beginning of the ids of pending calls of this agent.
-    pub(crate) prefix: String,
-    pub(crate) answer_format: Option<AnswerFormat>,
-    /// The already emitted losses of the run, each with the name of the agent.
-    emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
-}
-
-impl Run {
-    pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
-        let limits = options.limits.unwrap_or_else(|| root.0.limits());
-        let invocation_id = options.invocation_id.unwrap_or_else(new_id);
-        Self(Arc::new(RunInner {
-            root,
-            context: options.context.with_invocation_id(invocation_id.as_str()),
-            invocation_id,
-            autosave: options.autosave,
-            journal: None,
-            node: Vec::new(),
-            decisions: options.decisions,
-            prefix: String::new(),
-            cancellation: options.cancellation,
-            budget: Arc::new(Budget::new(limits)),
-            events,
-            answer_format: None,
-            emitted_losses: Arc::default(),
-        }))
-    }
-
-    /// Returns the same run with another format for the final answer.
-    pub(crate) fn with_answer_format(&self, answer_format: Option<AnswerFormat>) -> Self {
-        Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
-    }
-
-    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation token.
-    /// `call_id` is `None` if the conversation of the agent cannot be continued after an interruption.
-    pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken, call_id: Option<&str>) -> Self {
-        // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
-        let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
-        match call_id {
-            Some(call_id) => {
-                inner.node = Conversation::node_of_call(&inner.node, call_id);
-                inner.prefix = format!("{}{call_id}/", inner.prefix);
-            }
-            None => {
-                inner.journal = None;
-                inner.decisions = Decisions::default();
-            }
-        }
-        Self(Arc::new(inner))
-    }
-
-    /// Returns the run for the parallel agent at `index`, working on a copy of the conversation. `node` contains
-    /// the keys of the copy.
-    pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
-        let prefix = format!("{}{index}/", self.0.prefix);
-        Self(Arc::new(RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) }))
-    }
-
-    /// Returns the run with the journal of its conversation, if the run was started with autosave.
-    pub(crate) fn with_journal(&self, conversation: &Conversation) -> Self {
-        match &self.0.autosave {
-            Some(sessions) if self.0.node.is_empty() => {
-                let journal = Some(sessions.journal(conversation));
-                Self(Arc::new(RunInner { journal, ..RunInner::clone(&self.0) }))
-            }
-            _ => self.clone(),
-        }
-    }
-
-    /// Saves the conversation if the run was started with autosave.
-    pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        if self.0.node.is_empty() {
-            conversation.set_spent(self.0.budget.sum());
-        }
-        match &self.0.journal {
-            Some(journal) => Ok(journal.save(&self.0.node, conversation).await?),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the id of the run.
-    #[must_use]
-    pub fn invocation_id(&self) -> &str {
-        &self.0.invocation_id
-    }
-
-    /// Returns the cancellation token of the run.
-    #[must_use]
-    pub fn cancellation(&self) -> &CancellationToken {
-        &self.0.cancellation
-    }
-
-    /// Returns the root agent of the team: the agent started by the program.
-    #[must_use]
-    pub fn root(&self) -> &Agent {
-        &self.0.root
-    }
-
-    /// Returns whether the run is not nested in another run.
-    pub(crate) fn is_outermost(&self) -> bool {
-        self.0.prefix.is_empty()
-    }
-
-    /// Returns whether the run has a listener.
-    #[must_use]
-    pub fn has_listener(&self) -> bool {
-        self.0.events.is_some()
-    }
-
-    /// Emits an event. The closure runs only if there is a listener.
-    pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
-        if let Some(events) = &self.0.events {
-            // Events sent after the listener was dropped are ignored.
-            let _ = events.send(event());
-        }
-    }
-
-    /// Emits the new losses of a request. Losses that the run has already emitted for this agent are skipped.
-    pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
-        if losses.is_empty() || !self.has_listener() {
-            return;
-        }
-        let mut emitted = lock(&self.0.emitted_losses);
-        let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
-        let losses: Vec<RequestLoss> = losses.cloned().collect();
-        if !losses.is_empty() {
-            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses });
-        }
-    }
-
-    /// Checks for cancellation.
-    ///
-    /// # Errors
-    /// [`AgentError::Cancelled`] if the run was cancelled.
-    pub fn check_cancelled(&self) -> Result<(), AgentError> {
-        if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
-    }
-
-    /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
-    pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
-        let mut cancelled = pin!(self.cancellation().cancelled());
-        let mut deadline = pin!(async {
-            match self.0.budget.time_left() {
-                Some(left) => sleep(left).await,
-                None => pending().await,
-            }
-        });
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            if let Poll::Ready(value) = future.as_mut().poll(cx) {
-                return Poll::Ready(Ok(value));
-            }
-            if cancelled.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Err(AgentError::Cancelled));
-            }
-            deadline.as_mut().poll(cx).map(|()| Err(self.0.budget.out_of_time()))
-        })
-        .await
-    }
-}
-
-/// The agents called as tools in one turn.
-#[derive(Debug, Default)]
-pub(crate) struct CalledAgents {
-    /// The unfinished conversations by call id: those to continue, and after an interruption those to keep.
-    pub(crate) conversations: Mutex<BTreeMap<String, Conversation>>,
-    /// The ids of the calls with an agent that has begun.
-    begun: Mutex<HashSet<String>>,
-}
-
-impl CalledAgents {
-    /// Begins an agent called with this id. Returns `false` for a second call with the same id, because its
-    /// conversation could be mistaken for the first one.
-    pub(crate) fn begin(&self, call_id: &str) -> bool {
-        lock(&self.begun).insert(call_id.to_owned())
-    }
-
-    /// Ends the agent called with this id, so that the call may be repeated.
-    pub(crate) fn end(&self, call_id: &str) {
-        lock(&self.begun).remove(call_id);
-    }
-}
-
-/// Returns a new id, made of the time, the process id and a counter.
-fn new_id() -> String {
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("run_{now:x}_{:x}_{:x}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
-}
-
-debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);

@@ -11,6 +11,7 @@ use crate::output::RunOutput;
 use crate::session::Sessions;
 use futures_core::Stream;
 use std::future::poll_fn;
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -126,9 +127,9 @@ impl Agent {
                     run.0.decisions.check(&conversation.pending()).map_err(AgentError::InvalidDecision)?;
                 }
                 match conversation.continue_run() {
-                    Ok(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
-                    Ok(_) => {}
-                    Err(output) => return Ok(output),
+                    ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
+                    ControlFlow::Continue(_) => {}
+                    ControlFlow::Break(output) => return Ok(output),
                 }
             }
         }

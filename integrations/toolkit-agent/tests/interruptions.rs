@@ -96,7 +96,7 @@ impl Runs {
         let transfers = calls_transfer(name).then(|| self.agent("spec", "pay look", &[], is_interrupted));
         transfers
             .into_iter()
-            .fold(builder, |builder, agent| builder.sub_agent(agent))
+            .fold(builder, toolkit_agent::AgentBuilder::sub_agent)
             .price(price)
             .build()
             .unwrap()

@@ -3,6 +3,7 @@
 use super::progress::{Frame, Progress, Step};
 use super::{AgentOutput, Conversation, PendingCall, RunOutput};
 use crate::output::Spent;
+use std::ops::ControlFlow;
 use toolkit_core::Session;
 use toolkit_core::context::SessionMap;
 
@@ -30,20 +31,20 @@ impl Conversation {
 
     /// Continues the latest run. Returns its output if it has ended with an answer. Otherwise returns the tokens,
     /// the cost and the calls so far.
-    pub(crate) fn continue_run(&mut self) -> Result<Spent, RunOutput> {
+    pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         self.entered.clear();
         let (finished, begin) = (self.finished(), self.messages.len());
         let progress = self.progress.get_or_insert_with(|| Progress { begin, ..Progress::default() });
         match (finished, &progress.output) {
             (Some(output), _) => {
                 let (spent, begin) = (progress.spent, progress.begin);
-                Err(output.in_run(spent, self.messages_since(begin)))
+                ControlFlow::Break(output.in_run(spent, self.messages_since(begin)))
             }
             (None, Some(_)) => {
                 *progress = Progress { begin, ..Progress::default() };
-                Ok(Spent::default())
+                ControlFlow::Continue(Spent::default())
             }
-            (None, None) => Ok(progress.spent),
+            (None, None) => ControlFlow::Continue(progress.spent),
         }
     }
 

@@ -36,7 +36,7 @@ impl Restart {
                 Some(_) => restart.decide(position, call, decisions.get(&id)),
                 None if is_agent || may_repeat(call, tools) => restart.positions.push(position),
                 None => {
-                    restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position))
+                    restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }
             }
         }

@@ -1,0 +1,148 @@
+//! A web service with an agent that needs approvals: one request starts a run, another request decides about its
+//! pending call, and the run goes on. In between, the conversation is only in the store.
+//!
+//! `cargo run -p toolkit-agent --example approvals` sends the requests itself. With `-- --serve`, the service runs
+//! until Ctrl+C.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, Sse};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures_util::{Stream, StreamExt};
+use serde_json::{Value, json};
+use std::error::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use toolkit::ToolDefinition;
+use toolkit::middleware::{PermissionRule, Permissions};
+use toolkit::prelude::*;
+use toolkit_agent::{
+    Agent, AgentError, Decisions, Message, ModelRequest, ModelResponse, RunOptions, RunOutput, ScriptedModel,
+    Sessions,
+};
+
+/// Pay an invoice.
+///
+/// :param invoice: The number of the invoice
+/// :param euros: The amount
+#[tool]
+fn pay(invoice: u32, euros: u32) -> String {
+    format!("Invoice {invoice} is paid: {euros} €.")
+}
+
+/// Creates the agent. A model of a provider takes the place of the scripted one.
+fn accountant() -> Result<Agent, Box<dyn Error>> {
+    let model = ScriptedModel::new().fallback(|request: &ModelRequest| match request.messages.last() {
+        Some(Message::Tool(results)) => {
+            Ok(ModelResponse::text(format!("Done. {}", results.results[0].to_text())))
+        }
+        _ => Ok(ModelResponse::calls([ToolCall::new("call_1", "pay", r#"{"invoice": 7, "euros": 250}"#)])),
+    });
+    let large = |_: &ToolDefinition, arguments: &Value| arguments["euros"].as_u64() > Some(100);
+    let permissions = Permissions::new()
+        .rule(PermissionRule::ask("more than 100 €").for_tool("pay")?.when(large))
+        .rule(PermissionRule::allow())
+        .decide_later();
+    let tools = ToolRegistry::from_tools(tools![pay])?;
+    Ok(Agent::builder(model).tools(tools).middleware(permissions).build()?)
+}
+
+#[derive(Clone)]
+struct Service {
+    agent: Agent,
+    sessions: Sessions,
+}
+
+/// Returns the answer, or the calls to decide about.
+fn reply(ended: Result<RunOutput, AgentError>) -> (StatusCode, Json<Value>) {
+    match ended {
+        Ok(output) => (StatusCode::OK, Json(json!({"answer": output.text, "cost": output.cost}))),
+        Err(AgentError::Interrupted { pending, .. }) => {
+            (StatusCode::ACCEPTED, Json(json!({"pending": pending})))
+        }
+        // Another request decided first.
+        Err(AgentError::Store(error)) if error.is_conflict => {
+            (StatusCode::CONFLICT, Json(json!({"error": error.message})))
+        }
+        Err(AgentError::InvalidDecision(error)) => (StatusCode::BAD_REQUEST, Json(json!({"error": error}))),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({"error": error.to_string()}))),
+    }
+}
+
+async fn ask(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    text: String,
+) -> (StatusCode, Json<Value>) {
+    reply(service.sessions.run(&service.agent, "ada", &id, text).await)
+}
+
+async fn decide(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Json(decisions): Json<Decisions>,
+) -> (StatusCode, Json<Value>) {
+    let options = RunOptions::new().with_decisions(decisions);
+    reply(service.sessions.resume_with(&service.agent, "ada", &id, options).await)
+}
+
+/// Sends the events of a run as they arise.
+async fn stream(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    text: String,
+) -> Sse<impl Stream<Item = Result<Event, axum::Error>>> {
+    let events = service.sessions.run_stream(&service.agent, "ada", id, text);
+    Sse::new(events.map(|event| match event {
+        Ok(event) => Event::default().json_data(event),
+        Err(error) => Ok(Event::default().event("error").data(error.to_string().replace('\n', " "))),
+    }))
+}
+
+fn app(service: Service) -> Router {
+    Router::new()
+        .route("/conversations/{id}/messages", post(ask))
+        .route("/conversations/{id}/decisions", post(decide))
+        .route("/conversations/{id}/stream", post(stream))
+        .with_state(service)
+}
+
+/// Sends a request and returns the response as text.
+async fn send(address: &str, path: &str, kind: &str, body: &str) -> Result<String, Box<dyn Error>> {
+    let mut socket = TcpStream::connect(address).await?;
+    let length = body.len();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: {kind}\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    socket.write_all(request.as_bytes()).await?;
+    let mut response = String::new();
+    socket.read_to_string(&mut response).await?;
+    Ok(response)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let service = Service { agent: accountant()?, sessions: Sessions::default() };
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?.to_string();
+    let serving = tokio::spawn(async move { axum::serve(listener, app(service)).await });
+    if std::env::args().any(|argument| argument == "--serve") {
+        println!("http://{address}");
+        tokio::signal::ctrl_c().await?;
+        return Ok(());
+    }
+    let asked = send(&address, "/conversations/1/messages", "text/plain", "Pay invoice 7.").await?;
+    assert!(asked.starts_with("HTTP/1.1 202") && asked.contains("more than 100 €"), "{asked}");
+    println!("{asked}\n");
+    let decided =
+        send(&address, "/conversations/1/decisions", "application/json", r#"{"call_1": "approve"}"#).await?;
+    assert!(decided.starts_with("HTTP/1.1 200") && decided.contains("Invoice 7 is paid"), "{decided}");
+    println!("{decided}\n");
+    let streamed = send(&address, "/conversations/2/stream", "text/plain", "Pay invoice 7.").await?;
+    assert!(streamed.contains(r#""type":"call_pending""#) && streamed.contains("event: error"), "{streamed}");
+    println!("{streamed}");
+    serving.abort();
+    Ok(())
+}
