@@ -4,6 +4,8 @@
 //! `cargo run -p toolkit-agent --example approvals` sends the requests itself. With `-- --serve`, the service runs
 //! until Ctrl+C.
 
+#![allow(clippy::print_stdout, reason = "the program shows the responses")]
+
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, Sse};

@@ -6,7 +6,7 @@ mod progress;
 mod turn;
 
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
-pub(crate) use progress::{BranchOutcome, Progress, Step};
+pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::{Turn, key};
 
 use crate::message::{AssistantMessage, Message, ToolMessage, store_details};

@@ -122,14 +122,14 @@ async fn files_contain_whole_saves() {
     let path = folder.path().join("conversations/ada/1.jsonl");
     // An incomplete save is ignored, and replaced by the next one.
     let whole = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("{whole}[{{\"messages\":[{{\"ro")).unwrap();
+    std::fs::write(&path, format!("{whole}{{\"messages\":[{{\"ro")).unwrap();
     let mut conversation = sessions.open("ada", "1").await.unwrap();
     assert_eq!(conversation.messages().len(), 50);
     conversation.push(Message::user("after the crash"));
     sessions.save(&mut conversation).await.unwrap();
     assert_eq!(sessions.open("ada", "1").await.unwrap().messages().len(), 51);
     // An invalid line is an error.
-    std::fs::write(folder.path().join("conversations/ada/2.jsonl"), "[{\"mess\n[]\n").unwrap();
+    std::fs::write(folder.path().join("conversations/ada/2.jsonl"), "{\"mess\n{}\n").unwrap();
     let error = sessions.open("ada", "2").await.unwrap_err().message;
     assert!(error.contains("conversation `2` cannot be read"), "{error}");
 }

@@ -2,6 +2,7 @@
 
 use crate::output::{AgentOutput, Spent};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The latest run of a conversation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -42,14 +43,7 @@ pub(crate) enum Step {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<AgentOutput>,
     },
-    /// Agents run in parallel. The list contains the outcome of each agent that has ended.
-    Parallel(Vec<Option<BranchOutcome>>),
-}
-
-/// How an agent of a parallel group has ended: with an output or with the text of an error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum BranchOutcome {
-    Answered(AgentOutput),
-    Failed(String),
+    /// Agents run in parallel. The map contains the errors of agents that have failed, by the index of the agent. The
+    /// copies of the conversation contain the outputs of agents that have ended.
+    Parallel(BTreeMap<usize, String>),
 }

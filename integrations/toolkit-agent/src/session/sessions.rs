@@ -2,9 +2,9 @@
 
 use super::memory::MemoryStore;
 use super::store::{
-    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
+    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value, decode,
 };
-use crate::conversation::{Changes, Conversation};
+use crate::conversation::Conversation;
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -82,10 +82,7 @@ impl Sessions {
         let Some(log) = self.inner.store.load(user, id).await? else { return Ok(None) };
         let mut conversation = Conversation::new(id);
         for entry in log.entries {
-            let entry: Vec<Changes> = serde_json::from_str(&entry).map_err(|error| {
-                StoreError::new(format_args!("conversation `{id}` cannot be read: {error}"))
-            })?;
-            entry.into_iter().for_each(|changes| conversation.apply(changes));
+            decode(id, &entry)?.into_iter().for_each(|changes| conversation.apply(changes));
         }
         self.attach(&mut conversation, log.version);
         Ok(Some(conversation))

@@ -26,7 +26,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
     /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is the
-    /// version to append to, or 0 to create the log. The entry is one line of JSON.
+    /// version to append to, or 0 to create the log. The entry is one line of text.
     ///
     /// After a crash, the log contains either the whole entry or nothing of it.
     ///
@@ -176,13 +176,22 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 
-/// Encodes an entry of the log. Fails if the entry is nested too deeply to be decoded again.
+/// Encodes an entry of the log: a JSON object for each changed conversation. Fails if the entry is nested too deeply to
+/// be decoded again.
 pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> {
-    let text = serde_json::to_string(entry)?;
+    let objects = entry.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let text = objects.join(" ");
     check_nesting(&text, MAX_NESTING).map_err(|reason| {
         StoreError::new(format_args!("conversation `{id}` cannot be saved: it {reason}"))
     })?;
     Ok(text)
+}
+
+/// Decodes an entry of the log.
+pub(super) fn decode(id: &str, entry: &str) -> Result<Vec<Changes>, StoreError> {
+    let changes = serde_json::Deserializer::from_str(entry).into_iter();
+    let failed = |error| StoreError::new(format_args!("conversation `{id}` cannot be read: {error}"));
+    changes.collect::<Result<_, _>>().map_err(failed)
 }
 
 /// Checks the nesting depth of a session value. Some stores wrap the value in one more level.

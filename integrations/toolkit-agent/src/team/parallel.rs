@@ -2,7 +2,7 @@
 
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
-use crate::conversation::{BranchOutcome, Conversation, Step};
+use crate::conversation::{Conversation, Step};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
@@ -42,96 +42,93 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
+/// The result of one agent: its copy of the conversation and its output.
+type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
+
 impl ParallelAgent {
-    /// Runs each agent in a copy of the conversation, except for agents that ended before an interruption. Keeps the
-    /// copies in the conversation, and returns the errors by the index of the agent.
+    /// Runs each agent in a copy of the conversation, except for agents that ended before an interruption. The copies
+    /// stay in the conversation. Returns the outputs by the index of the agent; a panicked agent has none.
     async fn branches(
         &self,
         conversation: &mut Conversation,
         run: &Run,
-        outcomes: &mut [Option<BranchOutcome>],
-    ) -> Result<BTreeMap<usize, AgentError>, AgentError> {
-        let mut tasks = JoinSet::new();
+        failed: &mut BTreeMap<usize, String>,
+    ) -> Result<BTreeMap<usize, Result<AgentOutput, AgentError>>, AgentError> {
+        let mut tasks: JoinSet<Branch> = JoinSet::new();
         for (index, agent) in self.workflow.sub_agents.iter().cloned().enumerate() {
-            if outcomes.get(index).is_some_and(Option::is_none) {
-                let mut copy = conversation.branch(index);
-                let run = run.branch(index, conversation.node_of_branch(&run.0.node, index));
-                tasks.spawn(async move {
-                    let output = match copy.finished() {
-                        Some(output) => Ok(output),
-                        None => agent.join_run(&mut copy, &run).await,
-                    };
-                    if let Ok(output) = &output {
-                        copy.end_run(output.clone());
-                    }
-                    let saved = run.save(&mut copy).await;
-                    (index, copy, output.and_then(|output| saved.map(|()| output)))
-                });
+            if failed.contains_key(&index) {
+                continue;
             }
+            let mut copy = conversation.branch(index);
+            let run = run.branch(index, conversation.node_of_branch(&run.0.node, index));
+            tasks.spawn(async move {
+                if let Some(output) = copy.finished() {
+                    return (index, copy, Ok(output));
+                }
+                let output = agent.join_run(&mut copy, &run).await;
+                if let Ok(output) = &output {
+                    copy.end_run(output.clone());
+                }
+                let saved = run.save(&mut copy).await;
+                (index, copy, output.and_then(|output| saved.map(|()| output)))
+            });
         }
-        let mut errors = BTreeMap::new();
+        let mut outputs = BTreeMap::new();
         while let Some(ended) = tasks.join_next().await {
             let Ok((index, copy, output)) = ended else { continue };
             conversation.keep_branch(index, copy);
-            let outcome = match output {
-                Ok(output) => Some(BranchOutcome::Answered(output)),
-                Err(error) => {
-                    let is_over = !matches!(error, AgentError::Interrupted { .. } | AgentError::Cancelled);
-                    let text = error.to_string();
-                    errors.insert(index, error);
-                    is_over.then_some(BranchOutcome::Failed(text))
-                }
-            };
-            if let Some(place) = outcomes.get_mut(index) {
-                *place = outcome;
+            if let Err(error) = &output
+                && !matches!(error, AgentError::Interrupted { .. } | AgentError::Cancelled)
+            {
+                failed.insert(index, error.to_string());
+                conversation.set_step(Step::Parallel(failed.clone()));
+                run.save(conversation).await?;
             }
-            conversation.set_step(Step::Parallel(outcomes.to_vec()));
-            run.save(conversation).await?;
+            outputs.insert(index, output);
         }
-        Ok(errors)
+        Ok(outputs)
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         conversation.settle();
-        let agents = &self.workflow.sub_agents;
-        let mut outcomes = match conversation.enter(&self.workflow.name) {
-            Some(Step::Parallel(outcomes)) if outcomes.len() == agents.len() => outcomes,
-            _ => vec![None; agents.len()],
+        let mut failed = match conversation.enter(&self.workflow.name) {
+            Some(Step::Parallel(failed)) => failed,
+            _ => BTreeMap::new(),
         };
-        conversation.set_step(Step::Parallel(outcomes.clone()));
+        conversation.set_step(Step::Parallel(failed.clone()));
         run.save(conversation).await?;
-        let mut errors = self.branches(conversation, run, &mut outcomes).await?;
+        let mut outputs = self.branches(conversation, run, &mut failed).await?;
         run.check_cancelled()?;
-        if errors.values().any(|error| matches!(error, AgentError::Interrupted { .. })) {
+        if outputs.values().any(|output| matches!(output, Err(AgentError::Interrupted { .. }))) {
             return Err(AgentError::Interrupted { pending: Vec::new() });
         }
-        let (mut texts, mut failed, mut escalate) = (Vec::new(), Vec::new(), false);
-        for (index, (agent, outcome)) in agents.iter().zip(outcomes).enumerate() {
+        let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
+        for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
             if let Some(copy) = conversation.take_branch(index) {
                 conversation.add_branch(copy);
             }
-            let error = match outcome {
-                Some(BranchOutcome::Answered(output)) => {
+            let error = match outputs.remove(&index) {
+                Some(Ok(output)) => {
                     escalate |= output.escalate;
                     texts.push(output.text);
                     continue;
                 }
-                Some(BranchOutcome::Failed(text)) => errors.remove(&index).unwrap_or(AgentError::Other(text)),
+                Some(Err(error)) => error,
                 None => {
-                    let panicked = || AgentError::Other("the agent has panicked".to_owned());
-                    errors.remove(&index).unwrap_or_else(panicked)
+                    let panicked = || "the agent has panicked".to_owned();
+                    AgentError::Other(failed.remove(&index).unwrap_or_else(panicked))
                 }
             };
             let agent = agent.name().to_owned();
             let text = AssistantMessage::text(format!("(No answer: {error})"));
             conversation.push(Message::Assistant(AssistantMessage { agent: agent.clone(), ..text }));
             run.emit(|| RunEvent::BranchFailed { agent: agent.clone(), error: error.to_string() });
-            failed.push((agent, error));
+            errors.push((agent, error));
         }
-        if texts.is_empty() && !failed.is_empty() {
+        if texts.is_empty() && !errors.is_empty() {
             // A resumed run asks all agents again.
-            conversation.set_step(Step::Parallel(vec![None; agents.len()]));
-            return Err(AgentError::Branches(failed));
+            conversation.set_step(Step::Parallel(BTreeMap::new()));
+            return Err(AgentError::Branches(errors));
         }
         texts.retain(|text| !text.is_empty());
         let output = AgentOutput::new(self.workflow.name.as_str(), texts.join("\n\n"));
