@@ -82,6 +82,7 @@ const AGENT_FLOORS: &[&str] = &[
     "team",
     "llm",
     "structured",
+    "eval",
 ];
 
 /// No source file is longer.

@@ -3,14 +3,24 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agent;
+#[cfg(all(
+    feature = "anthropic",
+    feature = "genai",
+    feature = "gemini",
+    feature = "ollama",
+    feature = "openai"
+))]
+mod bodies;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
+mod evals;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod hosted;
 mod kosong;
 mod limits;
+mod models;
 mod property;
 #[cfg(all(
     feature = "anthropic",
@@ -25,6 +35,7 @@ mod property;
 ))]
 mod providers;
 mod record;
+mod refusals;
 mod requests;
 mod secrets;
 mod sessions;
