@@ -247,7 +247,7 @@ async fn conduct(
     report.cost = price.of(report.usage);
     report.error = ended.as_ref().err().map(ToString::to_string);
     let transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
-    report.scores = score::of_task(&task, &transcript).await;
+    report.scores = task.score(&transcript).await;
     // The other scorers rate answers, so there is nothing to score after an error.
     if report.error.is_none() {
         for scorer in scorers {

@@ -91,24 +91,26 @@ object_safe! {
     }
 }
 
-/// Scores the expectations of the task itself: calls, answer and check.
-pub(super) async fn of_task(task: &Task, transcript: &Transcript) -> Vec<Score> {
-    let mut scores = Vec::new();
-    if let Some(expected) = &task.calls {
-        let mut comparable: Vec<Comparable> = Vec::new();
-        for call in expected {
-            comparable.push(match &call.arguments {
-                Some(arguments) => transcript.comparable(&call.name, &arguments.to_string()).await,
-                None => (call.name.clone(), None),
-            });
+impl Task {
+    /// Scores a transcript by the expectations of the task: `calls`, `answer` and `check`.
+    pub async fn score(&self, transcript: &Transcript) -> Vec<Score> {
+        let mut scores = Vec::new();
+        if let Some(expected) = &self.calls {
+            let mut comparable: Vec<Comparable> = Vec::new();
+            for call in expected {
+                comparable.push(match &call.arguments {
+                    Some(arguments) => transcript.comparable(&call.name, &arguments.to_string()).await,
+                    None => (call.name.clone(), None),
+                });
+            }
+            let actual = transcript.calls.iter().filter(|call| call.reached_tool);
+            let actual: Vec<Comparable> = actual.map(|call| call.comparable.clone()).collect();
+            scores.push(Score::from(compare_calls(self.call_match, &comparable, &actual)).named("calls"));
         }
-        let actual = transcript.calls.iter().filter(|call| call.reached_tool);
-        let actual: Vec<Comparable> = actual.map(|call| call.comparable.clone()).collect();
-        scores.push(Score::from(compare_calls(task.call_match, &comparable, &actual)).named("calls"));
+        if let Some(expected) = &self.answer {
+            scores.push(Score::from(expected.compare(transcript)).named("answer"));
+        }
+        scores.extend(self.checked(transcript).map(|score| score.named("check")));
+        scores
     }
-    if let Some(expected) = &task.answer {
-        scores.push(Score::from(expected.compare(transcript)).named("answer"));
-    }
-    scores.extend(task.checked(transcript).map(|score| score.named("check")));
-    scores
 }

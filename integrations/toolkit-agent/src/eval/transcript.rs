@@ -49,6 +49,33 @@ pub struct CalledTool {
 }
 
 impl Transcript {
+    /// Creates the transcript of existing messages, to score conversations that were not run by an eval. The
+    /// answer is the text of the last message.
+    ///
+    /// `tools` is the registry of the agent, needed to compare calls by their meaning.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_agent::Message;
+    /// use toolkit_agent::eval::{Task, Transcript};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let messages = [Message::user("What is 17 + 25?"), Message::assistant("It is 42.")];
+    /// let transcript = Transcript::of_messages(&messages, ToolRegistry::new()).await;
+    /// let task = Task::new("sum", "What is 17 + 25?").with_answer_containing(["42"]);
+    /// assert!(task.score(&transcript).await[0].passed);
+    /// # });
+    /// ```
+    pub async fn of_messages(messages: &[Message], tools: impl Into<Arc<ToolRegistry>>) -> Self {
+        let answer = match messages.last() {
+            Some(Message::Assistant(said)) => said.text.clone(),
+            _ => String::new(),
+        };
+        let output = RunOutput { text: answer, ..RunOutput::default() };
+        Self::new(messages, Some(output), vec![tools.into()]).await
+    }
+
     /// Creates the transcript of a conversation. `output` is `None` if the run failed.
     pub(super) async fn new(
         messages: &[Message],
