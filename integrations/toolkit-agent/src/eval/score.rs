@@ -108,7 +108,7 @@ impl Task {
             scores.push(Score::from(compare_calls(self.call_match, &comparable, &actual)).named("calls"));
         }
         if let Some(expected) = &self.answer {
-            scores.push(Score::from(expected.compare(transcript)).named("answer"));
+            scores.push(Score::from(expected.compare(&transcript.answer)).named("answer"));
         }
         scores.extend(self.checked(transcript).map(|score| score.named("check")));
         scores
