@@ -43,7 +43,7 @@ enum Source {
     Ready(VecDeque<Result<ModelDelta, ModelError>>),
     Running(Pin<Box<Pieces>>),
     /// A piece that was already received, and the rest of the stream.
-    Begun(Option<ModelDelta>, Box<ModelStream>),
+    Begun(Box<(Option<ModelDelta>, ModelStream)>),
 }
 
 impl ModelStream {
@@ -75,7 +75,7 @@ impl ModelStream {
                 pieces.push_front(Ok(first));
                 Self(Source::Ready(pieces))
             }
-            source => Self(Source::Begun(Some(first), Box::new(Self(source)))),
+            source => Self(Source::Begun(Box::new((Some(first), Self(source))))),
         })
     }
 
@@ -122,9 +122,9 @@ impl Stream for ModelStream {
         match &mut self.0 {
             Source::Ready(pieces) => Poll::Ready(pieces.pop_front()),
             Source::Running(pieces) => pieces.as_mut().poll_next(context),
-            Source::Begun(first, rest) => match first.take() {
+            Source::Begun(begun) => match begun.0.take() {
                 Some(first) => Poll::Ready(Some(Ok(first))),
-                None => Pin::new(&mut **rest).poll_next(context),
+                None => Pin::new(&mut begun.1).poll_next(context),
             },
         }
     }

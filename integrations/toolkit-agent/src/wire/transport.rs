@@ -242,12 +242,11 @@ impl Deltas {
                 // An error in the middle of a stream is usually a temporary failure of the provider.
                 Err(error) => {
                     let text = error.to_string();
-                    return match blocked(self.format, &text) {
-                        Some(response) => self.end_with(Ok(response)),
-                        None => {
-                            self.end(Some(ModelError::new(ModelErrorKind::Unavailable, text).classified()))
-                        }
-                    };
+                    if let Some(response) = blocked(self.format, &text) {
+                        return self.end_with(Ok(response));
+                    }
+                    let error = ModelError::new(ModelErrorKind::Unavailable, text);
+                    return self.end(Some(error.classified()));
                 }
             }
         }
