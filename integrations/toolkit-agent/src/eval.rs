@@ -77,8 +77,9 @@ use crate::model::{BoxModel, ChatModel, Price};
 use crate::options::RunOptions;
 use observed::Observed;
 use score::DynScorer;
+use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::task::{Id, JoinSet};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 /// One run of a task with a model, as passed to the function that builds the agent.
@@ -176,35 +177,29 @@ impl Eval {
         E: Into<AgentError>,
     {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
-        let mut waiting = self.trials().into_iter().enumerate();
-        let mut reports: Vec<Option<TrialReport>> = Vec::new();
-        let (mut running, mut begun) = (JoinSet::new(), Vec::<(Id, usize, TrialReport)>::new());
+        let mut waiting = self.trials().into_iter();
+        let mut reports: Vec<TrialReport> = Vec::new();
+        let (mut running, mut indexes) = (JoinSet::new(), HashMap::new());
         loop {
             while running.len() < self.concurrency
-                && let Some((index, (trial, price))) = waiting.next()
+                && let Some((trial, price)) = waiting.next()
             {
-                reports.push(None);
                 let (build, scorers) = (build.clone(), self.scorers.clone());
-                let lost = TrialReport::new(&trial);
-                let task = async move { (index, conduct(trial, price, &*build, &scorers).await) };
-                begun.push((running.spawn(task).id(), index, lost));
+                let index = reports.len();
+                reports.push(TrialReport::new(&trial));
+                let id = running.spawn(async move { conduct(trial, price, &*build, &scorers).await }).id();
+                indexes.insert(id, index);
             }
-            let (index, report) = match running.join_next().await {
-                None => break,
-                Some(Ok(finished)) => finished,
-                Some(Err(panicked)) => {
-                    let Some(at) = begun.iter().position(|(id, ..)| *id == panicked.id()) else { continue };
-                    let (_, index, mut report) = begun.swap_remove(at);
-                    report.error = Some(format!("the trial has panicked: {panicked}"));
-                    (index, report)
-                }
-            };
-            if let Some(place) = reports.get_mut(index) {
-                *place = Some(report);
+            let Some(ended) = running.join_next_with_id().await else { break };
+            let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+            let Some(report) = indexes.remove(&id).and_then(|index| reports.get_mut(index)) else { continue };
+            match ended {
+                Ok((_, finished)) => *report = finished,
+                Err(panicked) => report.error = Some(format!("the trial has panicked: {panicked}")),
             }
         }
         let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
-        Report::new(names.collect(), reports.into_iter().flatten().collect())
+        Report::new(names.collect(), reports)
     }
 
     /// Returns all trials in order, each with the price of its model.
