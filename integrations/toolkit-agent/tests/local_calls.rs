@@ -5,6 +5,8 @@
 //!
 //! The questions are those of the Berkeley Function Calling Leaderboard in the folder `TOOLKIT_BFCL`, by default
 //! `tests/data/bfcl` of the repository. `TOOLKIT_LOCAL_QUESTIONS=40` asks so many, taken at equal distances.
+//! The tools are in the instructions and the calls are text, because the server would otherwise constrain the
+//! calls by a grammar; with `TOOLKIT_LOCAL_GRAMMAR=1`, requests have tools as usual.
 //! After `TOOLKIT_LOCAL_MINUTES=11`, no further question is asked. Everything else is fixed: the temperature is 0,
 //! and requests are sent one after another.
 //!
@@ -17,6 +19,8 @@
 
 #[path = "local_calls/serde_words.rs"]
 mod serde_words;
+#[path = "local_calls/text_tools.rs"]
+mod text_tools;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -24,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
+use text_tools::TextTools;
 use toolkit::DynamicTool;
 use toolkit_agent::clients::{HttpLimits, OpenAi};
 use toolkit_agent::eval::{Task, Transcript};
@@ -275,6 +280,10 @@ async fn calls_as_written_and_after_messages() {
     let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
     let limits = HttpLimits::default().with_idle(Duration::from_secs(300));
     let model = OpenAi::new().with_base_url(format!("{url}/v1")).with_limits(limits).chat("local");
+    let model = match env::var("TOOLKIT_LOCAL_GRAMMAR") {
+        Ok(_) => model.boxed(),
+        Err(_) => TextTools(model).boxed(),
+    };
     let all = questions(&env::var("TOOLKIT_BFCL").map_or_else(|_| data(), PathBuf::from));
     let end = Instant::now() + Duration::from_secs(60 * number("TOOLKIT_LOCAL_MINUTES", 24 * 60));
     let mut outcomes = Vec::new();
