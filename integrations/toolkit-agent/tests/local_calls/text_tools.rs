@@ -26,8 +26,8 @@ impl<M: ChatModel> ChatModel for TextTools<M> {
         });
         let instructions = format!(
             "You are a helpful assistant. You may call these functions:\n{}\n\nTo call functions, write a JSON code block \
-             that holds an array of calls, and nothing else:\n```json\n[{{\"name\": \"the name\", \"arguments\": \
-             {{...}}}}]\n```\nIf calls have failed, write a new code block with corrected calls.",
+             that holds an array of calls, and nothing else:\n```json\n[{{\"name\": <function-name>, \"arguments\": \
+             <args-json-object>}}, ...]\n```\nIf calls have failed, write a new code block with corrected calls.",
             tools.collect::<Vec<_>>().join("\n")
         );
         let messages = request.messages.iter().map(|message| as_text(message, &names));
