@@ -71,8 +71,10 @@ struct Written<'a> {
 
 /// Returns the calls in a text, with the arguments as they are written.
 fn calls(text: &str) -> Vec<ToolCall> {
-    let Some(start) = text.find(['[', '{']) else { return Vec::new() };
-    let body = text.get(start..).unwrap_or_default();
+    // A code block takes precedence over brackets in prose, such as those of formulas.
+    let block = text.split_once("```json").map_or(text, |(_, block)| block);
+    let Some(start) = block.find(['[', '{']) else { return Vec::new() };
+    let body = block.get(start..).unwrap_or_default();
     let body = body.split("```").next().unwrap_or_default();
     let mut found: Vec<(String, String)> = Vec::new();
     let mut add = |call: Written<'_>| found.push((call.name, call.arguments.get().to_owned()));
@@ -113,6 +115,10 @@ fn calls_are_read_as_written() {
         (
             "Sure: {\"name\": \"a\", \"arguments\": {}}\n{\"name\": \"b\", \"arguments\": \"{}\"}",
             vec![call("a", "{}"), call("b", "\"{}\"")],
+        ),
+        (
+            "The time is \\[ t \\].\n```json\n[{\"name\": \"a\", \"arguments\": {}}]\n```\nDone.",
+            vec![call("a", "{}")],
         ),
         ("[{\"name\": \"a\", \"arguments\": {\"n\": 1}]", vec![call("a", "{\"n\": 1}")]),
         ("[{\"name\": \"a\", \"arguments\": {\"n\": 1", vec![call("a", "{\"n\": 1")]),
