@@ -84,6 +84,7 @@ const AGENT_FLOORS: &[&str] = &[
     "team",
     "llm",
     "structured",
+    "eval",
 ];
 
 /// No source file is longer.

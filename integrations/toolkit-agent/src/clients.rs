@@ -35,7 +35,7 @@
         feature = "openai",
         feature = "vertex"
     )),
-    allow(dead_code, unreachable_pub)
+    allow(dead_code, unreachable_pub, unused_imports, unused_macros)
 )]
 
 #[cfg(feature = "anthropic")]

@@ -34,6 +34,8 @@
 //! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
 //! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
 //! | test it | [`ScriptedModel`] answers from a script; [`record`] records and replays a real model |
+//! | compare models | [`eval`] asks tasks of several models and scores the answers |
+//! | choose a model at run time | [`ChatModel::boxed`]; [`model::Fallback`] asks the next model after a failure |
 //!
 //! # Errors by reader
 //!
@@ -68,6 +70,7 @@ mod agent;
 pub mod clients;
 mod conversation;
 mod error;
+pub mod eval;
 mod event;
 mod limits;
 mod llm;

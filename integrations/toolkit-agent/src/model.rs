@@ -1,17 +1,24 @@
 //! Language models, their requests and their responses.
 
+mod boxed;
 mod error;
+mod fallback;
 mod options;
+mod overflow;
 mod response;
 mod retry;
 mod settings;
 mod stream;
 
+pub use boxed::BoxModel;
 pub use error::{ModelError, ModelErrorKind};
+pub use fallback::Fallback;
 pub use options::{ModelOptions, OutputFormat};
+#[cfg(feature = "_http")]
+pub(crate) use overflow::CONTEXT_CODES;
 pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
 pub use retry::{ModelRetry, Retrying};
-pub use settings::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
+pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Thinking};
 pub use stream::{ModelDelta, ModelStream};
 
 use crate::message::Message;
@@ -135,6 +142,15 @@ pub trait ChatModel: Send + Sync + 'static {
     /// [`ModelError`] if the answer does not begin; later errors are items of the stream.
     fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
         async { self.respond(request).await.map(ModelStream::from) }
+    }
+
+    /// Boxes the model, so that it can be chosen at run time or stored in a list.
+    #[must_use]
+    fn boxed(self) -> BoxModel
+    where
+        Self: Sized,
+    {
+        BoxModel::new(self)
     }
 }
 

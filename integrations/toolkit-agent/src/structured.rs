@@ -11,6 +11,7 @@ use crate::model::{FinishReason, ModelErrorKind};
 use crate::options::RunOptions;
 use crate::output::RunOutput;
 use reader::Reader;
+use serde_json::Value;
 use toolkit_core::ToolParams;
 
 /// The options for structured output.
@@ -54,6 +55,11 @@ setters! { StructuredOptions:
     with_attempts(attempts: u32) = attempts.max(1);
     /// Sets whether requests ask the provider to enforce the schema, from the first request on.
     with_native(native: bool) = Some(native);
+}
+
+/// Returns the JSON values in the text of an answer: the text itself, or values in code fences or in prose.
+pub(crate) fn json_values(text: &str) -> Vec<Value> {
+    json::find(text).into_iter().filter_map(|json| serde_json::from_str(json).ok()).collect()
 }
 
 impl Agent {

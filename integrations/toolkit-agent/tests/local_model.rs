@@ -3,68 +3,93 @@
 //! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
 //! `cargo test -p toolkit-agent --features anthropic,openai --test local_model -- --ignored --nocapture`.
 //!
-//! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models.
+//! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three
+//! times.
 //!
 //! Wrong answers of the model are counted; only errors of the provider, the wire or the loop fail the test.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
+use serde_json::{Value, json};
 use std::env;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use toolkit_agent::clients::{Anthropic, HttpLimits, OpenAi};
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, FinishReason, Limits, Message, ModelOptions, ModelRetry, RunOutput,
-};
+use toolkit_agent::eval::{CallMatch, Eval, Task, Trial, TrialReport};
+use toolkit_agent::model::BoxModel;
+use toolkit_agent::{Agent, AgentError, ChatModel, FinishReason, Limits, Message, ModelOptions, ModelRetry};
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 
-/// A task, its expected tool calls, and the expected parts of its answer.
-struct Task {
-    prompt: &'static str,
-    tools: &'static [&'static str],
-    answer: &'static [&'static str],
+/// Creates a task with its expected calls and the expected parts of its answer.
+fn task<const N: usize>(question: &str, calls: [(&str, Value); N], answer: &[&str]) -> Task {
+    let task = Task::new("", question).with_call_match(CallMatch::Subset);
+    let add = |task: Task, (tool, arguments)| task.with_call(tool, arguments);
+    calls.into_iter().fold(task, add).with_answer_containing(answer.iter().copied())
 }
 
-const fn task(prompt: &'static str, tools: &'static [&'static str], answer: &'static [&'static str]) -> Task {
-    Task { prompt, tools, answer }
+fn city(name: &str) -> (&'static str, Value) {
+    ("get_weather", json!({"city": name}))
 }
 
-const TASKS: [Task; 10] = [
-    // One call.
-    task("What is the weather in Paris?", &["get_weather Paris"], &["21"]),
-    task("Add 17 and 25 with the tool, then tell me the sum.", &["add 17 25"], &["42"]),
-    task("Multiply 12 by 12. Use the tool.", &["multiply 12 12"], &["144"]),
-    task("How many people live in Norway? Use the tool.", &["get_population Norway"], &["5"]),
-    task("Convert 100 USD to EUR with the tool.", &["convert_currency 100 USD EUR"], &["90"]),
-    // Several calls at once.
-    task("Weather in Oslo and Rome, please.", &["get_weather Oslo", "get_weather Rome"], &["21"]),
-    task("Use the tools: what is 2 + 3, and what is 4 * 5?", &["add 2 3", "multiply 4 5"], &["5", "20"]),
-    task(
-        "Compare the population of Norway and Sweden. Use the tool for both.",
-        &["get_population Norway", "get_population Sweden"],
-        &["5", "10"],
-    ),
-    // One after another.
-    task(
-        "Multiply 6 by 7, and add 10 to the result. Use the tools.",
-        &["multiply 6 7", "add 42 10"],
-        &["52"],
-    ),
-    task("Add 1 and 2, then multiply the sum by 5. Use the tools.", &["add 1 2", "multiply 3 5"], &["15"]),
-];
+fn country(name: &str) -> (&'static str, Value) {
+    ("get_population", json!({"country": name}))
+}
 
-/// Returns the selected tasks with their numbers.
-fn tasks() -> Vec<(usize, &'static Task)> {
+fn numbers(tool: &str, a: i64, b: i64) -> (&str, Value) {
+    (tool, json!({"a": a, "b": b}))
+}
+
+fn all_tasks() -> [Task; 10] {
+    [
+        // One call.
+        task("What is the weather in Paris?", [city("Paris")], &["21"]),
+        task("Add 17 and 25 with the tool, then tell me the sum.", [numbers("add", 17, 25)], &["42"]),
+        task("Multiply 12 by 12. Use the tool.", [numbers("multiply", 12, 12)], &["144"]),
+        task("How many people live in Norway? Use the tool.", [country("Norway")], &["5"]),
+        task(
+            "Convert 100 USD to EUR with the tool.",
+            [("convert_currency", json!({"amount": 100, "from": "USD", "to": "EUR"}))],
+            &["90"],
+        ),
+        // Several calls at once.
+        task("Weather in Oslo and Rome, please.", [city("Oslo"), city("Rome")], &["21"]),
+        task(
+            "Use the tools: what is 2 + 3, and what is 4 * 5?",
+            [numbers("add", 2, 3), numbers("multiply", 4, 5)],
+            &["5", "20"],
+        ),
+        task(
+            "Compare the population of Norway and Sweden. Use the tool for both.",
+            [country("Norway"), country("Sweden")],
+            &["5", "10"],
+        ),
+        // One after another.
+        task(
+            "Multiply 6 by 7, and add 10 to the result. Use the tools.",
+            [numbers("multiply", 6, 7), numbers("add", 42, 10)],
+            &["52"],
+        ),
+        task(
+            "Add 1 and 2, then multiply the sum by 5. Use the tools.",
+            [numbers("add", 1, 2), numbers("multiply", 3, 5)],
+            &["15"],
+        ),
+    ]
+}
+
+/// Returns the selected tasks, with their numbers as ids.
+fn tasks() -> Vec<Task> {
     let wanted = env::var("TOOLKIT_LOCAL_TASKS").unwrap_or_default();
     let wanted: Vec<usize> = wanted.split(',').filter_map(|number| number.trim().parse().ok()).collect();
-    let numbered = TASKS.iter().enumerate().map(|(at, task)| (at + 1, task));
-    numbered.filter(|(number, _)| wanted.is_empty() || wanted.contains(number)).collect()
+    let numbered =
+        all_tasks().into_iter().zip(1..).filter(|(_, number)| wanted.is_empty() || wanted.contains(number));
+    let with_id = |(mut task, number): (Task, usize)| {
+        task.id = number.to_string();
+        task
+    };
+    numbered.map(with_id).collect()
 }
 
-type Ran = Arc<Mutex<Vec<String>>>;
-
-/// Creates the tools and the log of their calls.
-fn tools() -> Result<(ToolRegistry, Ran), BuildError> {
+fn tools() -> Result<ToolRegistry, BuildError> {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Place {
         city: String,
@@ -84,75 +109,63 @@ fn tools() -> Result<(ToolRegistry, Ran), BuildError> {
         from: String,
         to: String,
     }
-    let ran = Ran::default();
-    let note = || {
-        let ran = ran.clone();
-        move |call: String| ran.lock().unwrap_or_else(PoisonError::into_inner).push(call)
-    };
-    let (weather, add, multiply, population, convert) = (note(), note(), note(), note(), note());
-    let tools = ToolRegistry::from_tools([
-        ClosureTool::new("get_weather", "Get the weather of a city", move |Place { city }: Place| {
-            weather(format!("get_weather {city}"));
+    ToolRegistry::from_tools([
+        ClosureTool::new("get_weather", "Get the weather of a city", |Place { city }: Place| {
             format!("21 degrees celsius and clear sky in {city}")
         })?,
-        ClosureTool::new("add", "Add two integers", move |Numbers { a, b }: Numbers| {
-            add(format!("add {a} {b}"));
-            a.saturating_add(b)
-        })?,
-        ClosureTool::new("multiply", "Multiply two integers", move |Numbers { a, b }: Numbers| {
-            multiply(format!("multiply {a} {b}"));
+        ClosureTool::new("add", "Add two integers", |Numbers { a, b }: Numbers| a.saturating_add(b))?,
+        ClosureTool::new("multiply", "Multiply two integers", |Numbers { a, b }: Numbers| {
             a.saturating_mul(b)
         })?,
         ClosureTool::new(
             "get_population",
             "Get the population of a country",
-            move |Country { country }: Country| {
+            |Country { country }: Country| {
                 let millions = if country == "Norway" { 5 } else { 10 };
-                population(format!("get_population {country}"));
                 format!("{millions} million people live in {country}")
             },
         )?,
-        ClosureTool::new("convert_currency", "Convert money", move |Money { amount, from, to }: Money| {
-            convert(format!("convert_currency {amount} {from} {to}"));
+        ClosureTool::new("convert_currency", "Convert money", |Money { amount, from, to }: Money| {
+            drop(from);
             format!("{} {to}", amount * 0.9)
         })?,
-    ])?;
-    Ok((tools, ran))
+    ])
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Api {
-    Chat,
-    Responses,
-    Messages,
+/// Returns the model over its three APIs.
+fn models(url: &str) -> [(&'static str, BoxModel); 3] {
+    let limits = HttpLimits::default().with_idle(Duration::from_secs(300));
+    let openai = OpenAi::new().with_base_url(format!("{url}/v1")).with_limits(limits.clone());
+    [
+        ("Chat", openai.chat("local").boxed()),
+        ("Responses", openai.responses("local").boxed()),
+        ("Messages", Anthropic::new().with_base_url(url).with_limits(limits).model("local").boxed()),
+    ]
 }
 
-impl Api {
-    fn agent(self, url: &str) -> AgentBuilder {
-        let limits = HttpLimits::default().with_idle(Duration::from_secs(300));
-        let openai = OpenAi::new().with_base_url(format!("{url}/v1")).with_limits(limits.clone());
-        match self {
-            Self::Chat => Agent::builder(openai.chat("local")),
-            Self::Responses => Agent::builder(openai.responses("local")),
-            Self::Messages => {
-                Agent::builder(Anthropic::new().with_base_url(url).with_limits(limits).model("local"))
-            }
-        }
-    }
+fn agent(trial: Trial) -> Result<Agent, AgentError> {
+    let agent = Agent::builder(trial.model)
+        .tools(tools()?)
+        .streaming(trial.model_name.ends_with("streamed"))
+        .options(ModelOptions::new().with_temperature(0.0).with_max_output_tokens(160))
+        .limits(Limits::default().with_max_model_calls(4).with_max_tool_calls(8))
+        .retry(ModelRetry::never());
+    Ok(agent.build()?)
 }
 
-/// Returns the error of a run, unless it is the model's.
-fn protocol_error(ended: &Result<RunOutput, AgentError>) -> Option<String> {
-    let output = match ended {
-        Ok(output) => output,
+/// Returns the error of a trial, unless it is the model's.
+fn protocol_error(trial: &TrialReport) -> Option<String> {
+    let transcript = &trial.transcript;
+    match &trial.error {
         // Small models may call without end.
-        Err(AgentError::Limit(_)) => return None,
-        Err(error) => return Some(error.to_string()),
-    };
-    if output.finish == FinishReason::Interrupted {
-        return Some("the answer was cut".to_owned());
+        Some(error) if error.starts_with("exceeded") => return None,
+        Some(error) => return Some(error.clone()),
+        None if transcript.finish == FinishReason::Interrupted => {
+            return Some("the answer was cut".to_owned());
+        }
+        None => {}
     }
-    for pair in output.messages.windows(2) {
+    for pair in transcript.messages.windows(2) {
         if let [Message::Assistant(said), next] = pair
             && !said.calls.is_empty()
         {
@@ -162,7 +175,7 @@ fn protocol_error(ended: &Result<RunOutput, AgentError>) -> Option<String> {
             }
         }
     }
-    let spent = output.usage;
+    let spent = trial.usage;
     (spent.input_tokens == 0 || spent.output_tokens == 0).then(|| format!("no usage: {spent:?}"))
 }
 
@@ -170,50 +183,19 @@ fn protocol_error(ended: &Result<RunOutput, AgentError>) -> Option<String> {
 #[ignore = "needs a model server"]
 async fn ten_tasks_over_three_apis() {
     let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
-    let mut errors = Vec::new();
-    let tasks = tasks();
-    let mut table = vec![
-        "| API | asked | tasks | called right | solved | model calls | tool calls | seconds |".to_owned(),
-    ];
-    table.push(format!("|{}", " --- |".repeat(8)));
-    for api in [Api::Chat, Api::Responses, Api::Messages] {
-        for streaming in [false, true] {
-            let (mut right, mut solved, mut model_calls, mut tool_calls) = (0, 0, 0, 0);
-            let started = Instant::now();
-            let how = if streaming { "streamed" } else { "whole" };
-            for (number, task) in &tasks {
-                let (tools, ran) = tools().unwrap();
-                let agent = api
-                    .agent(&url)
-                    .tools(tools)
-                    .streaming(streaming)
-                    .options(ModelOptions::new().with_temperature(0.0).with_max_output_tokens(160))
-                    .limits(Limits::default().with_max_model_calls(4).with_max_tool_calls(8))
-                    .retry(ModelRetry::never())
-                    .build()
-                    .unwrap();
-                let ended = agent.run(task.prompt).await;
-                errors.extend(
-                    protocol_error(&ended).map(|error| format!("{api:?}, {how}, `{}`: {error}", task.prompt)),
-                );
-                let ran = ran.lock().unwrap().clone();
-                let is_right = task.tools.iter().all(|call| ran.iter().any(|done| done == call));
-                right += usize::from(is_right);
-                let mut is_solved = false;
-                if let Ok(output) = ended {
-                    is_solved = is_right && task.answer.iter().all(|part| output.text.contains(part));
-                    model_calls += output.model_calls;
-                    tool_calls += output.tool_calls;
-                }
-                solved += usize::from(is_solved);
-                println!("{api:?}, {how}, task {number}: called {ran:?}, solved: {is_solved}");
-            }
-            let (count, seconds) = (tasks.len(), started.elapsed().as_secs());
-            table.push(format!(
-                "| {api:?} | {how} | {count} | {right} | {solved} | {model_calls} | {tool_calls} | {seconds} |"
-            ));
+    let repetitions = env::var("TOOLKIT_LOCAL_REPETITIONS").ok().and_then(|text| text.parse().ok());
+    let mut eval = Eval::new(tasks()).repetitions(repetitions.unwrap_or(1));
+    for (api, model) in models(&url) {
+        for how in ["whole", "streamed"] {
+            eval = eval.model(format!("{api}, {how}"), model.clone());
         }
     }
-    println!("\n{}\n\n{} protocol errors", table.join("\n"), errors.len());
+    let report = eval.run(agent).await;
+    let named = |trial: &TrialReport| {
+        let error = protocol_error(trial)?;
+        Some(format!("{}, task {}: {error}", trial.model, trial.task))
+    };
+    let errors: Vec<String> = report.trials.iter().filter_map(named).collect();
+    println!("\n{report}\n{} protocol errors", errors.len());
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }

@@ -3,17 +3,27 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agent;
+#[cfg(all(
+    feature = "anthropic",
+    feature = "genai",
+    feature = "gemini",
+    feature = "ollama",
+    feature = "openai"
+))]
+mod bodies;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
 #[cfg(all(feature = "files", feature = "sqlite"))]
 mod crashes;
+mod evals;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod hosted;
 mod interruptions;
 mod kosong;
 mod limits;
+mod models;
 mod property;
 #[cfg(all(
     feature = "anthropic",
@@ -28,6 +38,7 @@ mod property;
 ))]
 mod providers;
 mod record;
+mod refusals;
 mod requests;
 mod secrets;
 mod sessions;

@@ -1,6 +1,6 @@
 //! Conversion of failed requests to `ModelError`s.
 
-use crate::model::{ModelError, ModelErrorKind};
+use crate::model::{CONTEXT_CODES, ModelError, ModelErrorKind};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
@@ -21,11 +21,21 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
         error.status = Some(status.as_u16());
         return error;
     }
-    let error = ModelError::from_status(status.as_u16(), message(status, body));
+    let mut error = ModelError::from_status(status.as_u16(), message(status, body));
+    if error.kind == ModelErrorKind::InvalidRequest && has_context_code(body) {
+        error.kind = ModelErrorKind::ContextTooLong;
+    }
     match retry_after(headers) {
         Some(wait) => error.with_retry_after(wait),
         None => error,
     }
+}
+
+/// Returns whether the body of a failed response has the code of a request that is too long.
+fn has_context_code(body: &[u8]) -> bool {
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let codes = ["/error/code", "/error/type", "/code", "/type"].map(|at| json.pointer(at)?.as_str());
+    codes.into_iter().flatten().any(|code| CONTEXT_CODES.contains(&code))
 }
 
 /// Returns the error message in the body of a failed response. Providers use several JSON forms for this

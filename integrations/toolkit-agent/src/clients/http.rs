@@ -20,10 +20,16 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
 
+/// The media type of server-sent events.
+const SSE: &str = "text/event-stream";
+
 /// The media types of streams: server-sent events, lines of JSON, and the event stream of Amazon Web
 /// Services.
-const STREAMS: [&str; 3] =
-    ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
+const STREAMS: [&str; 3] = [SSE, "application/x-ndjson", "application/vnd.amazon.eventstream"];
+
+/// The media types of servers that stream without the right media type. The first byte of the body decides
+/// about the form of the answer.
+const UNCLEAR: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
 
 /// Substrings in the names of headers with secrets. A header with one of these substrings in its name is
 /// secret.
@@ -53,6 +59,13 @@ pub(super) enum Expected {
     Json,
     /// A stream of events.
     Events,
+}
+
+/// The body of a successful response.
+pub(super) struct Received {
+    pub(super) body: BoundedBody,
+    /// Whether the body is a complete answer, although a stream was requested.
+    pub(super) is_whole: bool,
 }
 
 impl Http {
@@ -103,7 +116,7 @@ impl Http {
         &self,
         mut request: Request,
         expected: Expected,
-    ) -> Result<BoundedBody, ModelError> {
+    ) -> Result<Received, ModelError> {
         request.headers_mut().extend(self.headers.clone());
         let limit = self.limits.idle.min(self.limits.total);
         let again = request.try_clone();
@@ -117,7 +130,7 @@ impl Http {
         self.exchange(request, expected).await
     }
 
-    async fn exchange(&self, request: Request, expected: Expected) -> Result<BoundedBody, ModelError> {
+    async fn exchange(&self, request: Request, expected: Expected) -> Result<Received, ModelError> {
         let HttpLimits { total, idle, .. } = self.limits;
         let deadline = after(total);
         let patience = match expected {
@@ -136,19 +149,31 @@ impl Http {
             deadline,
             alarm: Box::pin(sleep_until(deadline.min(after(idle)))),
             received: 0,
+            peeked: None,
         };
         if !status.is_success() {
             let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
             return Err(fault::of_status(status, &headers, &head));
         }
-        if expected == Expected::Events
-            && let Some(other) = media_type(&headers).filter(|said| !STREAMS.contains(said))
-        {
-            let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
-            let text = format!("the model's server has sent {other}, no stream: {}", fault::shown(&head));
-            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
+        let mut is_whole = false;
+        if expected == Expected::Events {
+            is_whole = match media_type(&headers).as_deref() {
+                Some(said) if STREAMS.contains(&said) => false,
+                Some(said) if is_json(said) => true,
+                // Only in a stream of server-sent events, a JSON document cannot be the first event.
+                None => self.stream_type == SSE && body.begins_with_json().await?,
+                Some(said) if UNCLEAR.contains(&said) => {
+                    self.stream_type == SSE && body.begins_with_json().await?
+                }
+                Some(other) => {
+                    let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
+                    let text =
+                        format!("the model's server has sent {other}, no stream: {}", fault::shown(&head));
+                    return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
+                }
+            };
         }
-        Ok(body)
+        Ok(Received { body, is_whole })
     }
 }
 
@@ -168,10 +193,15 @@ fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
     secrets.iter().fold(text, |text, secret| text.replace(secret, "…")).into_bytes()
 }
 
-/// Returns the media type in the header `Content-Type`, if present.
-fn media_type(headers: &HeaderMap) -> Option<&str> {
+/// Returns the media type in the header `Content-Type`, in lowercase, if present.
+fn media_type(headers: &HeaderMap) -> Option<String> {
     let said = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    said.split(';').next().map(str::trim).filter(|said| !said.is_empty())
+    said.split(';').next().map(|said| said.trim().to_lowercase()).filter(|said| !said.is_empty())
+}
+
+/// Returns whether a body with this media type is one JSON document.
+fn is_json(media_type: &str) -> bool {
+    media_type == "application/json" || media_type.ends_with("+json") || media_type == "text/json"
 }
 
 /// Parses a header. Errors and logs do not show the value, because it may be an API key.
@@ -230,6 +260,8 @@ pub(super) struct BoundedBody {
     /// A timer for the idle limit or the deadline, whichever is earlier.
     alarm: Pin<Box<Sleep>>,
     received: usize,
+    /// Bytes that were received to find the form of the answer, and that the next poll returns.
+    peeked: Option<Bytes>,
 }
 
 impl BoundedBody {
@@ -238,6 +270,9 @@ impl BoundedBody {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, ModelError>>> {
+        if let Some(bytes) = self.peeked.take() {
+            return Poll::Ready(Some(Ok(bytes)));
+        }
         loop {
             let Poll::Ready(next) = Pin::new(&mut self.body).poll_frame(context) else {
                 ready!(self.alarm.as_mut().poll(context));
@@ -266,6 +301,22 @@ impl BoundedBody {
             all.extend_from_slice(&bytes?);
         }
         Ok(all)
+    }
+
+    /// Returns whether the first byte of the body, apart from white space, begins a JSON object or array. The
+    /// body still contains all bytes.
+    async fn begins_with_json(&mut self) -> Result<bool, ModelError> {
+        let mut head = Vec::new();
+        let is_json = loop {
+            let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await else { break false };
+            head.extend_from_slice(&bytes?);
+            let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
+            if let Some(first) = text.trim_ascii_start().first() {
+                break matches!(first, b'{' | b'[');
+            }
+        };
+        self.peeked = Some(head.into());
+        Ok(is_json)
     }
 
     /// Reads at most the first `most` bytes of the body. Reading stops early at an error.

@@ -1,13 +1,14 @@
 //! A transport for the JSON of an API over HTTP.
 
 use super::fault;
-use super::http::{BoundedBody, Expected, Http};
+use super::http::{BoundedBody, Expected, Http, Received};
 use super::settings::Settings;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::{EventStream, Fragment, Transport};
 use futures_core::Stream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -27,7 +28,7 @@ impl HttpTransport {
         Self { http: Http::new(settings), url, stream_url }
     }
 
-    async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<BoundedBody, ModelError> {
+    async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<Received, ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         self.request(http.client.post(url).body(body.to_string()), expected).await
     }
@@ -36,7 +37,7 @@ impl HttpTransport {
         &self,
         builder: reqwest::RequestBuilder,
         expected: Expected,
-    ) -> Result<BoundedBody, ModelError> {
+    ) -> Result<Received, ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let mut request = builder.build().map_err(|error| fault::of_client(&error))?;
         let accepted = match expected {
@@ -51,13 +52,23 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        let body = self.post(&body, &self.url, Expected::Json).await?.all().await?;
+        let body = self.post(&body, &self.url, Expected::Json).await?.body.all().await?;
         serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
     }
 
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
-        let body = self.post(&body, &self.stream_url, Expected::Events).await?;
-        Ok(Box::pin(Fragments(body)))
+        let Received { mut body, is_whole } = self.post(&body, &self.stream_url, Expected::Events).await?;
+        if !is_whole {
+            return Ok(Box::pin(Fragments::Bytes(body)));
+        }
+        let body = body.all().await?;
+        let fragments = match serde_json::from_slice(&body) {
+            Ok(Value::Array(events)) => events.into_iter().map(Fragment::Event).collect(),
+            Ok(response) => [Fragment::Response(response)].into(),
+            // Lines of JSON, or server-sent events under a wrong media type.
+            Err(_) => [Fragment::Bytes(body)].into(),
+        };
+        Ok(Box::pin(Fragments::Whole(fragments)))
     }
 
     async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
@@ -70,18 +81,27 @@ impl Transport for HttpTransport {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let (path, query) = self.url.split_at(self.url.find('?').unwrap_or(self.url.len()));
         let builder = http.client.get(format!("{path}/{id}{query}"));
-        let body = self.request(builder, Expected::Json).await?.all().await?;
+        let body = self.request(builder, Expected::Json).await?.body.all().await?;
         serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
     }
 }
 
-struct Fragments(BoundedBody);
+/// The fragments of an answer: from a stream, or from a body that was already received.
+enum Fragments {
+    Bytes(BoundedBody),
+    Whole(VecDeque<Fragment>),
+}
 
 impl Stream for Fragments {
     type Item = Result<Fragment, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = self.0.poll_bytes(context);
-        next.map(|next| next.map(|bytes| bytes.map(|bytes| Fragment::Bytes(bytes.into()))))
+        match &mut *self {
+            Self::Bytes(body) => {
+                let next = body.poll_bytes(context);
+                next.map(|next| next.map(|bytes| bytes.map(|bytes| Fragment::Bytes(bytes.into()))))
+            }
+            Self::Whole(fragments) => Poll::Ready(fragments.pop_front().map(Ok)),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of models.
 
-use super::{FinishReason, ModelResponse};
+use super::{FinishReason, ModelResponse, overflow};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
@@ -43,6 +43,9 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// The provider refused the request.
     InvalidRequest,
+    /// The request, or the request together with the maximum answer, is longer than the model's context
+    /// window. A shorter history may help.
+    ContextTooLong,
     /// The response is not valid for the API.
     InvalidResponse,
     /// The response is empty.
@@ -69,7 +72,18 @@ impl ModelError {
             400..=499 => ModelErrorKind::InvalidRequest,
             _ => ModelErrorKind::InvalidResponse,
         };
-        Self { status: Some(status), ..Self::new(kind, message) }
+        Self { status: Some(status), ..Self::new(kind, message) }.classified()
+    }
+
+    /// Changes the kind to `ContextTooLong` if the provider's message reports a request that is too long.
+    #[must_use]
+    pub(crate) fn classified(mut self) -> Self {
+        use ModelErrorKind::{InvalidRequest, InvalidResponse, Other, Unavailable};
+        let is_unclear = matches!(self.kind, InvalidRequest | InvalidResponse | Other | Unavailable);
+        if is_unclear && overflow::is_reported(&self.message) {
+            self.kind = ModelErrorKind::ContextTooLong;
+        }
+        self
     }
 
     /// Creates the error for a response that ended too early.
@@ -116,6 +130,6 @@ impl Error for ModelError {}
 
 impl From<WireError> for ModelError {
     fn from(error: WireError) -> Self {
-        Self::new(ModelErrorKind::InvalidResponse, error.to_string())
+        Self::new(ModelErrorKind::InvalidResponse, error.to_string()).classified()
     }
 }

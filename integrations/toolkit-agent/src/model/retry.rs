@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// invalid response.
 ///
 /// Each pause is twice as long as the pause before. Random jitter keeps many clients from retrying at the
-/// same moment. If the provider sends `Retry-After`, the pause in this header is used instead. If that pause
-/// exceeds the longest pause, the error is returned without a retry.
+/// same moment. If the provider sends `Retry-After`, the pause in this header is used instead. If the pause
+/// in the header exceeds [`longest_retry_after`](Self::longest_retry_after), the error is returned without a
+/// retry.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,6 +29,9 @@ pub struct ModelRetry {
     pub first_pause: Duration,
     /// The maximum pause.
     pub longest_pause: Duration,
+    /// The maximum pause accepted from the provider in `Retry-After`. Default: the value of
+    /// [`longest_pause`](Self::longest_pause).
+    pub longest_retry_after: Option<Duration>,
 }
 
 impl Default for ModelRetry {
@@ -45,6 +49,7 @@ impl ModelRetry {
             attempts: attempts.max(1),
             first_pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),
+            longest_retry_after: None,
         }
     }
 
@@ -62,6 +67,14 @@ impl ModelRetry {
         self
     }
 
+    /// Sets the maximum pause accepted from the provider in `Retry-After`, for example one minute for a limit
+    /// of requests per minute.
+    #[must_use]
+    pub fn with_longest_retry_after(mut self, longest: Duration) -> Self {
+        self.longest_retry_after = Some(longest);
+        self
+    }
+
     /// Returns the pause after `attempt`, counted from 1. Returns `None` if this was the last attempt or the
     /// error is not retryable.
     #[must_use]
@@ -70,7 +83,7 @@ impl ModelRetry {
             return None;
         }
         match error.retry_after {
-            Some(wanted) if wanted > self.longest_pause => None,
+            Some(wanted) if wanted > self.longest_retry_after.unwrap_or(self.longest_pause) => None,
             Some(wanted) => Some(wanted),
             None => {
                 let doubled = self.first_pause.saturating_mul(1 << (attempt - 1).min(20));
@@ -156,6 +169,9 @@ mod tests {
         let busy = |seconds| ModelError::from_status(429, "").with_retry_after(Duration::from_secs(seconds));
         assert_eq!(retry.pause_after(1, &busy(7)), Some(Duration::from_secs(7)));
         assert_eq!(retry.pause_after(1, &busy(3_600)), None);
+        let patient = ModelRetry::default().with_longest_retry_after(Duration::from_secs(60));
+        assert_eq!(patient.pause_after(1, &busy(60)), Some(Duration::from_secs(60)));
+        assert_eq!(patient.pause_after(1, &busy(61)), None);
         assert_eq!(retry.pause_after(1, &ModelError::from_status(400, "no")), None);
         assert_eq!(retry.pause_after(1, &ModelError::new(ModelErrorKind::Unauthorized, "no")), None);
     }

@@ -85,7 +85,11 @@ impl Effort {
 /// The settings for prompt caching. A provider can reuse the unchanged beginning of a request, which costs
 /// less and is faster.
 ///
-/// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request.
+/// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request, and by default
+/// chooses how much of the request is cached. With [cache points](CachePoint), the program chooses.
+///
+/// Providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for these
+/// tokens, and [`Usage`](crate::Usage) counts them.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -105,6 +109,25 @@ pub struct PromptCache {
     /// Whether the prompt is cached for a long time: one hour by Anthropic, up to 24 hours by OpenAI.
     /// Otherwise, it is cached for some minutes.
     pub long_lifetime: bool,
+    /// The cache points, for Anthropic and Bedrock. Empty by default: Anthropic then chooses the cached part,
+    /// and Bedrock caches only models that cache automatically.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<CachePoint>,
+}
+
+/// The end of a cached beginning of a request. The order of a request is tools, system, history; a cache point
+/// covers everything up to the end of the named part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CachePoint {
+    /// After the tool definitions. For tools shared by agents with different instructions.
+    Tools,
+    /// After the instructions. For many conversations with the same instructions.
+    System,
+    /// After the last message. Within a conversation, each request then reads the beginning written by the
+    /// request before.
+    History,
 }
 
 impl PromptCache {
@@ -112,6 +135,20 @@ impl PromptCache {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets the cache points.
+    ///
+    /// ```
+    /// use toolkit_agent::model::{CachePoint, PromptCache};
+    ///
+    /// let cache = PromptCache::new().with_points([CachePoint::System, CachePoint::History]);
+    /// assert_eq!(cache.points.len(), 2);
+    /// ```
+    #[must_use]
+    pub fn with_points(mut self, points: impl IntoIterator<Item = CachePoint>) -> Self {
+        self.points = points.into_iter().collect();
+        self
     }
 }
 

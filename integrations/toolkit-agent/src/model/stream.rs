@@ -42,6 +42,8 @@ pub struct ModelStream(Source);
 enum Source {
     Ready(VecDeque<Result<ModelDelta, ModelError>>),
     Running(Pin<Box<Pieces>>),
+    /// A piece that was already received, and the rest of the stream.
+    Begun(Box<(Option<ModelDelta>, ModelStream)>),
 }
 
 impl ModelStream {
@@ -62,6 +64,21 @@ impl ModelStream {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
+    /// Waits for the first piece, which the returned stream still contains.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the first piece is an error, or if there are no pieces.
+    pub(super) async fn begun(mut self) -> Result<Self, ModelError> {
+        let first = self.next().await.unwrap_or_else(|| Err(ModelError::cut()))?;
+        Ok(match self.0 {
+            Source::Ready(mut pieces) => {
+                pieces.push_front(Ok(first));
+                Self(Source::Ready(pieces))
+            }
+            source => Self(Source::Begun(Box::new((Some(first), Self(source))))),
+        })
+    }
+
     /// Waits for the complete answer.
     ///
     /// # Errors
@@ -76,16 +93,25 @@ impl ModelStream {
     }
 }
 
+impl ModelResponse {
+    /// Returns the pieces of a stream with this response: the text, the calls, and the complete answer.
+    pub(crate) fn deltas(self) -> Vec<ModelDelta> {
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let reasoning = text(&self.message.reasoning).map(ModelDelta::Reasoning);
+        let said = text(&self.message.text).map(ModelDelta::Text);
+        let mut deltas: Vec<ModelDelta> = reasoning.into_iter().collect();
+        deltas.extend(self.hosted.iter().cloned().map(ModelDelta::Hosted));
+        deltas.extend(said);
+        deltas.extend(self.message.calls.iter().cloned().map(ModelDelta::Call));
+        deltas.push(ModelDelta::Done(Box::new(self)));
+        deltas
+    }
+}
+
 /// Creates a stream with the text, the calls, and the complete answer.
 impl From<ModelResponse> for ModelStream {
     fn from(response: ModelResponse) -> Self {
-        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let reasoning = text(&response.message.reasoning).map(ModelDelta::Reasoning);
-        let said = text(&response.message.text).map(ModelDelta::Text);
-        let calls: Vec<ModelDelta> = response.message.calls.iter().cloned().map(ModelDelta::Call).collect();
-        let hosted: Vec<ModelDelta> = response.hosted.iter().cloned().map(ModelDelta::Hosted).collect();
-        let pieces = reasoning.into_iter().chain(hosted).chain(said).chain(calls);
-        Self::from_pieces(pieces.chain([ModelDelta::Done(Box::new(response))]).map(Ok))
+        Self::from_pieces(response.deltas().into_iter().map(Ok))
     }
 }
 
@@ -96,6 +122,10 @@ impl Stream for ModelStream {
         match &mut self.0 {
             Source::Ready(pieces) => Poll::Ready(pieces.pop_front()),
             Source::Running(pieces) => pieces.as_mut().poll_next(context),
+            Source::Begun(begun) => match begun.0.take() {
+                Some(first) => Poll::Ready(Some(Ok(first))),
+                None => Pin::new(&mut begun.1).poll_next(context),
+            },
         }
     }
 }

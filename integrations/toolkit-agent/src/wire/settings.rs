@@ -1,6 +1,6 @@
 //! Writes the options of a request into the fields of each API, and reports the options that an API lacks.
 
-use super::thinking;
+use super::{cache, thinking};
 use crate::model::{Effort, ModelRequest, ServiceTier, Thinking};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::SchemaLoss;
@@ -179,7 +179,7 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
     output(draft);
     thinking::write(draft);
-    cache(draft);
+    cache::write(draft);
     tier(draft);
 }
 
@@ -234,38 +234,6 @@ fn output(draft: &mut Draft<'_>) {
             let format = json!({"name": name, "strict": true, "schema": schema});
             draft.set("/response_format", json!({"type": "json_schema", "json_schema": format}));
         }
-    }
-}
-
-fn cache(draft: &mut Draft<'_>) {
-    let Some(cache) = &draft.request.options.prompt_cache else { return };
-    let mut has_key = false;
-    let mut has_lifetime = false;
-    match draft.format {
-        _ if draft.is_standard_chat() => return draft.lose_as_extra("prompt_cache"),
-        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => {
-            if let Some(key) = &cache.key {
-                draft.set("/prompt_cache_key", key.as_str());
-            }
-            (has_key, has_lifetime) = (true, draft.server != Server::Mistral);
-            if cache.long_lifetime && has_lifetime {
-                draft.set("/prompt_cache_retention", "24h");
-            }
-        }
-        ApiFormat::Anthropic => {
-            draft.set("/cache_control/type", "ephemeral");
-            if cache.long_lifetime {
-                draft.set("/cache_control/ttl", "1h");
-            }
-            has_lifetime = true;
-        }
-        _ => {}
-    }
-    if cache.key.is_some() && !has_key {
-        draft.lose("prompt_cache/key", "the API has no keys for caches");
-    }
-    if cache.long_lifetime && !has_lifetime {
-        draft.lose("prompt_cache/long_lifetime", "the API has no lifetime for cached prompts");
     }
 }
 

@@ -57,6 +57,8 @@ pub enum Fragment {
     /// The next bytes of a stream of server-sent events. The bytes may end anywhere, even in the middle of an
     /// event.
     Bytes(Vec<u8>),
+    /// The JSON of the complete response, from a server that ignores the wish for a stream.
+    Response(Value),
 }
 
 /// A model reached through a [`Transport`], using one API format.
@@ -122,8 +124,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
         if request.options.background {
             body = self.finished(body).await?;
         }
-        let response = self.format.parse_response(&body)?;
-        let response = model_response(self.format, response, request.options.server_state.as_ref())?;
+        let response = read_response(self.format, &body, request.options.server_state.as_ref())?;
         Ok(response.with_losses(losses.into_iter().map(RequestLoss::from).collect()))
     }
 
@@ -146,8 +147,41 @@ impl<T: Transport> ChatModel for WireModel<T> {
 /// # Errors
 /// [`ModelError`] if the body is not a response in this format, reports a failure, or has no content.
 pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
-    model_response(format, format.parse_response(body)?, None)
+    read_response(format, body, None)
 }
+
+/// Parses the complete body of a response. If `state` is set, the provider has stored the response.
+fn read_response(
+    format: ApiFormat,
+    body: &Value,
+    state: Option<&ServerState>,
+) -> Result<ModelResponse, ModelError> {
+    match format.parse_response(body) {
+        Ok(response) => model_response(format, response, state),
+        Err(error) => blocked(format, &error.to_string()).ok_or_else(|| error.into()),
+    }
+}
+
+/// Returns the response for a prompt or an answer that Gemini blocked. Such a response has no content, so its
+/// codec reports an error.
+fn blocked(format: ApiFormat, error: &str) -> Option<ModelResponse> {
+    if format != ApiFormat::Gemini {
+        return None;
+    }
+    let (_, reason) = error.split_once("a content of the model (")?;
+    let (reason, _) = reason.rsplit_once(')')?;
+    let is_block = match reason.strip_prefix("the model stopped: ") {
+        Some(stopped) => {
+            let word = stopped.split(':').next().unwrap_or_default();
+            FinishReason::parse(word) == FinishReason::Refused || BLOCKS.contains(&word)
+        }
+        None => reason.starts_with("the prompt was blocked: "),
+    };
+    is_block.then(|| ModelResponse::text(reason).with_finish(FinishReason::Refused))
+}
+
+/// Finish reasons of Gemini for blocked answers, in addition to those of [`FinishReason::parse`].
+const BLOCKS: [&str; 4] = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"];
 
 /// Converts a response. If `state` is set, the provider has stored the response.
 fn model_response(
@@ -155,7 +189,11 @@ fn model_response(
     response: Response,
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
-    let Response { text, reasoning, refusal, calls, hosted, finish, usage, native, id, .. } = response;
+    let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
+    // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
+    if !refusal.is_empty() && finish == FinishReason::Stop {
+        finish = FinishReason::Refused;
+    }
     let mut native = NativeMessages::new(format.name(), native);
     native.response_id = state.filter(|_| !id.is_empty()).map(|_| id);
     if let Some(ServerState::Conversation(id)) = state {
@@ -193,18 +231,36 @@ impl Deltas {
                 Err(error) => vec![Err(error)],
             },
             Fragment::Bytes(bytes) => response.push_bytes(&bytes),
+            Fragment::Response(body) => {
+                let response = read_response(self.format, &body, self.state.as_ref());
+                return self.end_with(response);
+            }
         };
         for event in events {
             match event {
                 Ok(event) => self.ready.extend(delta(event).map(Ok)),
                 // An error in the middle of a stream is usually a temporary failure of the provider.
                 Err(error) => {
-                    return self.end(Some(ModelError::new(ModelErrorKind::Unavailable, error.to_string())));
+                    let text = error.to_string();
+                    if let Some(response) = blocked(self.format, &text) {
+                        return self.end_with(Ok(response));
+                    }
+                    let error = ModelError::new(ModelErrorKind::Unavailable, text);
+                    return self.end(Some(error.classified()));
                 }
             }
         }
         if self.response.as_ref().is_some_and(StreamAccumulator::is_over) {
             self.end(None);
+        }
+    }
+
+    /// Ends the stream with a response that did not arrive in events, or with the error of this response.
+    fn end_with(&mut self, response: Result<ModelResponse, ModelError>) {
+        self.response = None;
+        match response.map(|response| response.with_losses(std::mem::take(&mut self.losses))) {
+            Ok(response) => self.ready.extend(response.deltas().into_iter().map(Ok)),
+            Err(error) => self.ready.push_back(Err(error)),
         }
     }
 

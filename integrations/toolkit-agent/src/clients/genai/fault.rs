@@ -19,7 +19,7 @@ pub(super) fn of_genai(error: Error) -> ModelError {
             let said = body.get("message").and_then(|text| text.as_str());
             let text = said.map_or_else(|| body.to_string(), str::to_owned);
             let text = format!("the service reported an error: {text}");
-            return ModelError::new(ModelErrorKind::Unavailable, text);
+            return ModelError::new(ModelErrorKind::Unavailable, text).classified();
         }
         Error::ChatResponseGeneration { cause, .. } => {
             let text = format!("the response is not understood: {cause}");

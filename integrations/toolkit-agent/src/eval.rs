@@ -1,0 +1,259 @@
+//! Evals: tasks asked of agents with several models, scored, and summed up in a report.
+//!
+//! An [`Eval`] asks every [`Task`] of every model, several times if wanted. Each run is a [`Trial`] with a fresh
+//! agent. [`Score`]s say whether the trial had the expected tool calls and the expected answer, and the
+//! [`Report`] has a table per model and per task, and all trials as JSON.
+//!
+//! ```
+//! use toolkit::prelude::*;
+//! use toolkit_agent::eval::{Eval, Task, Trial};
+//! use toolkit_agent::{Agent, AgentError, ScriptedModel};
+//!
+//! /// Get the weather for a city.
+//! #[tool]
+//! async fn weather(city: String) -> String {
+//!     format!("{city}: clear, 21 °C")
+//! }
+//!
+//! fn agent(trial: Trial) -> Result<Agent, AgentError> {
+//!     let tools = ToolRegistry::from_tools(tools![weather])?; // fresh tools for each trial
+//!     Ok(Agent::builder(trial.model).tools(tools).build()?)
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let task = Task::new("oslo", "What is the weather in Oslo?")
+//!     .with_call("weather", toolkit::serde_json::json!({"city": "Oslo"}))
+//!     .with_answer_containing(["21"]);
+//! let good = ScriptedModel::new().call("weather", r#"{"city": "Oslo"}"#).text("Clear, 21 °C.");
+//! let lazy = ScriptedModel::new().text("Clear, 21 °C.");
+//!
+//! let report = Eval::new([task]).model("good", good).model("lazy", lazy).run(agent).await;
+//! assert_eq!((report.summary("good").unwrap().solved, report.summary("lazy").unwrap().solved), (1, 0));
+//! assert!(report.to_string().starts_with("| model | trials | solved | calls | answer |"));
+//! # });
+//! ```
+//!
+//! # Tasks as data
+//!
+//! [`Task::from_json_lines`] reads a task per line:
+//!
+//! ```
+//! use toolkit_agent::eval::Task;
+//!
+//! let tasks = Task::from_json_lines(
+//!     r#"{"id": "sum", "question": "What is 17 + 25?", "calls": [{"name": "add", "arguments": {"a": 17, "b": 25}}],
+//!         "answer": {"contains": ["42"]}}"#,
+//! )?;
+//! assert_eq!(tasks[0].id, "sum");
+//! # Ok::<(), toolkit_agent::eval::TaskError>(())
+//! ```
+//!
+//! # In `cargo test`
+//!
+//! Use a [`ScriptedModel`](crate::ScriptedModel), or record the models once with a
+//! [`Recorder`](crate::record::Recorder) and replay them in every test with a
+//! [`Replay`](crate::record::Replay). Then assert on the report: [`Report::all_solved`],
+//! [`Summary::solved`](Summary), or the trials themselves.
+
+mod expected;
+mod judge;
+mod observed;
+mod report;
+mod score;
+mod task;
+mod transcript;
+
+pub use expected::{CallMatch, ExpectedAnswer, ExpectedCall};
+pub use judge::Judge;
+pub use report::{Report, Summary, TrialReport};
+pub use score::{Score, Scorer};
+pub use task::{Task, TaskError};
+pub use transcript::{CalledTool, Transcript};
+
+use crate::agent::Agent;
+use crate::conversation::Conversation;
+use crate::error::AgentError;
+use crate::model::{BoxModel, ChatModel, Price};
+use crate::options::RunOptions;
+use observed::Observed;
+use score::DynScorer;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+/// One run of a task with a model, as passed to the function that builds the agent.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Trial {
+    /// The task.
+    pub task: Arc<Task>,
+    /// The name of the model in the eval.
+    pub model_name: Arc<str>,
+    /// The model, for [`Agent::builder`]. The eval counts the calls and tokens of this model.
+    pub model: BoxModel,
+    /// The number of the repetition, counted from 1.
+    pub repetition: u32,
+}
+
+/// A model under test.
+#[derive(Debug, Clone)]
+struct Candidate {
+    name: Arc<str>,
+    model: BoxModel,
+    price: Price,
+}
+
+/// A set of tasks, the models to ask, and the scorers.
+///
+/// By default, each task is asked once per model, and one trial runs at a time. See the
+/// [module documentation](self) for an example.
+pub struct Eval {
+    tasks: Vec<Arc<Task>>,
+    candidates: Vec<Candidate>,
+    scorers: Vec<Arc<dyn DynScorer>>,
+    repetitions: u32,
+    concurrency: usize,
+}
+
+debug!(Eval, self, "tasks": self.tasks.len(), "models": self.candidates, "repetitions": self.repetitions);
+
+setters! { Eval:
+    /// Sets how often each task is asked of each model, at least once.
+    repetitions(repetitions: u32) = repetitions.max(1);
+    /// Sets the maximum number of trials that run at the same time, at least 1.
+    ///
+    /// With one trial at a time, the trials run in the order of the models, then the repetitions, then the
+    /// tasks. A [`ScriptedModel`](crate::ScriptedModel) needs this order.
+    concurrency(concurrency: usize) = concurrency.max(1);
+}
+
+impl Eval {
+    /// Creates an eval with these tasks.
+    #[must_use]
+    pub fn new(tasks: impl IntoIterator<Item = Task>) -> Self {
+        Self {
+            tasks: tasks.into_iter().map(Arc::new).collect(),
+            candidates: Vec::new(),
+            scorers: Vec::new(),
+            repetitions: 1,
+            concurrency: 1,
+        }
+    }
+
+    /// Adds a model, with a name for the report.
+    ///
+    /// The models need not differ: one model under several names compares instructions, options or tools, if
+    /// the function that builds the agent looks at [`Trial::model_name`].
+    #[must_use]
+    pub fn model(self, name: impl Into<String>, model: impl ChatModel) -> Self {
+        self.priced_model(name, model, Price::default())
+    }
+
+    /// Adds a model with the price of its tokens, so that the report contains the cost.
+    #[must_use]
+    pub fn priced_model(mut self, name: impl Into<String>, model: impl ChatModel, price: Price) -> Self {
+        let name: String = name.into();
+        self.candidates.push(Candidate { name: name.into(), model: model.boxed(), price });
+        self
+    }
+
+    /// Adds a scorer for all tasks, such as a [`Judge`]. The expectations of a task itself are always scored.
+    #[must_use]
+    pub fn scorer(mut self, scorer: impl Scorer) -> Self {
+        self.scorers.push(Arc::new(scorer));
+        self
+    }
+
+    /// Runs all trials and returns the report.
+    ///
+    /// `agent` builds the agent of a trial. It is called for each trial, so tools with state start afresh.
+    ///
+    /// A trial that fails, or that panics, has an error in the report and does not affect other trials. If the
+    /// returned future is dropped, all trials stop.
+    pub async fn run<F, E>(&self, agent: F) -> Report
+    where
+        F: Fn(Trial) -> Result<Agent, E> + Send + Sync + 'static,
+        E: Into<AgentError>,
+    {
+        let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
+        let mut waiting = self.trials().into_iter();
+        let mut reports: Vec<TrialReport> = Vec::new();
+        let (mut running, mut indexes) = (JoinSet::new(), HashMap::new());
+        loop {
+            while running.len() < self.concurrency
+                && let Some((trial, price)) = waiting.next()
+            {
+                let (build, scorers) = (build.clone(), self.scorers.clone());
+                let index = reports.len();
+                reports.push(TrialReport::new(&trial));
+                let id = running.spawn(async move { conduct(trial, price, &*build, &scorers).await }).id();
+                indexes.insert(id, index);
+            }
+            let Some(ended) = running.join_next_with_id().await else { break };
+            let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+            let Some(report) = indexes.remove(&id).and_then(|index| reports.get_mut(index)) else { continue };
+            match ended {
+                Ok((_, finished)) => *report = finished,
+                Err(panicked) => report.error = Some(format!("the trial has panicked: {panicked}")),
+            }
+        }
+        let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
+        Report::new(names.collect(), reports)
+    }
+
+    /// Returns all trials in order, each with the price of its model.
+    fn trials(&self) -> Vec<(Trial, Price)> {
+        let mut trials = Vec::new();
+        for Candidate { name, model, price } in &self.candidates {
+            for repetition in 1..=self.repetitions {
+                trials.extend(self.tasks.iter().map(|task| {
+                    let (task, model_name, model) = (task.clone(), name.clone(), model.clone());
+                    (Trial { task, model_name, model, repetition }, *price)
+                }));
+            }
+        }
+        trials
+    }
+}
+
+/// Runs and scores one trial.
+async fn conduct(
+    mut trial: Trial,
+    price: Price,
+    build: &(dyn Fn(Trial) -> Result<Agent, AgentError> + Send + Sync),
+    scorers: &[Arc<dyn DynScorer>],
+) -> TrialReport {
+    let mut report = TrialReport::new(&trial);
+    let (observed, seen) = Observed::new(trial.model);
+    trial.model = observed.boxed();
+    let task = trial.task.clone();
+    let started = Instant::now();
+    let mut conversation = Conversation::default();
+    let ended = match build(trial) {
+        Ok(agent) => {
+            let question = task.question.as_str();
+            agent.run_with(&mut conversation, question, RunOptions::default()).await
+        }
+        Err(error) => Err(error),
+    };
+    report.duration = started.elapsed();
+    (report.usage, report.model_calls) = seen.usage();
+    report.cost = price.of(report.usage);
+    report.error = ended.as_ref().err().map(ToString::to_string);
+    let transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
+    report.scores = task.score(&transcript).await;
+    // The other scorers rate answers, so there is nothing to score after an error.
+    if report.error.is_none() {
+        for scorer in scorers {
+            match scorer.score(&task, &transcript).await {
+                Ok(score) => report.scores.push(score.named(scorer.name())),
+                Err(error) => {
+                    report.error = Some(format!("scorer `{}` failed: {error}", scorer.name()));
+                }
+            }
+        }
+    }
+    report.transcript = transcript;
+    report
+}

@@ -1,0 +1,225 @@
+//! The expected tool calls and answers of a task, and their comparison with a transcript.
+
+use crate::structured::json_values;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An expected tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ExpectedCall {
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments. `None` accepts any arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+}
+
+impl ExpectedCall {
+    /// Creates an expected call with these arguments.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: impl Into<Value>) -> Self {
+        Self { name: name.into(), arguments: Some(arguments.into()) }
+    }
+
+    /// Creates an expected call with any arguments.
+    #[must_use]
+    pub fn with_any_arguments(name: impl Into<String>) -> Self {
+        Self { name: name.into(), arguments: None }
+    }
+}
+
+/// How the calls of an agent are compared with the expected calls.
+///
+/// Calls are equal if they mean the same to the tool: the order of members, the spelling of numbers, aliases,
+/// default values and coerced near misses do not matter. Calls that were refused before they reached their tool
+/// are ignored, so a model may correct itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallMatch {
+    /// The expected calls in any order, and no others.
+    #[default]
+    Set,
+    /// The expected calls in the expected order, and no others.
+    Sequence,
+    /// The expected calls in any order, possibly among others.
+    Subset,
+    /// The expected calls in the expected order, possibly among others.
+    Subsequence,
+}
+
+impl CallMatch {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A call in the form in which calls are compared: the name of the tool, and the canonical arguments. An
+/// expected call without arguments matches any arguments.
+pub(super) type Comparable = (String, Option<String>);
+
+/// Compares calls. Returns the description of the first difference.
+pub(super) fn compare_calls(
+    how: CallMatch,
+    expected: &[Comparable],
+    actual: &[Comparable],
+) -> Result<(), String> {
+    let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
+    let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
+    let mut left: Vec<&Comparable> = actual.iter().collect();
+    // In any order, a call with expected arguments is looked for before one that accepts any arguments.
+    let mut wanted: Vec<&Comparable> = expected.iter().collect();
+    if !is_ordered {
+        wanted.sort_by_key(|(_, arguments)| arguments.is_none());
+    }
+    let mut from = 0;
+    for call in wanted {
+        let found = left.iter().skip(from).position(|actual| is_match(call, actual)).map(|at| at + from);
+        match found {
+            Some(at) if is_complete && is_ordered && at != from => {
+                return Err(format!("expected {} before {}", shown(call), shown(left[from])));
+            }
+            Some(at) if is_ordered => from = at + 1,
+            Some(at) => drop(left.remove(at)),
+            None => return Err(format!("expected {}, got {}", shown(call), all_shown(actual))),
+        }
+    }
+    let extra = if is_ordered { left.get(from) } else { left.first() };
+    match extra.filter(|_| is_complete) {
+        Some(extra) => Err(format!("unexpected call {}", shown(extra))),
+        None => Ok(()),
+    }
+}
+
+fn is_match((name, arguments): &Comparable, (actual_name, actual): &Comparable) -> bool {
+    name == actual_name && (arguments.is_none() || arguments == actual)
+}
+
+fn shown((name, arguments): &Comparable) -> String {
+    format!("`{name} {}`", arguments.as_deref().unwrap_or("…"))
+}
+
+fn all_shown(calls: &[Comparable]) -> String {
+    match calls {
+        [] => "no such call".to_owned(),
+        calls => calls.iter().map(shown).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// An expected answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ExpectedAnswer {
+    /// The answer contains all these strings.
+    Contains(Vec<String>),
+    /// The answer is this string, apart from white space at the beginning and the end.
+    Equals(String),
+    /// The last JSON value in the answer is equal to this value. The order of members and the spelling of
+    /// numbers do not matter.
+    Json(Value),
+}
+
+impl ExpectedAnswer {
+    /// Compares the answer. Returns the description of the first difference.
+    pub(super) fn compare(&self, answer: &str) -> Result<(), String> {
+        let answer = answer.trim();
+        match self {
+            Self::Contains(parts) => match parts.iter().find(|part| !answer.contains(part.as_str())) {
+                Some(part) => Err(format!("expected `{part}` in the answer, got `{answer}`")),
+                None => Ok(()),
+            },
+            Self::Equals(text) if answer == text.trim() => Ok(()),
+            Self::Equals(text) => Err(format!("expected the answer `{text}`, got `{answer}`")),
+            Self::Json(expected) => match json_values(answer).pop() {
+                Some(value) if is_equal(expected, &value) => Ok(()),
+                Some(value) => Err(format!("expected the value {expected}, got {value}")),
+                None => Err(format!("expected the value {expected}, got no JSON: `{answer}`")),
+            },
+        }
+    }
+}
+
+/// Returns whether two values are equal. Numbers are equal if their values are.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has = |(name, value): (&String, &Value)| {
+                other.get(name).is_some_and(|other| is_equal(value, other))
+            };
+            one.len() == other.len() && one.iter().all(has)
+        }
+        _ => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn calls(names: &str) -> Vec<Comparable> {
+        let call = |name: char| {
+            let arguments = name.is_lowercase().then(|| "{}".to_owned());
+            (name.to_lowercase().to_string(), arguments)
+        };
+        names.chars().map(call).collect()
+    }
+
+    #[test]
+    fn calls_are_compared_as_sets_and_sequences() {
+        use CallMatch::{Sequence, Set, Subsequence, Subset};
+        // An uppercase letter is an expected call with any arguments.
+        for (expected, actual, matches) in [
+            ("", "", &[Set, Sequence, Subset, Subsequence][..]),
+            ("ab", "ab", &[Set, Sequence, Subset, Subsequence]),
+            ("ab", "ba", &[Set, Subset]),
+            ("ab", "axb", &[Subset, Subsequence]),
+            ("ab", "bxa", &[Subset]),
+            ("", "a", &[Subset, Subsequence]),
+            ("aa", "a", &[]),
+            ("a", "aa", &[Subset, Subsequence]),
+            ("Aa", "aa", &[Set, Sequence, Subset, Subsequence]),
+            ("A", "b", &[]),
+            ("ab", "a", &[]),
+        ] {
+            for how in [Set, Sequence, Subset, Subsequence] {
+                let result = compare_calls(how, &calls(expected), &calls(actual));
+                assert_eq!(result.is_ok(), matches.contains(&how), "{expected} {actual} {how:?}: {result:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_equal_in_any_spelling() {
+        let expected = ExpectedAnswer::Json(json!({"city": "Oslo", "celsius": [21, {"a": null}]}));
+        for text in [
+            r#"{"city": "Oslo", "celsius": [21.0, {"a": null}]}"#,
+            "Here:\n```json\n{\"celsius\": [2.1e1, {\"a\": null}], \"city\": \"Oslo\"}\n```",
+        ] {
+            assert_eq!(expected.compare(text), Ok(()), "{text}");
+        }
+        for text in ["", "Oslo", r#"{"city": "Oslo"}"#, r#"{"city": "Oslo", "celsius": [21, {"a": 0}]}"#] {
+            assert!(expected.compare(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        /// A sequence is a set and a subsequence, and each of them is a subset.
+        #[test]
+        fn stricter_comparisons_imply_weaker_ones(expected in "[abA]{0,4}", actual in "[ab]{0,4}") {
+            let (expected, actual) = (calls(&expected), calls(&actual));
+            let fits = |how| compare_calls(how, &expected, &actual).is_ok();
+            prop_assert!(!fits(CallMatch::Sequence) || fits(CallMatch::Set) && fits(CallMatch::Subsequence));
+            prop_assert!(!fits(CallMatch::Set) && !fits(CallMatch::Subsequence) || fits(CallMatch::Subset));
+            prop_assert_eq!(fits(CallMatch::Set), fits(CallMatch::Subset) && expected.len() == actual.len());
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The report of an eval.
+
+use super::Trial;
+use super::score::Score;
+use super::transcript::Transcript;
+use crate::model::Usage;
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::time::Duration;
+
+/// All trials of an eval, with a summary for each model.
+///
+/// `Display` writes Markdown: a table of the models, a table of the tasks, and the reasons of all failures.
+/// `Serialize` writes the summaries and the complete trials.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// A summary for each model, in the order of the eval.
+    pub models: Vec<Summary>,
+    /// The trials in the order of the models, then the repetitions, then the tasks.
+    pub trials: Vec<TrialReport>,
+}
+
+/// One trial in a [`Report`].
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct TrialReport {
+    /// The id of the task.
+    pub task: String,
+    /// The name of the model in the eval.
+    pub model: String,
+    /// The number of the repetition, counted from 1.
+    pub repetition: u32,
+    /// The scores: those of the task, then those of the scorers of the eval.
+    pub scores: Vec<Score>,
+    /// The error that ended the run, or the error of a scorer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The number of model calls.
+    pub model_calls: u32,
+    /// The tokens of all model calls, also of a failed run.
+    pub usage: Usage,
+    /// The cost of the tokens. 0 if the model has no price.
+    pub cost: f64,
+    /// The duration of the run, without scoring. In JSON, a number of seconds.
+    #[serde(rename = "seconds", serialize_with = "seconds")]
+    pub duration: Duration,
+    /// The messages and tool calls.
+    pub transcript: Transcript,
+}
+
+/// The sums of all trials with one model.
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The name of the model in the eval.
+    pub model: String,
+    /// The number of trials.
+    pub trials: usize,
+    /// The number of solved trials: without an error, and passed by every scorer.
+    pub solved: usize,
+    /// The number of trials with an error.
+    pub errors: usize,
+    /// For each scorer, its name, the number of trials that passed, and the number of trials that were scored.
+    pub scores: Vec<(String, usize, usize)>,
+    /// The number of model calls.
+    pub model_calls: u32,
+    /// The number of tool calls.
+    pub tool_calls: usize,
+    /// The tokens of all model calls.
+    pub usage: Usage,
+    /// The cost of the tokens. 0 if the model has no price.
+    pub cost: f64,
+    /// The sum of the durations. In JSON, a number of seconds.
+    #[serde(rename = "seconds", serialize_with = "seconds")]
+    pub duration: Duration,
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}
+
+impl TrialReport {
+    pub(super) fn new(trial: &Trial) -> Self {
+        Self {
+            task: trial.task.id.clone(),
+            model: trial.model_name.to_string(),
+            repetition: trial.repetition,
+            scores: Vec::new(),
+            error: None,
+            model_calls: 0,
+            usage: Usage::default(),
+            cost: 0.0,
+            duration: Duration::ZERO,
+            transcript: Transcript::default(),
+        }
+    }
+
+    /// Returns whether the trial ended without an error and every scorer passed it.
+    #[must_use]
+    pub fn is_solved(&self) -> bool {
+        self.error.is_none() && self.scores.iter().all(|score| score.passed)
+    }
+}
+
+impl Summary {
+    fn add(&mut self, trial: &TrialReport) {
+        self.trials += 1;
+        self.solved += usize::from(trial.is_solved());
+        self.errors += usize::from(trial.error.is_some());
+        for score in &trial.scores {
+            let known = self.scores.iter().position(|(name, ..)| *name == score.scorer);
+            let at = known.unwrap_or_else(|| {
+                self.scores.push((score.scorer.clone(), 0, 0));
+                self.scores.len() - 1
+            });
+            if let Some((_, passed, scored)) = self.scores.get_mut(at) {
+                *passed += usize::from(score.passed);
+                *scored += 1;
+            }
+        }
+        self.model_calls += trial.model_calls;
+        self.tool_calls += trial.transcript.calls.len();
+        self.usage += trial.usage;
+        self.cost += trial.cost;
+        self.duration += trial.duration;
+    }
+}
+
+impl Report {
+    pub(super) fn new(models: Vec<String>, trials: Vec<TrialReport>) -> Self {
+        let summary = |model: String| {
+            let of_model = trials.iter().filter(|trial| trial.model == model).collect::<Vec<_>>();
+            let mut summary = Summary { model, ..Summary::default() };
+            of_model.into_iter().for_each(|trial| summary.add(trial));
+            summary
+        };
+        Self { models: models.into_iter().map(summary).collect(), trials }
+    }
+
+    /// Returns the summary of the model with this name.
+    #[must_use]
+    pub fn summary(&self, model: &str) -> Option<&Summary> {
+        self.models.iter().find(|summary| summary.model == model)
+    }
+
+    /// Returns whether every trial is solved.
+    #[must_use]
+    pub fn all_solved(&self) -> bool {
+        self.trials.iter().all(TrialReport::is_solved)
+    }
+
+    /// Writes the table of the models.
+    fn write_models(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut scorers: Vec<&str> = Vec::new();
+        for (name, ..) in self.models.iter().flat_map(|model| &model.scores) {
+            if !scorers.contains(&name.as_str()) {
+                scorers.push(name);
+            }
+        }
+        let mut names = vec!["model", "trials", "solved"];
+        names.extend(&scorers);
+        names.extend([
+            "errors",
+            "model calls",
+            "tool calls",
+            "input tokens",
+            "output tokens",
+            "cost",
+            "seconds",
+        ]);
+        write_row(f, &names)?;
+        write_row(f, &vec!["---"; names.len()])?;
+        for model in &self.models {
+            let mut cells = vec![cell(&model.model), model.trials.to_string(), model.solved.to_string()];
+            cells.extend(scorers.iter().map(|scorer| {
+                let score = model.scores.iter().find(|(name, ..)| name == scorer);
+                score.map_or_else(|| "-".to_owned(), |(_, passed, scored)| format!("{passed} of {scored}"))
+            }));
+            let counts = [
+                model.errors as u64,
+                model.model_calls.into(),
+                model.tool_calls as u64,
+                model.usage.input_tokens,
+                model.usage.output_tokens,
+            ];
+            cells.extend(counts.map(|count| count.to_string()));
+            cells.push(format!("{:.4}", model.cost));
+            cells.push(format!("{:.1}", model.duration.as_secs_f64()));
+            write_row(f, &cells)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the table of the tasks: for each model, the number of solved repetitions.
+    fn write_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut tasks: Vec<&str> = Vec::new();
+        for trial in &self.trials {
+            if !tasks.contains(&trial.task.as_str()) {
+                tasks.push(&trial.task);
+            }
+        }
+        let mut names = vec!["solved".to_owned()];
+        names.extend(self.models.iter().map(|model| cell(&model.model)));
+        write_row(f, &names)?;
+        write_row(f, &vec!["---"; names.len()])?;
+        for task in tasks {
+            let mut cells = vec![cell(task)];
+            cells.extend(self.models.iter().map(|model| {
+                let of_model = |trial: &&TrialReport| trial.task == task && trial.model == model.model;
+                let trials: Vec<_> = self.trials.iter().filter(of_model).collect();
+                let solved = trials.iter().filter(|trial| trial.is_solved()).count();
+                format!("{solved} of {}", trials.len())
+            }));
+            write_row(f, &cells)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_models(f)?;
+        writeln!(f)?;
+        self.write_tasks(f)?;
+        let mut is_first = true;
+        for trial in self.trials.iter().filter(|trial| !trial.is_solved()) {
+            if std::mem::take(&mut is_first) {
+                writeln!(f)?;
+            }
+            let failed = trial.scores.iter().filter(|score| !score.passed);
+            let failed = failed.map(|score| match score.reason.as_str() {
+                "" => format!("`{}` failed", score.scorer),
+                reason => format!("`{}`: {reason}", score.scorer),
+            });
+            let reasons: Vec<String> = trial.error.iter().cloned().chain(failed).collect();
+            let reasons = reasons.join("; ").replace('\n', " ");
+            writeln!(f, "- `{}`, {}, repetition {}: {reasons}", trial.task, trial.model, trial.repetition)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_row<S: AsRef<str>>(f: &mut fmt::Formatter<'_>, cells: &[S]) -> fmt::Result {
+    f.write_str("|")?;
+    cells.iter().try_for_each(|cell| write!(f, " {} |", cell.as_ref()))?;
+    writeln!(f)
+}
+
+/// Returns a name as the content of a table cell.
+fn cell(name: &str) -> String {
+    name.replace('|', "\\|").replace('\n', " ")
+}

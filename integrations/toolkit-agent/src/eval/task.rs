@@ -1,0 +1,142 @@
+//! Tasks of an eval.
+
+use super::expected::{CallMatch, ExpectedAnswer, ExpectedCall};
+use super::score::Score;
+use super::transcript::Transcript;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+
+type Check = dyn Fn(&Transcript) -> Score + Send + Sync;
+
+/// A question for an agent, with the expected tool calls and the expected answer.
+///
+/// Without any expectation, a task is solved by any answer.
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit_agent::eval::Task;
+///
+/// let task = Task::new("sum", "What is 17 + 25?")
+///     .with_call("add", json!({"a": 17, "b": 25}))
+///     .with_answer_containing(["42"])
+///     .with_check(|transcript| transcript.answer.len() < 100);
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Task {
+    /// The id of the task, unique in its eval.
+    pub id: String,
+    /// The question for the agent.
+    pub question: String,
+    /// The expected tool calls. `None` if the calls are not scored; an empty list expects no calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Vec<ExpectedCall>>,
+    /// How the calls of the agent are compared with the expected calls.
+    #[serde(default, skip_serializing_if = "CallMatch::is_default")]
+    pub call_match: CallMatch,
+    /// The expected answer. `None` if the answer is not scored by a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ExpectedAnswer>,
+    /// The criteria of a good answer, in words, for a [`Judge`](super::Judge).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criteria: Option<String>,
+    /// Further fields of the task, for the function that builds the agent.
+    #[serde(flatten)]
+    pub data: Map<String, Value>,
+    /// A function that scores the transcript.
+    #[serde(skip)]
+    check: Option<Arc<Check>>,
+}
+
+debug!(Task, self, "id": self.id, "question": self.question, "calls": self.calls, "answer": self.answer);
+
+setters! { Task:
+    /// Sets how the calls of the agent are compared with the expected calls.
+    with_call_match(call_match: CallMatch) = call_match;
+    /// Sets the expected answer.
+    with_answer(answer: ExpectedAnswer) = Some(answer);
+    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge).
+    with_criteria(criteria: impl Into<String>) = Some(criteria.into());
+}
+
+impl Task {
+    /// Creates a task without expectations.
+    #[must_use]
+    pub fn new(id: impl Into<String>, question: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            question: question.into(),
+            calls: None,
+            call_match: CallMatch::default(),
+            answer: None,
+            criteria: None,
+            data: Map::new(),
+            check: None,
+        }
+    }
+
+    /// Adds an expected call with these arguments.
+    #[must_use]
+    pub fn with_call(mut self, tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
+        self.calls.get_or_insert_default().push(ExpectedCall::new(tool, arguments));
+        self
+    }
+
+    /// Sets the expected calls. An empty list expects an answer without calls.
+    #[must_use]
+    pub fn with_calls(mut self, calls: impl IntoIterator<Item = ExpectedCall>) -> Self {
+        self.calls = Some(calls.into_iter().collect());
+        self
+    }
+
+    /// Expects an answer with all these strings.
+    #[must_use]
+    pub fn with_answer_containing<S: Into<String>>(self, parts: impl IntoIterator<Item = S>) -> Self {
+        self.with_answer(ExpectedAnswer::Contains(parts.into_iter().map(Into::into).collect()))
+    }
+
+    /// Sets a function that scores the transcript. It returns a [`Score`], or whether the trial passes.
+    #[must_use]
+    pub fn with_check<S: Into<Score>>(
+        mut self,
+        check: impl Fn(&Transcript) -> S + Send + Sync + 'static,
+    ) -> Self {
+        self.check = Some(Arc::new(move |transcript| check(transcript).into()));
+        self
+    }
+
+    /// Parses tasks from JSON, one after another. Line breaks between and within the tasks do not matter.
+    ///
+    /// # Errors
+    /// [`TaskError`] if the text is not a sequence of tasks, or if two tasks have the same id.
+    pub fn from_json_lines(text: &str) -> Result<Vec<Self>, TaskError> {
+        let mut tasks: Vec<Self> = Vec::new();
+        for (task, number) in serde_json::Deserializer::from_str(text).into_iter::<Self>().zip(1..) {
+            let task = task.map_err(|error| TaskError(format!("task {number}: {error}")))?;
+            if tasks.iter().any(|known| known.id == task.id) {
+                return Err(TaskError(format!("task {number}: there is another task `{}`", task.id)));
+            }
+            tasks.push(task);
+        }
+        Ok(tasks)
+    }
+
+    /// Returns the score of the function set by [`with_check`](Self::with_check), if there is one.
+    pub(super) fn checked(&self, transcript: &Transcript) -> Option<Score> {
+        self.check.as_ref().map(|check| check(transcript))
+    }
+}
+
+/// Error when a text is not a sequence of tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskError(String);
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TaskError {}

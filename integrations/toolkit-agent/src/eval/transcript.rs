@@ -1,0 +1,167 @@
+//! The transcript of a trial, and tool calls in comparable form.
+
+use super::expected::Comparable;
+use crate::event::RunOutput;
+use crate::helpers::lock;
+use crate::message::Message;
+use crate::model::FinishReason;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+use toolkit_core::middleware::{Next, ToolRequest};
+use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
+
+/// The messages, tool calls and answer of a trial. After an error, the transcript contains everything up to
+/// the error.
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
+pub struct Transcript {
+    /// The answer. Empty after an error.
+    pub answer: String,
+    /// The reason why the answer ended.
+    pub finish: FinishReason,
+    /// The tool calls of all agents, in order.
+    pub calls: Vec<CalledTool>,
+    /// All messages of the conversation, including the question.
+    pub messages: Vec<Message>,
+    /// The registries of the requests to the model, each once. The latest is the last.
+    #[serde(skip)]
+    tools: Vec<Arc<ToolRegistry>>,
+}
+
+/// A tool call in a transcript.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CalledTool {
+    /// The name of the tool, as the model wrote it.
+    pub name: String,
+    /// The arguments, as the model wrote them.
+    pub arguments: String,
+    /// The kind of the error, if the call failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorKind>,
+    /// The text of the result.
+    pub result: String,
+    /// Whether the call reached its tool. Calls of unknown tools and calls with invalid arguments do not.
+    pub reached_tool: bool,
+    #[serde(skip)]
+    pub(super) comparable: Comparable,
+}
+
+impl Transcript {
+    /// Creates the transcript of existing messages, to score conversations that were not run by an eval. The
+    /// answer is the text of the last message.
+    ///
+    /// `tools` is the registry of the agent, needed to compare calls by their meaning.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_agent::Message;
+    /// use toolkit_agent::eval::{Task, Transcript};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let messages = [Message::user("What is 17 + 25?"), Message::assistant("It is 42.")];
+    /// let transcript = Transcript::of_messages(&messages, ToolRegistry::new()).await;
+    /// let task = Task::new("sum", "What is 17 + 25?").with_answer_containing(["42"]);
+    /// assert!(task.score(&transcript).await[0].passed);
+    /// # });
+    /// ```
+    pub async fn of_messages(messages: &[Message], tools: impl Into<Arc<ToolRegistry>>) -> Self {
+        let answer = match messages.last() {
+            Some(Message::Assistant(said)) => said.text.clone(),
+            _ => String::new(),
+        };
+        let output = RunOutput { text: answer, ..RunOutput::default() };
+        Self::new(messages, Some(output), vec![tools.into()]).await
+    }
+
+    /// Creates the transcript of a conversation. `output` is `None` if the run failed.
+    pub(super) async fn new(
+        messages: &[Message],
+        output: Option<RunOutput>,
+        tools: Vec<Arc<ToolRegistry>>,
+    ) -> Self {
+        let output = output.unwrap_or_default();
+        let mut transcript = Self {
+            answer: output.text,
+            finish: output.finish,
+            calls: Vec::new(),
+            messages: messages.to_vec(),
+            tools,
+        };
+        let mut results: Vec<&ToolResult> = messages
+            .iter()
+            .flat_map(|message| if let Message::Tool(given) = message { &given.results[..] } else { &[] })
+            .collect();
+        for message in messages {
+            let Message::Assistant(said) = message else { continue };
+            for call in &said.calls {
+                // Ids may repeat in a conversation, so each result is used once.
+                let at = results.iter().position(|result| result.call_id == call.id);
+                let result = at.map(|at| results.remove(at));
+                let called = transcript.called(call, result).await;
+                transcript.calls.push(called);
+            }
+        }
+        transcript
+    }
+
+    async fn called(&self, call: &ToolCall, result: Option<&ToolResult>) -> CalledTool {
+        let error = result.and_then(ToolResult::error).map(ToolError::kind);
+        let is_refused = matches!(
+            error,
+            Some(
+                ErrorKind::NotFound
+                    | ErrorKind::InvalidJson
+                    | ErrorKind::InvalidArguments
+                    | ErrorKind::Disabled
+            )
+        );
+        CalledTool {
+            name: call.name.clone(),
+            arguments: call.arguments.as_str().to_owned(),
+            error,
+            result: result.map(|result| result.to_text().into_owned()).unwrap_or_default(),
+            reached_tool: result.is_some() && !is_refused,
+            comparable: self.comparable(&call.name, call.arguments.as_str()).await,
+        }
+    }
+
+    /// Returns a call in comparable form: under the own name of its tool, with canonical arguments.
+    ///
+    /// If no registry accepts the call, the arguments are JSON with sorted members.
+    pub(super) async fn comparable(&self, name: &str, arguments: &str) -> Comparable {
+        for tools in self.tools.iter().rev() {
+            if let Some(comparable) = canonical(tools.clone(), name, arguments).await {
+                return comparable;
+            }
+        }
+        let text = serde_json::from_str(arguments).map(|mut value: Value| {
+            value.sort_all_objects();
+            value.to_string()
+        });
+        (name.to_owned(), Some(text.unwrap_or_else(|_| arguments.trim().to_owned())))
+    }
+}
+
+/// Returns the name of the called tool and the canonical arguments. Returns `None` if the registry has no such
+/// tool, or if the arguments are not a JSON object.
+///
+/// Canonical arguments are known to middleware, so the call passes through a dispatcher whose only middleware
+/// reads them and does not run the tool.
+async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<Comparable> {
+    let found = Arc::new(Mutex::new(None));
+    let read = {
+        let found = found.clone();
+        move |request: ToolRequest, _: Next| {
+            let arguments = request.canonical_arguments().map(ToOwned::to_owned);
+            let name = request.definition().name.to_string();
+            *lock(&found) = arguments.map(|arguments| (name, Some(arguments)));
+            std::future::ready(Ok::<_, ToolError>(ToolOutput::text("")))
+        }
+    };
+    let dispatcher = Dispatcher::new(tools).ok()?.with_middleware(read);
+    let _ = dispatcher.dispatch([ToolCall::new("call", name, arguments)]).await;
+    lock(&found).take()
+}

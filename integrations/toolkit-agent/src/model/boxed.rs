@@ -1,0 +1,58 @@
+//! Boxed models, for models chosen at run time.
+
+use super::{ChatModel, DynModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use std::sync::Arc;
+
+/// A model of any type, created by [`ChatModel::boxed`]. Clones share the model.
+///
+/// Use it to choose a model at run time, or to store models of several types in one list.
+///
+/// ```
+/// use toolkit_agent::{Agent, ChatModel, ScriptedModel};
+/// use toolkit_agent::model::BoxModel;
+///
+/// fn model(name: &str) -> BoxModel {
+///     match name {
+///         "echo" => ScriptedModel::new().respond_with(|request| toolkit_agent::ModelResponse::text(
+///             request.messages[0].to_text(),
+///         )).boxed(),
+///         _ => ScriptedModel::new().text("Hello.").boxed(),
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// assert_eq!(Agent::builder(model("echo")).run("Hi.").await?.text, "Hi.");
+/// # Ok::<(), toolkit_agent::AgentError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct BoxModel(Arc<dyn DynModel>);
+
+impl BoxModel {
+    pub(super) fn new(model: impl ChatModel) -> Self {
+        Self(Arc::new(model))
+    }
+}
+
+impl ChatModel for BoxModel {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn respond(
+        &self,
+        request: ModelRequest,
+    ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send {
+        self.0.respond(request)
+    }
+
+    fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
+        self.0.stream(request)
+    }
+
+    fn boxed(self) -> BoxModel {
+        self
+    }
+}
+
+debug!(BoxModel, self, "name": ChatModel::name(self));

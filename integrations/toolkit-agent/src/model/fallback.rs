@@ -1,0 +1,118 @@
+//! A model with substitutes for failures.
+
+use super::{BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+
+/// A list of models for the same requests. If a model fails, the next model in the list gets the request.
+///
+/// By default, every [retryable](ModelError::is_retryable) error leads to the next model: too many requests,
+/// an overloaded server, a broken connection, a timeout, or an invalid or empty response. All other errors
+/// are returned at once, because they are usually mistakes of the program, such as an invalid API key.
+/// [`with_kinds`](Self::with_kinds) changes this.
+///
+/// Each request begins with the first model. A stream moves to the next model only before its first piece.
+/// If all models fail, the error of the last one is returned, and its message lists the earlier errors.
+///
+/// ```
+/// use toolkit_agent::{Agent, ModelError, ScriptedModel};
+/// use toolkit_agent::model::Fallback;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let busy = ScriptedModel::new().error(ModelError::from_status(503, "overloaded"));
+/// let model = Fallback::new(busy).or(ScriptedModel::new().text("Hello."));
+/// assert_eq!(Agent::builder(model).run("Hi.").await?.text, "Hello.");
+/// # Ok::<(), toolkit_agent::AgentError>(())
+/// # }).unwrap();
+/// ```
+///
+/// Agents repeat a request to the whole list after the pause of their [`ModelRetry`](super::ModelRetry). To
+/// repeat requests to a single model of the list, wrap that model in [`Retrying`](super::Retrying).
+#[derive(Debug, Clone)]
+pub struct Fallback {
+    models: Vec<BoxModel>,
+    /// The kinds of errors that lead to the next model. If `None`, retryable errors do.
+    kinds: Option<Vec<ModelErrorKind>>,
+}
+
+impl Fallback {
+    /// Creates a list with one model.
+    #[must_use]
+    pub fn new(first: impl ChatModel) -> Self {
+        Self { models: vec![first.boxed()], kinds: None }
+    }
+
+    /// Adds a model to the end of the list.
+    #[must_use]
+    pub fn or(mut self, next: impl ChatModel) -> Self {
+        self.models.push(next.boxed());
+        self
+    }
+
+    /// Sets the kinds of errors that lead to the next model. They replace the default kinds.
+    ///
+    /// ```
+    /// use toolkit_agent::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
+    /// use toolkit_agent::{ModelError, ModelErrorKind, ScriptedModel};
+    /// use toolkit_agent::model::Fallback;
+    ///
+    /// // The second model has a larger context window.
+    /// let model = Fallback::new(ScriptedModel::new())
+    ///     .or(ScriptedModel::new())
+    ///     .with_kinds([ContextTooLong, RateLimited, Unavailable]);
+    /// ```
+    #[must_use]
+    pub fn with_kinds(mut self, kinds: impl IntoIterator<Item = ModelErrorKind>) -> Self {
+        self.kinds = Some(kinds.into_iter().collect());
+        self
+    }
+
+    fn moves_on(&self, error: &ModelError) -> bool {
+        self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
+    }
+
+    /// Asks the models in order, up to the first answer or the first error that ends the search.
+    async fn first<T, Answer>(&self, ask: impl Fn(BoxModel) -> Answer + Send) -> Result<T, ModelError>
+    where
+        Answer: Future<Output = Result<T, ModelError>> + Send,
+    {
+        let mut earlier = String::new();
+        for (index, model) in self.models.iter().enumerate() {
+            let mut error = match ask(model.clone()).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if index + 1 == self.models.len() || !self.moves_on(&error) {
+                if !earlier.is_empty() {
+                    error.message = format!("{} (before: {earlier})", error.message);
+                }
+                return Err(error);
+            }
+            if !earlier.is_empty() {
+                earlier.push_str("; ");
+            }
+            earlier.push_str(&format!("`{}`: {error}", model.name()));
+        }
+        Err(ModelError::new(ModelErrorKind::Other, "the list of models is empty"))
+    }
+}
+
+impl ChatModel for Fallback {
+    fn name(&self) -> &str {
+        self.models.first().map_or("fallback", ChatModel::name)
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        self.first(|model| {
+            let request = request.clone();
+            async move { model.respond(request).await }
+        })
+        .await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        self.first(|model| {
+            let request = request.clone();
+            async move { model.stream(request).await?.begun().await }
+        })
+        .await
+    }
+}

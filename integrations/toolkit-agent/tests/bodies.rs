@@ -1,0 +1,204 @@
+//! Answers to a request for a stream in another form than announced, against a server on loopback.
+
+use crate::faults::server::{Reply, Server, Step, respond};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use toolkit_agent::clients::{Anthropic, Gemini, Ollama, OpenAi};
+use toolkit_agent::model::BoxModel;
+use toolkit_agent::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse};
+
+fn reply(head: &str, body: &str) -> Reply {
+    let (head, body) = (head.to_owned(), body.to_owned());
+    Arc::new(move |_| respond("200 OK", &head, &body))
+}
+
+fn models(url: &str) -> [(&'static str, BoxModel); 5] {
+    let openai = OpenAi::new().with_base_url(url);
+    [
+        ("chat", openai.chat("m").boxed()),
+        ("responses", openai.responses("m").boxed()),
+        ("messages", Anthropic::new().with_base_url(url).model("m").boxed()),
+        ("gemini", Gemini::new().with_base_url(url).model("m").boxed()),
+        ("ollama", Ollama::new().with_base_url(url).model("m").boxed()),
+    ]
+}
+
+/// Returns a complete answer and a stream in the API of a model.
+fn answers(name: &str) -> (Value, Vec<Value>) {
+    match name {
+        "chat" => (
+            json!({"choices": [{"index": 0, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "done"}}], "usage": {"prompt_tokens": 3}}),
+            vec![
+                json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": "done"}}]}),
+                json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 3}}),
+            ],
+        ),
+        "responses" => {
+            let item = json!({"type": "message", "id": "i", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": "done", "annotations": []}]});
+            let whole =
+                json!({"id": "r", "status": "completed", "output": [item], "usage": {"input_tokens": 3}});
+            let stream = vec![
+                json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+                json!({"type": "response.completed", "response": whole}),
+            ];
+            (whole, stream)
+        }
+        "messages" => (
+            json!({"type": "message", "role": "assistant", "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": "done"}], "usage": {"input_tokens": 3}}),
+            vec![
+                json!({"type": "message_start", "message": {"type": "message", "role": "assistant",
+                    "content": [], "usage": {"input_tokens": 3}}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0,
+                    "delta": {"type": "text_delta", "text": "done"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+                json!({"type": "message_stop"}),
+            ],
+        ),
+        "gemini" => {
+            let whole = json!({"candidates": [{"finishReason": "STOP", "index": 0,
+                "content": {"role": "model", "parts": [{"text": "done"}]}}], "usageMetadata": {"promptTokenCount": 3}});
+            (whole.clone(), vec![whole])
+        }
+        _ => {
+            let whole = json!({"model": "m", "done": true, "done_reason": "stop", "prompt_eval_count": 3,
+                "message": {"role": "assistant", "content": "done"}});
+            (whole.clone(), vec![whole])
+        }
+    }
+}
+
+fn sse(events: &[Value]) -> String {
+    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+/// Asks for a stream and returns the answer with the number of its pieces.
+async fn ask(model: &BoxModel) -> Result<(ModelResponse, usize), ModelError> {
+    let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await?;
+    let mut pieces = 0;
+    while let Some(piece) = stream.next().await {
+        pieces += 1;
+        if let toolkit_agent::ModelDelta::Done(response) = piece? {
+            return Ok((*response, pieces));
+        }
+    }
+    panic!("a stream without its end")
+}
+
+#[tokio::test]
+async fn every_form_of_an_answer_is_understood() {
+    for index in 0..5 {
+        let name = models("http://127.0.0.1:1")[index].0;
+        let (whole, stream) = answers(name);
+        let events = if name == "ollama" { lines(&stream) } else { sse(&stream) };
+        let whole = whole.to_string();
+        let mut forms = vec![
+            ("a whole body", "content-type: application/json\r\n", whole.clone()),
+            (
+                "a whole body, with a charset",
+                "content-type: Application/JSON; charset=utf-8\r\n",
+                whole.clone(),
+            ),
+            ("a whole body without a media type", "", format!("\n {whole}")),
+            ("a whole body as text", "content-type: text/plain\r\n", whole),
+            ("a stream as text", "content-type: text/plain; charset=utf-8\r\n", events.clone()),
+            ("a stream as bytes", "content-type: application/octet-stream\r\n", events.clone()),
+            ("a stream without a media type", "", events.clone()),
+            ("a stream in capitals", "content-type: Text/Event-Stream\r\n", events.clone()),
+            ("a stream as JSON", "content-type: application/json\r\n", events),
+        ];
+        if name == "gemini" {
+            let list = Value::from(stream).to_string();
+            forms.push(("a list of events", "content-type: application/json\r\n", list));
+        }
+        for (form, head, body) in forms {
+            let server = Server::start(vec![reply(head, &body)]).await;
+            let (_, model) = &models(&server.url)[index];
+            let (response, pieces) =
+                ask(model).await.unwrap_or_else(|error| panic!("{name}, {form}: {error}"));
+            assert_eq!(response.message.text, "done", "{name}, {form}");
+            assert_eq!(response.usage.input_tokens, 3, "{name}, {form}");
+            assert_eq!(pieces, 2, "{name}, {form}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_as_text_is_read_as_it_comes() {
+    let (_, events) = answers("chat");
+    let halves = [sse(&events[..1]), sse(&events[1..])];
+    let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n";
+    // The second half never comes.
+    let begun: Reply =
+        Arc::new(move |_| vec![Step::Send(head.into()), Step::Send(halves[0].clone().into()), Step::Silence]);
+    let server = Server::start(vec![begun]).await;
+    let model = OpenAi::new().with_base_url(&server.url).chat("m");
+    let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await.unwrap();
+    let first = stream.next().await.unwrap().unwrap();
+    assert_eq!(first, toolkit_agent::ModelDelta::Text("done".to_owned()));
+}
+
+#[tokio::test]
+async fn other_bodies_are_errors() {
+    for (head, body, kinds) in [
+        ("content-type: text/html\r\n", "<p>Log in</p>", &[ModelErrorKind::InvalidResponse][..]),
+        ("content-type: text/plain\r\n", "{\"ok\": 1}", &[ModelErrorKind::InvalidResponse]),
+        ("content-type: text/plain\r\n", "Log in first", &[ModelErrorKind::Connection]),
+        ("content-type: application/json\r\n", "", &[ModelErrorKind::Connection, ModelErrorKind::Empty]),
+        (
+            "content-type: application/json\r\n",
+            "{\"error\": {\"message\": \"This model's maximum context length is 4096 tokens.\"}}",
+            &[ModelErrorKind::ContextTooLong],
+        ),
+    ] {
+        let server = Server::start(vec![reply(head, body)]).await;
+        let error = ask(&models(&server.url)[0].1).await.unwrap_err();
+        assert!(kinds.contains(&error.kind), "{head}, {body}: {:?} {error}", error.kind);
+    }
+}
+
+#[tokio::test]
+async fn the_code_of_a_refused_request_tells_its_kind() {
+    for (status, body, kind) in [
+        (
+            "400 Bad Request",
+            json!({"error": {"code": "context_length_exceeded", "message": "no"}}),
+            ModelErrorKind::ContextTooLong,
+        ),
+        (
+            "400 Bad Request",
+            json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "no"}}),
+            ModelErrorKind::ContextTooLong,
+        ),
+        (
+            "400 Bad Request",
+            json!({"message": "Input is too long for requested model."}),
+            ModelErrorKind::ContextTooLong,
+        ),
+        (
+            "400 Bad Request",
+            json!({"error": {"code": "invalid_value", "message": "no"}}),
+            ModelErrorKind::InvalidRequest,
+        ),
+        (
+            "429 Too Many Requests",
+            json!({"error": {"code": "context_length_exceeded", "message": "no"}}),
+            ModelErrorKind::RateLimited,
+        ),
+    ] {
+        let text = body.to_string();
+        let server = Server::start(vec![Arc::new(move |_| respond(status, "", &text))]).await;
+        let model = OpenAi::new().with_base_url(&server.url).chat("m");
+        let error = model.respond(ModelRequest::new([Message::user("hi")])).await.unwrap_err();
+        assert_eq!(error.kind, kind, "{status} {body}");
+    }
+}
