@@ -191,12 +191,41 @@ impl HttpClient {
         head
     }
 
+    /// Connects and opens a session.
+    pub(crate) async fn in_session(port: u16) -> Self {
+        let mut client = Self::connect(port).await;
+        client.open_session().await;
+        client
+    }
+
     /// Runs one call of the version without sessions.
     pub(crate) async fn call(&mut self) {
+        self.call_with(META).await;
+    }
+
+    /// Runs one call of the version without sessions, with a token for progress reports. The SDK's own client sends
+    /// such a token with each call.
+    pub(crate) async fn call_with_token(&mut self) {
+        let token = format!("\"_meta\":{{\"progressToken\":{},", self.next);
+        self.call_with(&META.replacen("\"_meta\":{", &token, 1)).await;
+    }
+
+    /// Runs one call in the open session.
+    pub(crate) async fn call_in_session(&mut self) {
         let id = self.next;
         self.next += 1;
         let body = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}},{META}}}}}"
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"_meta\":{{\"progressToken\":{id}}},\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}}}}}}"
+        );
+        let head = self.post("MCP-Protocol-Version: 2025-11-25\r\n", &body).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    }
+
+    async fn call_with(&mut self, meta: &str) {
+        let id = self.next;
+        self.next += 1;
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}},{meta}}}}}"
         );
         let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n";
         let head = self.post(headers, &body).await;

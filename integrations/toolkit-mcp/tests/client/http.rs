@@ -18,6 +18,7 @@ use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, McpUrl,
     TokenFuture, TokenSource,
 };
+use toolkit_mcp::config::{McpConfig, McpServers};
 
 /// A server in a task of its own.
 struct Served {
@@ -112,6 +113,44 @@ async fn a_cancelled_call_over_http_is_cancelled_on_the_server() {
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn a_url_of_a_configuration_connects_with_its_headers() {
+    let served = serve(&Bare::new()).await;
+    *served.token.lock().unwrap() = Some("open sesame".to_owned());
+    let config = json!({"mcpServers": {
+        "shop": {
+            "type": "http",
+            "url": "${SHOP_URL}",
+            "headers": {"authorization": "Bearer ${TOKEN}", "X-Team": "${TEAM:-red}", "X-Fixed": "1"},
+        },
+        "refused": {"url": "${SHOP_URL}", "headers": {"Authorization": "Bearer wrong"}},
+        "anonymous": {"url": "${SHOP_URL}"},
+    }});
+    let config = McpConfig::parse(&config.to_string()).unwrap();
+    let lookup = |name: &str| match name {
+        "SHOP_URL" => Some(served.url.clone()),
+        "TOKEN" => Some("open sesame".to_owned()),
+        _ => None,
+    };
+    let servers = within(McpServers::connect_with(&config, lookup, |_, builder| builder)).await.unwrap();
+    let failures: Vec<_> = servers.failures().iter().map(|failure| failure.server.as_str()).collect();
+    assert_eq!(failures, ["anonymous", "refused"]);
+    for failure in servers.failures() {
+        assert_eq!(failure.error.kind(), McpErrorKind::Unauthorized, "{failure}");
+        assert!(!failure.to_string().contains("wrong"), "{failure}");
+    }
+    let registry = servers.registry().snapshot();
+    let sum = within(registry.call("shop-add", SUM)).await.unwrap();
+    assert_eq!(sum.to_text(), "5");
+    {
+        let headers = served.headers.lock().unwrap();
+        for (name, value) in [("authorization", "Bearer open sesame"), ("x-team", "red"), ("x-fixed", "1")] {
+            assert_eq!(headers[name], value, "{name}");
+        }
+    }
+    within(servers.close()).await;
 }
 
 /// A source of tokens, each valid for a while.
