@@ -5,5 +5,7 @@
 mod client;
 #[cfg(all(feature = "client-http", feature = "server-http"))]
 mod examples;
+#[cfg(unix)]
+mod scripts;
 #[cfg(feature = "server")]
 mod server;

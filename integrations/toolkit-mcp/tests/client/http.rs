@@ -115,6 +115,60 @@ async fn a_cancelled_call_over_http_is_cancelled_on_the_server() {
     }
 }
 
+/// Serves over HTTP. Returns the URL and the methods of the requests: a `POST` when it arrives, a `GET` when it is
+/// answered, which takes the time `pause`.
+async fn serve_with_late_stream(pause: Duration) -> (String, Arc<Mutex<Vec<String>>>) {
+    let methods = Arc::new(Mutex::new(Vec::new()));
+    let seen = methods.clone();
+    let record = move |request: Request, next: Next| {
+        let (seen, method) = (seen.clone(), request.method().to_string());
+        async move {
+            if method == "GET" {
+                tokio::time::sleep(pause).await;
+            } else {
+                seen.lock().unwrap().push(method.clone());
+            }
+            let response = next.run(request).await;
+            if method == "GET" {
+                seen.lock().unwrap().push(method);
+            }
+            response
+        }
+    };
+    let service = StreamableHttpService::new(
+        || Ok(Bare::new()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let router = axum::Router::new().nest_service("/mcp", service).layer(middleware::from_fn(record));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (url, methods)
+}
+
+#[tokio::test]
+async fn a_session_listens_before_the_first_list_so_that_no_change_is_missed() {
+    let (url, methods) = serve_with_late_stream(Duration::from_millis(150)).await;
+    let client = builder(McpUrl::new(&url)).with_protocol(McpProtocol::Handshake).connect();
+    let client = within(client).await.unwrap();
+    // The handshake has two messages; the list of tools follows.
+    assert_eq!(methods.lock().unwrap()[..4], ["POST", "POST", "GET", "POST"]);
+    assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+    within(client.close()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_opens_a_stream_can_be_used() {
+    let (url, methods) = serve_with_late_stream(Duration::from_secs(3_600)).await;
+    let started = std::time::Instant::now();
+    let client = builder(McpUrl::new(&url)).with_protocol(McpProtocol::Handshake).connect();
+    let client = within(client).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(30));
+    assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+    assert!(methods.lock().unwrap().iter().all(|method| method == "POST"));
+}
+
 #[tokio::test]
 async fn a_url_of_a_configuration_connects_with_its_headers() {
     let served = serve(&Bare::new()).await;
