@@ -12,7 +12,7 @@ mod peers;
 
 use bare::{Add, can_count, count, counted, report_counts, wanted};
 use futures_util::future::join_all;
-use peers::{HttpClient, Kind, LineClient, http_child, ours, port, serve_http};
+use peers::{HttpCall, HttpClient, Kind, LineClient, http_child, ours, port, serve_http};
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::json;
@@ -160,41 +160,6 @@ async fn calls() {
         // 26 rounds: the first is not measured.
         let switches = (context_switches(child) - *before) as f64 / 2_600.0;
         println!("{:<44} {:<8} {switches:>10.2}", "context switches, one such call", kind.name());
-    }
-}
-
-/// The kinds of calls over HTTP that are measured beside the usual call.
-#[derive(Clone, Copy)]
-enum HttpCall {
-    Usual,
-    WithToken,
-    InSession,
-}
-
-impl HttpCall {
-    const ALL: [Self; 3] = [Self::Usual, Self::WithToken, Self::InSession];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Usual => "without sessions",
-            Self::WithToken => "with a progress token",
-            Self::InSession => "in a session",
-        }
-    }
-
-    async fn client(self, port: u16) -> HttpClient {
-        match self {
-            Self::InSession => HttpClient::in_session(port).await,
-            _ => HttpClient::connect(port).await,
-        }
-    }
-
-    async fn run(self, client: &mut HttpClient) {
-        match self {
-            Self::Usual => client.call().await,
-            Self::WithToken => client.call_with_token().await,
-            Self::InSession => client.call_in_session().await,
-        }
     }
 }
 

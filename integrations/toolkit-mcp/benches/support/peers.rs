@@ -245,6 +245,41 @@ impl HttpClient {
     }
 }
 
+/// The kinds of calls over HTTP that are measured beside the usual call.
+#[derive(Clone, Copy)]
+pub(crate) enum HttpCall {
+    Usual,
+    WithToken,
+    InSession,
+}
+
+impl HttpCall {
+    pub(crate) const ALL: [Self; 3] = [Self::Usual, Self::WithToken, Self::InSession];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "without sessions",
+            Self::WithToken => "with a progress token",
+            Self::InSession => "in a session",
+        }
+    }
+
+    pub(crate) async fn client(self, port: u16) -> HttpClient {
+        match self {
+            Self::InSession => HttpClient::in_session(port).await,
+            _ => HttpClient::connect(port).await,
+        }
+    }
+
+    pub(crate) async fn run(self, client: &mut HttpClient) {
+        match self {
+            Self::Usual => client.call().await,
+            Self::WithToken => client.call_with_token().await,
+            Self::InSession => client.call_in_session().await,
+        }
+    }
+}
+
 pub(crate) async fn serve_http(kind: Kind, listener: TcpListener) {
     let router = match kind {
         Kind::Toolkit => ours().into_router(),

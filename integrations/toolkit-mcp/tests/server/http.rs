@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use toolkit::{LiveRegistry, ToolRegistry, tool, tools};
+use toolkit::{ToolContext, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 use toolkit_mcp::server::{Caller, ServeError};
 
@@ -24,7 +24,7 @@ fn number(big: u128) -> String {
 
 /// Repeats a letter.
 #[tool]
-fn letters(count: usize) -> String {
+pub(super) fn letters(count: usize) -> String {
     "x".repeat(count)
 }
 
@@ -47,16 +47,26 @@ async fn wait(#[state] signals: Arc<Signals>) -> &'static str {
     "waited"
 }
 
+/// Reports progress and waits for a signal.
+#[tool]
+async fn report_and_wait(#[state] signals: Arc<Signals>, context: &ToolContext) -> &'static str {
+    context.progress(0.5, "half");
+    signals.wait().await;
+    context.progress(1.0, "all");
+    "reported"
+}
+
 pub(super) struct Running {
     pub(super) address: SocketAddr,
     pub(super) signals: Arc<Signals>,
-    stop: oneshot::Sender<()>,
-    server: JoinHandle<Result<(), ServeError>>,
+    pub(super) stop: oneshot::Sender<()>,
+    pub(super) server: JoinHandle<Result<(), ServeError>>,
 }
 
 fn registry() -> (ToolRegistry, Arc<Signals>) {
     let signals = Arc::new(Signals::default());
-    let registry = ToolRegistry::from_tools(tools![number, letters, request, wait]).expect("legal");
+    let registry =
+        ToolRegistry::from_tools(tools![number, letters, request, wait, report_and_wait]).expect("legal");
     (registry.with_shared_state(signals.clone()), signals)
 }
 
@@ -333,165 +343,12 @@ async fn a_call_ends_when_its_client_disappears() {
 }
 
 #[tokio::test]
-async fn a_notice_of_cancellation_ends_a_call_in_a_session() {
-    let server = start(|server| server).await;
-    let address = server.address;
-    let session = open_session(address).await;
-    let running = {
-        let session = session.clone();
-        tokio::spawn(async move { post(address, &session, &session_call("wait")).await })
-    };
-    timeout(PATIENCE, server.signals.begun.notified()).await.expect("the call begins");
-    // The notice of another call changes nothing.
-    for (id, is_dropped) in [(6, false), (7, true)] {
-        let params = json!({"requestId": id, "reason": "changed my mind"});
-        let notice = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-        assert_eq!(post(address, &session, &notice).await.status, 202);
-        let limit = if is_dropped { PATIENCE } else { Duration::from_millis(100) };
-        assert_eq!(timeout(limit, server.signals.dropped.notified()).await.is_ok(), is_dropped);
-    }
-    let response = post(address, &session, &session_call("request")).await;
-    assert_eq!(text(&response.json()["result"]), "none none old tester", "the session goes on");
-    running.abort();
-}
-
-/// Serves tools with `serve_http` at the address in a variable, until a signal ends the server. The tests below start
-/// this program again.
-#[cfg(unix)]
-#[tokio::test]
-#[ignore = "the server of other tests"]
-async fn serve() {
-    let Ok(address) = std::env::var(ADDRESS) else { return };
-    let registry = ToolRegistry::from_tools(tools![slow]).expect("legal");
-    let served = McpServer::new(registry).expect("complete").serve_http(address.as_str()).await;
-    std::process::exit(if served.is_ok() { 7 } else { 8 });
-}
-
-#[cfg(unix)]
-const ADDRESS: &str = "TOOLKIT_MCP_TEST_ADDRESS";
-
-/// Takes some time.
-#[cfg(unix)]
-#[tool]
-async fn slow() -> &'static str {
-    tokio::time::sleep(Duration::from_millis(700)).await;
-    "slow"
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_signal_stops_the_server_after_its_running_calls() {
-    for signal in ["-TERM", "-INT"] {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = free.local_addr().expect("an address");
-        drop(free);
-        let mut server = tokio::process::Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "server::http::serve", "--ignored", "--nocapture"])
-            .env(ADDRESS, address.to_string())
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("a process");
-        let started = async {
-            while TcpStream::connect(address).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(PATIENCE, started).await.expect("the server starts");
-        let running = tokio::spawn(async move { call(address, "", "slow", "{}").await });
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let id = server.id().expect("it runs").to_string();
-        let sent = tokio::process::Command::new("kill").args([signal, &id]).status().await;
-        assert!(sent.expect("`kill` exists").success());
-        let response = running.await.expect("a response");
-        assert_eq!(text(&response.json()["result"]), "slow", "{signal}: a running call ends");
-        let status = timeout(PATIENCE, server.wait()).await.expect("the server ends").expect("a status");
-        assert_eq!(status.code(), Some(7), "{signal}: the server ends without an error");
-        assert!(TcpStream::connect(address).await.is_err());
-    }
-}
-
-#[tokio::test]
 async fn a_server_that_cannot_be_bound_is_an_error() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address");
     let (registry, _) = registry();
     let error = McpServer::new(registry).expect("complete").serve_http(address).await.expect_err("taken");
     assert!(matches!(&error, ServeError::Io(_)), "{error}");
-}
-
-/// A response that stays open, such as a stream of events.
-struct Stream {
-    stream: TcpStream,
-    text: String,
-}
-
-impl Stream {
-    async fn open(address: SocketAddr, method: &str, headers: &str, body: &str) -> Self {
-        let request = format!(
-            "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
-            body.len(),
-        );
-        let mut stream = TcpStream::connect(address).await.expect("a connection");
-        stream.write_all(request.as_bytes()).await.expect("a request");
-        Self { stream, text: String::new() }
-    }
-
-    /// Reads until `part` has arrived, and returns everything that was read since the last call.
-    async fn until(&mut self, part: &str) -> String {
-        let read = async {
-            while !self.text.contains(part) {
-                let mut bytes = [0; 4_096];
-                let read = self.stream.read(&mut bytes).await.expect("the server is there");
-                assert!(read > 0, "the stream ended before `{part}`: {}", self.text);
-                self.text.push_str(std::str::from_utf8(&bytes[..read]).expect("text"));
-            }
-        };
-        timeout(PATIENCE, read).await.unwrap_or_else(|_| panic!("`{part}` is missing: {}", self.text));
-        std::mem::take(&mut self.text)
-    }
-}
-
-/// Starts a server with a live registry.
-async fn live() -> (SocketAddr, LiveRegistry) {
-    let live =
-        LiveRegistry::new(ToolRegistry::from_tools(tools![letters]).expect("legal")).expect("complete");
-    let server = McpServer::new(&live).expect("complete").bind_http("127.0.0.1:0").await;
-    let server = server.expect("a free port");
-    let address = server.address();
-    tokio::spawn(server.run_until(std::future::pending()));
-    (address, live)
-}
-
-#[tokio::test]
-async fn a_change_is_announced_to_a_session_over_http() {
-    let (address, live) = live().await;
-    let session = open_session(address).await;
-    let mut events = Stream::open(address, "GET", &session, "").await;
-    assert!(events.until("\r\n\r\n").await.starts_with("HTTP/1.1 200"));
-    live.change(|registry| registry.unregister("letters")).expect("it changes");
-    events.until("notifications/tools/list_changed").await;
-}
-
-#[tokio::test]
-async fn a_change_is_announced_to_a_subscription_over_http() {
-    let (address, live) = live().await;
-    let headers = format!("MCP-Protocol-Version: {STATELESS}\r\nMcp-Method: subscriptions/listen\r\n");
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
-    let body = json!({"jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen", "params": params});
-    let mut events = Stream::open(address, "POST", &headers, &body.to_string()).await;
-    events.until("notifications/subscriptions/acknowledged").await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    live.change(|registry| registry.unregister("letters")).expect("it changes");
-    let text = events.until("notifications/tools/list_changed").await;
-    assert!(text.contains(r#""io.modelcontextprotocol/subscriptionId":5"#), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
