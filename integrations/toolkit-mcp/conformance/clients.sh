@@ -25,9 +25,13 @@ import asyncio, sys
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+# Some servers list tools that ask only for clients that can ask.
+async def elicit(message, response_type, params, context):
+    return None
+
 async def main():
     server = StdioTransport(sys.argv[2], sys.argv[3:]) if sys.argv[1] == "stdio" else sys.argv[1]
-    async with Client(server) as client:
+    async with Client(server, elicitation_handler=elicit) as client:
         print(*sorted(tool.name for tool in await client.list_tools()))
 
 asyncio.run(main())

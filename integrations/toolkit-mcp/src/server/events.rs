@@ -25,8 +25,8 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
 ];
 
-/// Returns a response with a stream of messages. The stream also ends when the server has stopped. The form is
-/// that of the SDK's HTTP service.
+/// Returns a response with a stream of messages. The stream also ends when the server has stopped. The SDK's HTTP
+/// service answers in the same form.
 pub(super) fn event_stream<S>(messages: S, stopped: CancellationToken) -> Response<Body>
 where
     S: Stream<Item = ServerSseMessage> + Send + Unpin + 'static,

@@ -91,7 +91,16 @@ async fn tools_are_called_over_http_in_both_versions() {
         let client = within(builder(url).with_protocol(protocol).connect()).await.unwrap();
         assert_eq!((client.name(), client.tools().len()), ("127.0.0.1", 7));
         assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
-        assert_eq!(served.headers.lock().unwrap()["x-tenant"], "a");
+        {
+            let headers = served.headers.lock().unwrap();
+            assert_eq!(headers["x-tenant"], "a");
+            // The server of this crate answers calls in this form without the SDK's HTTP service.
+            assert_eq!(headers["accept"], "text/event-stream, application/json");
+            assert_eq!(headers["content-type"], "application/json");
+            let version = if protocol == McpProtocol::Handshake { "2025-11-25" } else { "2026-07-28" };
+            assert_eq!(headers["mcp-protocol-version"], version);
+            assert!(!headers.contains_key("origin"));
+        }
         assert_eq!(call(&client, "ask", "{}").await.unwrap().to_text(), r#"{"action":"decline"}"#);
         within(client.close()).await;
     }
