@@ -117,7 +117,7 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
             let path = file.expect("a file").path();
             let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
                 Some("08-agents.md") => &["toolkit_agent"],
-                Some("11-mcp.md") => &["toolkit_mcp"],
+                Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
                 _ => &[],
             };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);

@@ -11,7 +11,8 @@ mod bare;
 mod peers;
 
 use bare::{Add, can_count, count, counted, report_counts, wanted};
-use peers::{HttpClient, Kind, LineClient, http_child, ours, port, serve_http};
+use futures_util::future::join_all;
+use peers::{HttpCall, HttpClient, Kind, LineClient, http_child, ours, port, serve_http};
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::json;
@@ -75,7 +76,7 @@ fn report(section: &str, sides: &[(Kind, Vec<Duration>)]) {
         ratios.sort_by(f64::total_cmp);
         let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or_default();
         let micros = median(times.clone()).as_secs_f64() * 1e6;
-        println!("{section:<44} {:<8} {micros:>10.1} µs  {ratio:>5.2}", kind.name());
+        println!("{section:<48} {:<8} {micros:>10.1} µs  {ratio:>5.2}", kind.name());
     }
 }
 
@@ -159,6 +160,43 @@ async fn calls() {
         // 26 rounds: the first is not measured.
         let switches = (context_switches(child) - *before) as f64 / 2_600.0;
         println!("{:<44} {:<8} {switches:>10.2}", "context switches, one such call", kind.name());
+    }
+}
+
+/// Measures the kinds of calls over HTTP, one by one and from 64 connections at once.
+async fn http_calls() {
+    const AT_ONCE: usize = 64;
+    for kind in HttpCall::ALL {
+        for connections in [1, AT_ONCE] {
+            let mut sides = Vec::new();
+            for server in Kind::BOTH {
+                let (child, port) = http_child(server).await.unwrap();
+                let mut clients = Vec::new();
+                for _ in 0..connections {
+                    clients.push(kind.client(port).await);
+                }
+                sides.push((server, (child, clients)));
+            }
+            // As many calls in each round, whatever the number of connections.
+            let calls = 640 / connections;
+            let times = rounds(&mut sides, 25, |(_, clients): &mut (Child, Vec<HttpClient>)| {
+                Box::pin(async move {
+                    let started = Instant::now();
+                    let all = clients.iter_mut().map(|client| async move {
+                        for _ in 0..calls {
+                            kind.run(client).await;
+                        }
+                    });
+                    join_all(all).await;
+                    started.elapsed() / 640
+                })
+            });
+            let section = match connections {
+                1 => format!("http calls {}, one by one", kind.name()),
+                _ => format!("http calls {}, {AT_ONCE} at once", kind.name()),
+            };
+            report(&section, &times.await);
+        }
     }
 }
 
@@ -308,9 +346,12 @@ async fn main() {
             }
         }
         _ => {
-            println!("{:<44} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
+            println!("{:<48} {:<8} {:>13}  {:>5}", "", "", "median", "/rmcp");
             if wanted("calls") {
                 calls().await;
+            }
+            if wanted("http calls") {
+                http_calls().await;
             }
             if wanted("instructions") && can_count().await {
                 instructions().await;

@@ -17,6 +17,8 @@ pub mod client;
 pub mod config;
 #[cfg(any(feature = "client", feature = "server"))]
 mod invisible;
+#[cfg(any(feature = "client", feature = "server"))]
+mod reports;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]

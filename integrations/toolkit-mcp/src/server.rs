@@ -13,6 +13,7 @@
 //! An [`McpServer`] holds the settings of a server, such as the name, the limits and the transport. A tool
 //! gets information about the client from a [`Caller`].
 
+mod approval;
 mod arguments;
 mod call;
 mod caller;
@@ -22,6 +23,8 @@ mod definitions;
 #[cfg(feature = "server-http")]
 mod direct;
 mod error;
+#[cfg(feature = "server-http")]
+mod events;
 mod handler;
 #[cfg(feature = "server-http")]
 mod http;
@@ -36,11 +39,12 @@ mod sessions;
 mod settings;
 
 pub use crate::invisible::show_invisible;
+pub use approval::ask_client;
 pub use caller::{Caller, LogLevel};
 pub use error::ServeError;
 #[cfg(feature = "server-http")]
 pub use http::HttpServer;
-pub use input::{Elicited, ask_client};
+pub use input::Elicited;
 #[cfg(feature = "server-http")]
 pub use service::HttpService;
 

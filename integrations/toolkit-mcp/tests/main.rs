@@ -1,9 +1,13 @@
 //! Tests of the servers and clients of this crate.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+#[cfg(all(feature = "client-http", feature = "server-http"))]
+mod both;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(all(feature = "client-http", feature = "server-http"))]
 mod examples;
+#[cfg(unix)]
+mod scripts;
 #[cfg(feature = "server")]
 mod server;

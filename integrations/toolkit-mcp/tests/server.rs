@@ -12,3 +12,7 @@ mod listing;
 mod results;
 #[cfg(feature = "server-http")]
 mod sessions;
+#[cfg(all(feature = "server-http", unix))]
+mod signals;
+#[cfg(feature = "server-http")]
+mod streams;

@@ -191,12 +191,41 @@ impl HttpClient {
         head
     }
 
+    /// Connects and opens a session.
+    pub(crate) async fn in_session(port: u16) -> Self {
+        let mut client = Self::connect(port).await;
+        client.open_session().await;
+        client
+    }
+
     /// Runs one call of the version without sessions.
     pub(crate) async fn call(&mut self) {
+        self.call_with(META).await;
+    }
+
+    /// Runs one call of the version without sessions, with a token for progress reports. The SDK's own client sends
+    /// such a token with each call.
+    pub(crate) async fn call_with_token(&mut self) {
+        let token = format!("\"_meta\":{{\"progressToken\":{},", self.next);
+        self.call_with(&META.replacen("\"_meta\":{", &token, 1)).await;
+    }
+
+    /// Runs one call in the open session.
+    pub(crate) async fn call_in_session(&mut self) {
         let id = self.next;
         self.next += 1;
         let body = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}},{META}}}}}"
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"_meta\":{{\"progressToken\":{id}}},\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}}}}}}"
+        );
+        let head = self.post("MCP-Protocol-Version: 2025-11-25\r\n", &body).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    }
+
+    async fn call_with(&mut self, meta: &str) {
+        let id = self.next;
+        self.next += 1;
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"add\",\"arguments\":{{\"a\":{id},\"b\":2}},{meta}}}}}"
         );
         let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n";
         let head = self.post(headers, &body).await;
@@ -213,6 +242,41 @@ impl HttpClient {
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         )
         .await;
+    }
+}
+
+/// The kinds of calls over HTTP that are measured beside the usual call.
+#[derive(Clone, Copy)]
+pub(crate) enum HttpCall {
+    Usual,
+    WithToken,
+    InSession,
+}
+
+impl HttpCall {
+    pub(crate) const ALL: [Self; 3] = [Self::Usual, Self::WithToken, Self::InSession];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "without sessions",
+            Self::WithToken => "with a progress token",
+            Self::InSession => "in a session",
+        }
+    }
+
+    pub(crate) async fn client(self, port: u16) -> HttpClient {
+        match self {
+            Self::InSession => HttpClient::in_session(port).await,
+            _ => HttpClient::connect(port).await,
+        }
+    }
+
+    pub(crate) async fn run(self, client: &mut HttpClient) {
+        match self {
+            Self::Usual => client.call().await,
+            Self::WithToken => client.call_with_token().await,
+            Self::InSession => client.call_in_session().await,
+        }
     }
 }
 

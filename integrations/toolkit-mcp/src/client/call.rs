@@ -6,7 +6,7 @@ use super::endpoint::chain;
 use super::lines::{INVALID, TOO_LARGE};
 use super::session::{Pending, Session};
 use super::settings::Settings;
-use super::wire::ProgressSink;
+use super::wire::{ProgressReports, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
 use rmcp::model::{
@@ -15,9 +15,9 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use toolkit_core::schema::violations;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
@@ -25,9 +25,6 @@ use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 /// The maximum number of requests in one call. Each request after the first answers questions of the server,
 /// or only continues the call.
 const ROUNDS: usize = 16;
-
-/// The number of progress reports that wait for the call.
-const REPORTS: usize = 64;
 
 /// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -93,12 +90,12 @@ impl Call<'_> {
 
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
-        // Declared first, and thus dropped last: `Pending` removes the sender of the reports after the
-        // receiver is closed.
+        // Declared first, and thus dropped last: `Pending` removes the sink of the reports after the reports
+        // are dropped.
         let mut pending: Option<Pending> = None;
-        let (sender, mut reports) = mpsc::channel(REPORTS);
+        let reports = Arc::new(ProgressReports::default());
         let mut request = CallToolRequest::new(params);
-        request.extensions.insert(ProgressSink(sender));
+        request.extensions.insert(ProgressSink(Arc::downgrade(&reports)));
         let limit = self.settings().call_timeout;
         let deadline = sleep(limit);
         tokio::pin!(deadline);
@@ -117,7 +114,7 @@ impl Call<'_> {
             };
             tokio::select! {
                 biased;
-                Some(report) = reports.recv() => {
+                report = reports.next() => {
                     deadline.as_mut().reset(Instant::now() + limit);
                     self.report(report);
                 }

@@ -18,7 +18,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::time::timeout;
+use toolkit_core::CancellationToken;
 
 /// The URL of a server with streamable HTTP.
 ///
@@ -128,14 +131,21 @@ impl McpUrl {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        let client = TokenClient { http: http_client(&url)?, token: self.token };
+        let stream = Arc::new(ServerStream::default());
+        let client = TokenClient { http: http_client(&url)?, token: self.token, stream: stream.clone() };
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
         config.max_json_response_size = attempt.limit;
         config.reinit_on_expired_session = true;
         let transport = StreamableHttpClientTransport::with_client(client, config);
-        attempt.serve(transport).await
+        let running = attempt.serve(transport).await?;
+        let has_sessions =
+            running.peer().peer_info().is_some_and(|peer| peer.protocol_version.has_initialize());
+        if has_sessions {
+            stream.opened().await;
+        }
+        Ok(running)
     }
 }
 
@@ -185,11 +195,34 @@ fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
     builder.build().map_err(|error| unreachable(&error))
 }
 
+/// The time for a server to open the stream of a session.
+const OPENING: Duration = Duration::from_secs(1);
+
+/// The stream of a session on which the server sends its own requests and notifications.
+#[derive(Default)]
+struct ServerStream {
+    /// Whether the server has opened a session.
+    has_session: AtomicBool,
+    /// Cancelled when the server has opened the stream, or has refused to open it.
+    answered: CancellationToken,
+}
+
+impl ServerStream {
+    /// Waits until the stream of a session is open. Before that, servers lose their notifications of changed tools
+    /// and their questions to the user.
+    async fn opened(&self) {
+        if self.has_session.load(Ordering::Relaxed) {
+            let _ = timeout(OPENING, self.answered.cancelled()).await;
+        }
+    }
+}
+
 /// An HTTP client that adds the current token to each request.
 #[derive(Clone)]
 struct TokenClient {
     http: reqwest::Client,
     token: Option<Arc<dyn TokenSource>>,
+    stream: Arc<ServerStream>,
 }
 
 type Fault = StreamableHttpError<reqwest::Error>;
@@ -243,12 +276,20 @@ impl StreamableHttpClient for TokenClient {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Fault> {
-        self.with_token(|token| {
-            let (uri, message, session) = (uri.clone(), message.clone(), session.clone());
-            let headers = headers.clone();
-            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
-        })
-        .await
+        let response = self
+            .with_token(|token| {
+                let (uri, message, session) = (uri.clone(), message.clone(), session.clone());
+                let headers = headers.clone();
+                self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
+            })
+            .await;
+        if let Ok(
+            StreamableHttpPostResponse::Json(_, Some(_)) | StreamableHttpPostResponse::Sse(_, Some(_)),
+        ) = &response
+        {
+            self.stream.has_session.store(true, Ordering::Relaxed);
+        }
+        response
     }
 
     async fn delete_session(
@@ -285,17 +326,14 @@ impl StreamableHttpClient for TokenClient {
         headers: Headers,
         limit: usize,
     ) -> Result<Events, Fault> {
-        self.with_token(|token| {
-            let (uri, session, last_event) = (uri.clone(), session.clone(), last_event.clone());
-            self.http.get_stream_with_max_sse_event_size(
-                uri,
-                session,
-                last_event,
-                token,
-                headers.clone(),
-                limit,
-            )
-        })
-        .await
+        let stream = self
+            .with_token(|token| {
+                let (uri, session, last_event) = (uri.clone(), session.clone(), last_event.clone());
+                let headers = headers.clone();
+                self.http.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit)
+            })
+            .await;
+        self.stream.answered.cancel();
+        stream
     }
 }

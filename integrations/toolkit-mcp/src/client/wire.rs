@@ -1,6 +1,7 @@
 //! An observer around a transport, for progress reports and the end of the connection.
 
 use super::event::McpEvent;
+use crate::reports::Reports;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientRequest, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken, ServerNotification,
@@ -9,9 +10,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
-use tokio::sync::{broadcast, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::broadcast;
 use toolkit_core::CancellationToken;
 
 /// The state of one connection, shared with its transport.
@@ -25,9 +25,12 @@ pub(super) struct Wire {
     reason: Mutex<Option<String>>,
 }
 
-/// The channel for the progress reports of one call, attached to the request as an extension.
+/// The progress reports of one call. Only the call itself keeps the queue alive.
+pub(super) type ProgressReports = Reports<ProgressNotificationParam>;
+
+/// The queue for the progress reports of one call, attached to the request as an extension.
 #[derive(Debug, Clone)]
-pub(super) struct ProgressSink(pub(super) mpsc::Sender<ProgressNotificationParam>);
+pub(super) struct ProgressSink(pub(super) Weak<ProgressReports>);
 
 impl Wire {
     pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
@@ -64,7 +67,7 @@ impl Wire {
         if let (Some(ProgressSink(sink)), Some(token)) = (call.extensions.get(), token) {
             let mut sinks = self.sinks();
             // A call that has already ended would never remove its sink.
-            if !sink.is_closed() {
+            if sink.strong_count() > 0 {
                 sinks.insert(token, ProgressSink(sink.clone()));
             }
         }
@@ -83,9 +86,8 @@ impl Wire {
             return false;
         };
         let sink = self.sinks().get(&report.params.progress_token).cloned();
-        if let Some(ProgressSink(sink)) = sink {
-            // A report is lost if the call does not keep up. Later reports replace it anyway.
-            let _ = sink.try_send(report.params.clone());
+        if let Some(reports) = sink.and_then(|ProgressSink(reports)| reports.upgrade()) {
+            reports.add(report.params.clone());
         }
         true
     }

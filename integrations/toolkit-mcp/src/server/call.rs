@@ -1,10 +1,11 @@
 //! One call of a tool: from the request to the response.
 
 use super::arguments;
-use super::caller::Caller;
-use super::handler::Handler;
+use super::caller::{Caller, LogLevel};
 use super::input::{Inputs, Suspension};
 use super::results::{busy, failure, success};
+use super::settings::Settings;
+use crate::reports::Reports;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -14,26 +15,37 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::context::Progress;
 use toolkit_core::{
     CallId, ErrorKind, RunContext, ToolCall, ToolDefinition, ToolError, ToolRegistry, ToolResult,
 };
 
-/// The number of progress reports that wait for a slow client. Further reports are dropped.
-const PROGRESS_REPORTS: usize = 64;
-
-/// The time to send the last progress reports after the end of the call.
+/// The time to send the waiting progress reports after the end of the call. The reports that are still waiting
+/// after this time are dropped, except the newest.
 const LAST_REPORTS: Duration = Duration::from_secs(1);
 
+/// The time to send the newest progress report to a slow client.
+const NEWEST_REPORT: Duration = Duration::from_secs(10);
+
+/// The session of a call.
+pub(super) struct CallSession<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) run: RunContext,
+    /// The minimum severity of log messages for the client.
+    pub(super) log_level: LogLevel,
+}
+
+/// Runs a call and returns the response to its request.
 pub(super) async fn run(
-    handler: &Handler,
+    session: CallSession<'_>,
     mut request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let settings = &handler.settings;
+    let CallSession { settings, run, log_level } = session;
     let registry = settings.dispatcher.registry();
     let names = registry.wire_names(&settings.format());
     let name = names.unspell(&request.name);
@@ -45,30 +57,28 @@ pub(super) async fn run(
     let inputs = Inputs::new(&settings.secret, name, text, request.input_responses, request.request_state)?;
     let cancellation = context.ct.clone();
     let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
-    let caller = Caller::new(handler, context, inputs);
-    let run = match run_context(handler, &caller) {
+    let caller = Caller::new(context, inputs, log_level);
+    let run = match run_context(settings, run, &caller) {
         Ok(run) => run,
         Err(error) => return Ok(failure(&error).into()),
     };
 
-    let links = Links { handler, call: call.id.clone() };
+    let links = Links { settings, call: call.id.clone() };
     let result = match reports {
-        None => dispatch(handler, run, call, cancellation, &caller).await,
+        None => dispatch(settings, run, call, cancellation, &caller).await,
         Some((token, peer)) => {
-            let (sender, receiver) = mpsc::channel(PROGRESS_REPORTS);
-            // If too many reports are waiting, this report is dropped. The client sees a later report
-            // instead.
-            let run = run.on_progress(move |progress| drop(sender.try_send(progress)));
+            let reports = Arc::new(Reports::default());
+            let run = run.on_progress(increasing(reports.clone()));
             // Boxed, so that calls without reports stay small.
-            let call = Box::pin(dispatch(handler, run, call, cancellation, &caller));
-            Box::pin(reporting(call, receiver, token, peer)).await
+            let call = Box::pin(dispatch(settings, run, call, cancellation, &caller));
+            Box::pin(reporting(call, &reports, token, peer)).await
         }
     };
     match result {
         Err(suspension) => suspension.into_response(&settings.secret),
         Ok(result) => {
             let links = links.take();
-            let mut result = complete(result, tool.definition(), || full_json(handler, &links));
+            let mut result = complete(result, tool.definition(), || full_json(settings, &links));
             result.content.extend(links.into_iter().map(ContentBlock::resource_link));
             Ok(result.into())
         }
@@ -78,13 +88,13 @@ pub(super) async fn run(
 /// The links to the full texts of one call. Dropping this value removes the links from the store, however the
 /// call has ended.
 struct Links<'a> {
-    handler: &'a Handler,
+    settings: &'a Settings,
     call: CallId,
 }
 
 impl Links<'_> {
     fn take(&self) -> Vec<Resource> {
-        let outputs = self.handler.settings.outputs.as_ref();
+        let outputs = self.settings.outputs.as_ref();
         outputs.map(|outputs| outputs.take_links(&self.call)).unwrap_or_default()
     }
 }
@@ -106,12 +116,12 @@ fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, Erro
 }
 
 /// Returns the run context of one call: the run context of the session, with the state of the call added.
-fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolError> {
-    let mut run = handler.run().with_state(caller.clone());
+fn run_context(settings: &Settings, session: RunContext, caller: &Caller) -> Result<RunContext, ToolError> {
+    let mut run = session.with_state(caller.clone());
     if let Some(trace) = caller.trace_context() {
         run = run.with_extension(trace);
     }
-    let add = || handler.settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
+    let add = || settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
     // A panic would end the task of the request without a response.
     catch_unwind(AssertUnwindSafe(add))
         .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
@@ -120,14 +130,14 @@ fn run_context(handler: &Handler, caller: &Caller) -> Result<RunContext, ToolErr
 /// Runs the call until it ends, or until it asks the client a question that only a repeated request can
 /// answer.
 async fn dispatch(
-    handler: &Handler,
+    settings: &Settings,
     run: RunContext,
     call: ToolCall,
     cancellation: CancellationToken,
     caller: &Caller,
 ) -> Result<ToolResult, Suspension> {
     let (id, name) = (call.id.clone(), call.name.clone());
-    let dispatcher = handler.settings.dispatcher.clone().with_run(run);
+    let dispatcher = settings.dispatcher.clone().with_run(run);
     let results = dispatcher.dispatch_with([call], cancellation);
     let results = if caller.can_suspend() {
         tokio::select! {
@@ -157,37 +167,50 @@ fn complete(
 }
 
 /// Returns the full JSON of a truncated result, parsed from the first full text of the call.
-fn full_json(handler: &Handler, links: &[Resource]) -> Option<Value> {
-    let text = handler.settings.outputs.as_ref()?.json(&links.first()?.uri)?;
+fn full_json(settings: &Settings, links: &[Resource]) -> Option<Value> {
+    let text = settings.outputs.as_ref()?.json(&links.first()?.uri)?;
     serde_json::from_str(&text).ok()
 }
 
-/// Runs the call and sends its progress reports to the client. All reports are sent before the result.
+/// A progress report in the form of the protocol.
+struct Report {
+    percent: f64,
+    message: String,
+}
+
+/// Returns a listener that adds reports to a queue. The protocol demands that progress increases, so other
+/// reports are dropped.
+fn increasing(reports: Arc<Reports<Report>>) -> impl Fn(Progress) + Send + Sync + 'static {
+    let highest = Mutex::new(f64::NEG_INFINITY);
+    move |progress| {
+        let percent = progress.fraction * 100.0;
+        let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
+        if percent > *highest {
+            *highest = percent;
+            reports.add(Report { percent, message: progress.message });
+        }
+    }
+}
+
+/// Runs the call and sends its progress reports to the client. The newest report is sent before the result.
 async fn reporting<T>(
     call: impl Future<Output = T>,
-    mut reports: mpsc::Receiver<Progress>,
+    reports: &Reports<Report>,
     token: ProgressToken,
     peer: Peer<RoleServer>,
 ) -> T {
     let ended = CancellationToken::new();
     let mut send = pin!(async {
-        let mut sent = f64::NEG_INFINITY;
         loop {
             let report = tokio::select! {
                 biased;
-                report = reports.recv() => report,
-                () = ended.cancelled() => None,
+                report = reports.next() => report,
+                () = ended.cancelled() => return,
             };
-            let Some(report) = report else { return };
-            // The protocol demands that progress increases.
-            let percent = report.fraction * 100.0;
-            if percent > sent {
-                sent = percent;
-                let mut params = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
-                params.message = Some(report.message).filter(|message| !message.is_empty());
-                if peer.notify_progress(params).await.is_err() {
-                    return;
-                }
+            let mut params = ProgressNotificationParam::new(token.clone(), report.percent).with_total(100.0);
+            params.message = Some(report.message).filter(|message| !message.is_empty());
+            if peer.notify_progress(params).await.is_err() {
+                return;
             }
         }
     });
@@ -197,6 +220,9 @@ async fn reporting<T>(
         () = &mut send => return call.await,
     };
     ended.cancel();
-    let _ = tokio::time::timeout(LAST_REPORTS, send).await;
+    if timeout(LAST_REPORTS, &mut send).await.is_err() {
+        reports.keep_newest();
+        let _ = timeout(NEWEST_REPORT, send).await;
+    }
     value
 }

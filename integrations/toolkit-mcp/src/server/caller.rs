@@ -1,7 +1,6 @@
 //! The client of a call, as state for tools.
 
-use super::handler::{Handler, is_stateless};
-use super::input::{Elicited, Inputs, request_input};
+use super::input::{Elicited, Inputs, is_stateless};
 use crate::TraceContext;
 use rmcp::RoleServer;
 use rmcp::model::ClientCapabilities;
@@ -88,12 +87,13 @@ impl LogLevel {
 }
 
 impl Caller {
-    pub(super) fn new(handler: &Handler, context: RequestContext<RoleServer>, inputs: Inputs) -> Self {
+    /// Creates the caller of a request. `log_level` is the minimum severity of log messages in the session.
+    pub(super) fn new(context: RequestContext<RoleServer>, inputs: Inputs, log_level: LogLevel) -> Self {
         let can_suspend = is_stateless(&context);
         // Since version 2026-07-28, each request asks for log messages itself.
         let log_level = match can_suspend {
             true => context.meta.log_level().map(LogLevel::of),
-            false => Some(handler.log_level()),
+            false => Some(log_level),
         };
         Self(Arc::new(Inner { context, inputs, log_level, can_suspend }))
     }
@@ -106,10 +106,6 @@ impl Caller {
 
     pub(super) fn inputs(&self) -> &Inputs {
         &self.0.inputs
-    }
-
-    pub(super) fn context(&self) -> &RequestContext<RoleServer> {
-        &self.0.context
     }
 
     /// Returns whether a call can end with a question to the client. The client then repeats the call with
@@ -195,7 +191,7 @@ impl Caller {
         }
     }
 
-    pub(super) fn capabilities(&self) -> ClientCapabilities {
+    fn capabilities(&self) -> ClientCapabilities {
         self.0.context.client_capabilities().unwrap_or_default()
     }
 
@@ -266,7 +262,7 @@ impl Caller {
     /// # Errors
     /// The client does not support the request or refuses it, or the connection to the client is lost.
     pub async fn request(&self, key: &str, method: &str, params: Value) -> Result<Value, ToolError> {
-        request_input(self, key, method, params).await
+        self.0.inputs.request(&self.0.context, key, method, params).await
     }
 }
 

@@ -1,9 +1,10 @@
 //! The handler of one session: answers the requests of the protocol.
 
-use super::call;
+use super::call::{self, CallSession};
 use super::caller::LogLevel;
 use super::changes::{Changes, notify_session, notify_subscription};
 use super::completion::complete;
+use super::input::is_stateless;
 use super::settings::Settings;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
@@ -11,8 +12,8 @@ use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
     CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
     InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -23,7 +24,7 @@ use toolkit_core::{RunContext, Session};
 
 /// The handler of one session.
 pub(super) struct Handler {
-    pub(super) settings: Arc<Settings>,
+    settings: Arc<Settings>,
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
@@ -51,13 +52,13 @@ impl Handler {
     }
 
     /// Returns the minimum severity of log messages for the client of a session.
-    pub(super) fn log_level(&self) -> LogLevel {
+    fn log_level(&self) -> LogLevel {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the run context for the calls of this session. It is the run context of the dispatcher, with a
     /// session for the state of tools added if it has none.
-    pub(super) fn run(&self) -> RunContext {
+    fn run(&self) -> RunContext {
         let new = || {
             let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
             match run.session() {
@@ -75,11 +76,6 @@ impl Handler {
     fn take_changes(&self) -> Option<Changes> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-}
-
-/// Returns whether a request belongs to a protocol version without sessions.
-pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 impl ServerHandler for Handler {
@@ -167,7 +163,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        Box::pin(call::run(self, request, context))
+        let session = CallSession { settings: &self.settings, run: self.run(), log_level: self.log_level() };
+        Box::pin(call::run(session, request, context))
     }
 
     async fn on_custom_request(

@@ -19,36 +19,6 @@ const LAST_RESPONSES: Duration = Duration::from_millis(500);
 /// The time for closing connections after the sessions have ended.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// The settings of a server over HTTP.
-#[derive(Clone)]
-pub(super) struct HttpSettings {
-    path: String,
-    pub(super) token: Option<Arc<str>>,
-    /// The accepted values of the header `Host`. If `None`, only the names of this machine are accepted.
-    pub(super) hosts: Option<Vec<String>>,
-    /// The accepted values of the header `Origin`. If `None`, only origins of this machine are accepted.
-    pub(super) origins: Option<Vec<String>>,
-    pub(super) max_body: usize,
-    pub(super) max_sessions: usize,
-    pub(super) session_idle: Duration,
-    grace: Duration,
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        Self {
-            path: "/mcp".to_owned(),
-            token: None,
-            hosts: None,
-            origins: None,
-            max_body: 4 << 20,
-            max_sessions: 1_000,
-            session_idle: Duration::from_secs(1_800),
-            grace: Duration::from_secs(10),
-        }
-    }
-}
-
 /// # HTTP
 ///
 /// These methods need the feature `server-http`. The server answers clients with protocol version 2026-07-28

@@ -4,14 +4,15 @@
 //! that needs input ends with `input_required`; the client repeats the call with the answers and with the
 //! signed state of the earlier rounds.
 
-use super::{Caller, show_invisible};
 use data_encoding::BASE64URL_NOPAD;
+use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResponse, ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests,
-    InputRequiredResult, InputResponses, ServerRequest,
+    InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
 };
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 use rmcp::model::{CreateMessageRequest, ListRootsRequest};
+use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,14 +21,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use toolkit_core::ToolError;
-use toolkit_core::middleware::{Approval, ApprovalRequest};
 use toolkit_core::schema::{canonical_json, violations};
 
 /// The time for which a client may repeat a call with its state.
 const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The key of the question for approval.
-const APPROVAL: &str = "toolkit.approval";
+pub(super) const APPROVAL: &str = "toolkit.approval";
 
 /// The answer of the user to a form.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,42 +48,6 @@ impl Elicited {
             Some("decline") => Self::Declined,
             _ => Self::Cancelled,
         }
-    }
-}
-
-/// Asks the user of the client to approve a call. Pass this function to
-/// [`Permissions::with_handler`](toolkit_core::middleware::Permissions::with_handler).
-///
-/// The call is refused if the client cannot ask its user, or if the call does not come from an MCP client.
-///
-/// ```
-/// use toolkit::middleware::{PermissionRule, Permissions};
-/// use toolkit_mcp::server::ask_client;
-///
-/// let permissions = Permissions::new()
-///     .rule(PermissionRule::ask("it sends a message").for_tool("send_*")?)
-///     .rule(PermissionRule::allow())
-///     .with_handler(ask_client);
-/// # Ok::<(), toolkit::BuildError>(())
-/// ```
-pub async fn ask_client(question: ApprovalRequest) -> Approval {
-    let Some(caller) = Caller::of(question.request.context()) else {
-        return Approval::Refused("the call needs approval, and there is no client to ask".to_owned());
-    };
-    if !caller.can_elicit() {
-        return Approval::Refused("the call needs approval, and the client cannot ask its user".to_owned());
-    }
-    let name = &question.request.definition().name;
-    let arguments = question.request.arguments_json().unwrap_or_default();
-    let message =
-        format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
-    let message = show_invisible(&message);
-    let schema = json!({"type": "object", "properties": {}});
-    match caller.elicit(APPROVAL, message, schema).await {
-        Ok(Elicited::Accepted(_)) => Approval::Granted,
-        Ok(Elicited::Declined) => Approval::Refused("the user refused it".to_owned()),
-        Ok(Elicited::Cancelled) => Approval::Refused("the user did not decide".to_owned()),
-        Err(error) => Approval::Refused(error.message().to_owned()),
     }
 }
 
@@ -175,6 +139,44 @@ impl Inputs {
         })
     }
 
+    /// Sends a request to the client and returns the result. If the protocol version has no sessions, the call is
+    /// suspended until the client has the answer.
+    pub(super) async fn request(
+        &self,
+        context: &RequestContext<RoleServer>,
+        key: &str,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, ToolError> {
+        let question = Question::new(method, params.clone()).map_err(|reason| {
+            ToolError::failed(format!("`{method}` is not a valid request to the client: {reason}"))
+        })?;
+        let can_suspend = is_stateless(context);
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        if let Some(missing) = question.missing_in(&capabilities) {
+            if can_suspend {
+                self.suspend(|questions| questions.missing = Some(missing)).await;
+            }
+            return Err(ToolError::failed(format!("the client does not support `{method}`")));
+        }
+        if can_suspend {
+            if let Some(answer) = self.answers.get(key).filter(|answer| is_answer(method, &params, answer)) {
+                return Ok(answer.clone());
+            }
+            self.suspend(|questions| drop(questions.requests.insert(key.to_owned(), question.into_input())))
+                .await;
+        }
+        let answer = context.peer.send_request(question.into_request()).await;
+        let answer =
+            answer.map_err(|error| ToolError::failed(format!("the client did not answer: {error}")))?;
+        let answer = serde_json::to_value(answer).unwrap_or_default();
+        if is_answer(method, &params, &answer) {
+            Ok(answer)
+        } else {
+            Err(ToolError::failed(format!("the client's answer to `{method}` is not valid")))
+        }
+    }
+
     /// Records a question and waits forever. The server drops the call, and with it this future.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
         change(&mut self.questions());
@@ -224,6 +226,11 @@ fn digest(name: &str, arguments: &str) -> String {
     BASE64URL_NOPAD.encode(&hash)
 }
 
+/// Returns whether a request belongs to a protocol version without sessions.
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
 /// The requests of a server to a client.
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 enum Question {
@@ -251,8 +258,7 @@ impl Question {
     }
 
     /// Returns the capability that the question needs. Returns `None` if the client has the capability.
-    fn missing_in(&self, client: &Caller) -> Option<ClientCapabilities> {
-        let capabilities = client.capabilities();
+    fn missing_in(&self, capabilities: &ClientCapabilities) -> Option<ClientCapabilities> {
         let mut missing = ClientCapabilities::default();
         match self {
             Self::Elicit(_) if capabilities.elicitation.is_none() => {
@@ -297,41 +303,5 @@ fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
         },
         "sampling/createMessage" => answer.get("content").is_some(),
         _ => answer.get("roots").is_some_and(Value::is_array),
-    }
-}
-
-/// Sends a request to the client and returns the result, or suspends the call until the client has the
-/// answer.
-pub(super) async fn request_input(
-    caller: &Caller,
-    key: &str,
-    method: &str,
-    params: Value,
-) -> Result<Value, ToolError> {
-    let question = Question::new(method, params.clone()).map_err(|reason| {
-        ToolError::failed(format!("`{method}` is not a valid request to the client: {reason}"))
-    })?;
-    let inputs = caller.inputs();
-    if let Some(missing) = question.missing_in(caller) {
-        if caller.can_suspend() {
-            inputs.suspend(|questions| questions.missing = Some(missing)).await;
-        }
-        return Err(ToolError::failed(format!("the client does not support `{method}`")));
-    }
-    if caller.can_suspend() {
-        if let Some(answer) = inputs.answers.get(key).filter(|answer| is_answer(method, &params, answer)) {
-            return Ok(answer.clone());
-        }
-        inputs
-            .suspend(|questions| drop(questions.requests.insert(key.to_owned(), question.into_input())))
-            .await;
-    }
-    let answer = caller.context().peer.send_request(question.into_request()).await;
-    let answer = answer.map_err(|error| ToolError::failed(format!("the client did not answer: {error}")))?;
-    let answer = serde_json::to_value(answer).unwrap_or_default();
-    if is_answer(method, &params, &answer) {
-        Ok(answer)
-    } else {
-        Err(ToolError::failed(format!("the client's answer to `{method}` is not valid")))
     }
 }

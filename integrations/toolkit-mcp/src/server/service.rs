@@ -2,7 +2,7 @@
 //! HTTP service and the direct answer to a usual call.
 
 use super::arguments::{RawArguments, raw_arguments};
-use super::direct::{answer, usual_call};
+use super::direct::{UsualCall, answer, answer_in_session, refusal, usual_call};
 use super::handler::Handler;
 use super::sessions::{Sessions, unless_refused};
 use super::settings::Settings;
@@ -33,6 +33,7 @@ pub struct HttpService {
     /// Shared, because axum clones a service for each request, and a clone of the SDK's service copies its
     /// settings.
     service: Arc<StreamableHttpService<Handler, Sessions>>,
+    sessions: Arc<Sessions>,
     settings: Arc<Settings>,
 }
 
@@ -54,7 +55,8 @@ impl HttpService {
         let of_session = settings.clone();
         let handler = move || Ok(Handler::new(of_session.clone()));
         let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
-        Self { service: Arc::new(StreamableHttpService::new(handler, sessions, config)), settings }
+        let service = Arc::new(StreamableHttpService::new(handler, sessions.clone(), config));
+        Self { service, sessions, settings }
     }
 
     fn is_authorized(&self, headers: &HeaderMap) -> bool {
@@ -79,8 +81,15 @@ impl HttpService {
             let Ok(bytes) = to_bytes(body, self.settings.http.max_body).await else {
                 return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
             };
-            if let Some(call) = usual_call(&self.settings, &parts, &bytes) {
-                return answer(self.settings, parts, call).await;
+            match usual_call(&self.settings, &parts, &bytes) {
+                Some(UsualCall::Single(call)) => return answer(self.settings, parts, call).await,
+                Some(UsualCall::InSession(session, call)) => {
+                    match answer_in_session(&self.settings, &self.sessions, parts, (session, call)).await {
+                        Ok(response) => return response,
+                        Err(refused) => parts = refused,
+                    }
+                }
+                None => {}
             }
             if let Some(arguments) = raw_arguments(&bytes) {
                 parts.extensions.insert(RawArguments(arguments));
@@ -108,13 +117,6 @@ impl HttpService {
 
 fn digest(token: &str) -> [u8; 32] {
     hmac_sha256::Hash::hash(token.as_bytes())
-}
-
-/// Returns a response with a failure status and a message.
-pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(message.into());
-    *response.status_mut() = status;
-    response
 }
 
 impl Service<Request<Body>> for HttpService {

@@ -1,6 +1,6 @@
 //! The settings of a server, shared by its sessions.
 
-use super::Caller;
+use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
 use std::fmt;
@@ -43,11 +43,43 @@ pub(super) struct Settings {
     pub(super) secret: [u8; 32],
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
-    pub(super) http: super::http::HttpSettings,
+    pub(super) http: HttpSettings,
     calls: Arc<AtomicU64>,
     /// The prefix of this server's session ids. No other server has the same prefix.
     session_prefix: Arc<str>,
     sessions: Arc<AtomicU64>,
+}
+
+/// The settings of a server over HTTP.
+#[cfg(feature = "server-http")]
+#[derive(Clone)]
+pub(super) struct HttpSettings {
+    pub(super) path: String,
+    pub(super) token: Option<Arc<str>>,
+    /// The accepted values of the header `Host`. If `None`, only the names of this machine are accepted.
+    pub(super) hosts: Option<Vec<String>>,
+    /// The accepted values of the header `Origin`. If `None`, only origins of this machine are accepted.
+    pub(super) origins: Option<Vec<String>>,
+    pub(super) max_body: usize,
+    pub(super) max_sessions: usize,
+    pub(super) session_idle: Duration,
+    pub(super) grace: Duration,
+}
+
+#[cfg(feature = "server-http")]
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            path: "/mcp".to_owned(),
+            token: None,
+            hosts: None,
+            origins: None,
+            max_body: 4 << 20,
+            max_sessions: 1_000,
+            session_idle: Duration::from_secs(1_800),
+            grace: Duration::from_secs(10),
+        }
+    }
 }
 
 impl Settings {
@@ -70,7 +102,7 @@ impl Settings {
             secret: hmac_sha256::Hash::hash(random.as_flattened()),
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server-http")]
-            http: super::http::HttpSettings::default(),
+            http: HttpSettings::default(),
             calls: Arc::default(),
             session_prefix: uuid::Uuid::new_v4().simple().to_string().into(),
             sessions: Arc::default(),

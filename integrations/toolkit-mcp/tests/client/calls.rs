@@ -8,8 +8,8 @@ use std::time::Duration;
 use toolkit::{CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall, ToolProvider};
 use toolkit_mcp::TraceContext;
 use toolkit_mcp::client::{
-    ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpEvent,
-    McpProtocol,
+    ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpEndpoint,
+    McpEvent, McpProtocol,
 };
 
 const PROTOCOLS: [McpProtocol; 2] = [McpProtocol::Stateless, McpProtocol::Handshake];
@@ -160,6 +160,45 @@ async fn the_trace_context_of_a_call_is_sent_along() {
     let of_run = call_in(&client, "meta", "{}", |context| context.with_run(run)).await;
     assert_eq!(of_run.unwrap().to_text(), trace.parent);
     assert_eq!(call(&client, "meta", "{}").await.unwrap().to_text(), "none");
+}
+
+#[tokio::test]
+async fn every_part_of_the_trace_context_is_sent() {
+    let trace = TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+        .with_state("vendor=1")
+        .with_baggage("tenant=acme");
+    for protocol in PROTOCOLS {
+        let server = Bare::new();
+        let client = builder(&server, protocol).connect().await.unwrap();
+        call_in(&client, "meta", "{}", |context| context.with_extension(trace.clone())).await.unwrap();
+        call(&client, "meta", "{}").await.unwrap();
+        let metas = server.metas.lock().unwrap();
+        let sent = |meta: &Value| ["traceparent", "tracestate", "baggage"].map(|key| meta[key].clone());
+        assert_eq!(sent(&metas[0]), [json!(trace.parent), json!("vendor=1"), json!("tenant=acme")]);
+        assert_eq!(sent(&metas[1]), [Value::Null, Value::Null, Value::Null]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_reached_over_a_transport_of_the_sdk() {
+    for protocol in PROTOCOLS {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let server = Bare::new();
+        let serving = tokio::spawn(async move {
+            let running = rmcp::service::serve_server(server, far).await.unwrap();
+            let _ = running.waiting().await;
+        });
+        let endpoint = McpEndpoint::transport(near);
+        let client = McpClient::builder(endpoint).with_protocol(protocol).with_namespace("shop").connect();
+        let client = within(client).await.unwrap();
+        let sum = call(&client, "shop-add", r#"{"a": 2, "b": 3}"#).await.unwrap();
+        assert_eq!(sum.to_text(), "5");
+        let mut events = client.events();
+        serving.abort();
+        event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
+        // A transport works only once, so no attempt to connect follows.
+        assert!(!within(client.connected()).await);
+    }
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 
 use super::bare::tool;
 use super::raw::{Behaviour, Client, Raw};
-use super::{call, event, registry, within};
+use super::{call, call_in, event, registry, within};
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use toolkit::{ErrorKind, LiveRegistry, ToolProvider, ToolRegistry};
+use toolkit::{ErrorKind, LiveRegistry, RunContext, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, ToolIssueKind,
 };
@@ -15,7 +16,8 @@ struct Faulty;
 
 impl Behaviour for Faulty {
     fn list(&self, _: &Value) -> Value {
-        let names = ["good", "die", "garbage", "huge", "invalid", "malformed", "stall", "future", "later"];
+        let names =
+            ["good", "die", "garbage", "huge", "invalid", "malformed", "stall", "future", "later", "burst"];
         json!({"tools": names.map(|name| tool(name, json!({"type": "object"})))})
     }
 
@@ -38,6 +40,15 @@ impl Behaviour for Faulty {
             "invalid" => client.result(&id, &json!({"content": "text", "isError": "no", "tools": 5})),
             "malformed" => client.line(json!({"jsonrpc": "3.0", "id": id, "result": {}}).to_string()),
             "future" => client.result(&id, &json!({"content": [{"type": "hologram", "of": "a cat"}]})),
+            "burst" => {
+                let token = &params["_meta"]["progressToken"];
+                let reports = params["arguments"]["reports"].as_u64().unwrap();
+                for number in 1..=reports {
+                    let report = json!({"progressToken": token, "progress": number, "total": reports});
+                    client.notify("notifications/progress", &report);
+                }
+                client.text(&id, "done");
+            }
             "later" => {
                 let client = client.clone();
                 tokio::spawn(async move {
@@ -100,7 +111,7 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
                     or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));
     // The tools stay registered.
-    assert_eq!(client.tools().len(), 9);
+    assert_eq!(client.tools().len(), 10);
     *server.is_down.lock().unwrap() = false;
     assert!(within(client.connected()).await);
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
@@ -145,6 +156,29 @@ async fn a_result_of_50_megabytes_becomes_an_error() {
                     ask for less, for instance with narrower arguments";
     assert_eq!(huge.unwrap_err().message(), expected);
     assert_eq!(good.unwrap().to_text(), "good");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_newest_progress_report_of_a_flood_arrives() {
+    let client = connect(&Raw::new(Faulty)).await;
+    for reports in [1, 3, 63, 64, 65, 66, 200, 5_000] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let listener = seen.clone();
+        let run = RunContext::new().on_progress(move |progress| {
+            // The reports arrive faster than the program shows them.
+            std::thread::sleep(Duration::from_micros(500));
+            listener.lock().unwrap().push(progress.fraction);
+        });
+        let arguments = json!({"reports": reports}).to_string();
+        let output = call_in(&client, "burst", &arguments, |context| context.with_run(run)).await.unwrap();
+        assert_eq!(output.to_text(), "done");
+        let seen = seen.lock().unwrap();
+        assert!(seen.is_sorted_by(|a, b| a < b), "the order of arrival: {seen:?}");
+        assert_eq!(seen.last(), Some(&1.0), "{reports} reports");
+        if reports <= 64 {
+            assert_eq!(seen.len(), reports, "a short burst arrives complete");
+        }
+    }
 }
 
 #[tokio::test]

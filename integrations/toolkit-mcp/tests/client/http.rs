@@ -18,6 +18,7 @@ use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, McpUrl,
     TokenFuture, TokenSource,
 };
+use toolkit_mcp::config::{McpConfig, McpServers};
 
 /// A server in a task of its own.
 struct Served {
@@ -90,7 +91,16 @@ async fn tools_are_called_over_http_in_both_versions() {
         let client = within(builder(url).with_protocol(protocol).connect()).await.unwrap();
         assert_eq!((client.name(), client.tools().len()), ("127.0.0.1", 7));
         assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
-        assert_eq!(served.headers.lock().unwrap()["x-tenant"], "a");
+        {
+            let headers = served.headers.lock().unwrap();
+            assert_eq!(headers["x-tenant"], "a");
+            // The server of this crate answers calls in this form without the SDK's HTTP service.
+            assert_eq!(headers["accept"], "text/event-stream, application/json");
+            assert_eq!(headers["content-type"], "application/json");
+            let version = if protocol == McpProtocol::Handshake { "2025-11-25" } else { "2026-07-28" };
+            assert_eq!(headers["mcp-protocol-version"], version);
+            assert!(!headers.contains_key("origin"));
+        }
         assert_eq!(call(&client, "ask", "{}").await.unwrap().to_text(), r#"{"action":"decline"}"#);
         within(client.close()).await;
     }
@@ -112,6 +122,98 @@ async fn a_cancelled_call_over_http_is_cancelled_on_the_server() {
         })
         .await;
     }
+}
+
+/// Serves over HTTP. Returns the URL and the methods of the requests: a `POST` when it arrives, a `GET` when it is
+/// answered, which takes the time `pause`.
+async fn serve_with_late_stream(pause: Duration) -> (String, Arc<Mutex<Vec<String>>>) {
+    let methods = Arc::new(Mutex::new(Vec::new()));
+    let seen = methods.clone();
+    let record = move |request: Request, next: Next| {
+        let (seen, method) = (seen.clone(), request.method().to_string());
+        async move {
+            if method == "GET" {
+                tokio::time::sleep(pause).await;
+            } else {
+                seen.lock().unwrap().push(method.clone());
+            }
+            let response = next.run(request).await;
+            if method == "GET" {
+                seen.lock().unwrap().push(method);
+            }
+            response
+        }
+    };
+    let service = StreamableHttpService::new(
+        || Ok(Bare::new()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let router = axum::Router::new().nest_service("/mcp", service).layer(middleware::from_fn(record));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (url, methods)
+}
+
+#[tokio::test]
+async fn a_session_listens_before_the_first_list_so_that_no_change_is_missed() {
+    let (url, methods) = serve_with_late_stream(Duration::from_millis(150)).await;
+    let client = builder(McpUrl::new(&url)).with_protocol(McpProtocol::Handshake).connect();
+    let client = within(client).await.unwrap();
+    // The handshake has two messages; the list of tools follows.
+    assert_eq!(methods.lock().unwrap()[..4], ["POST", "POST", "GET", "POST"]);
+    assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+    within(client.close()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_opens_a_stream_can_be_used() {
+    let (url, methods) = serve_with_late_stream(Duration::from_secs(3_600)).await;
+    let started = std::time::Instant::now();
+    let client = builder(McpUrl::new(&url)).with_protocol(McpProtocol::Handshake).connect();
+    let client = within(client).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(30));
+    assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+    assert!(methods.lock().unwrap().iter().all(|method| method == "POST"));
+}
+
+#[tokio::test]
+async fn a_url_of_a_configuration_connects_with_its_headers() {
+    let served = serve(&Bare::new()).await;
+    *served.token.lock().unwrap() = Some("open sesame".to_owned());
+    let config = json!({"mcpServers": {
+        "shop": {
+            "type": "http",
+            "url": "${SHOP_URL}",
+            "headers": {"authorization": "Bearer ${TOKEN}", "X-Team": "${TEAM:-red}", "X-Fixed": "1"},
+        },
+        "refused": {"url": "${SHOP_URL}", "headers": {"Authorization": "Bearer wrong"}},
+        "anonymous": {"url": "${SHOP_URL}"},
+    }});
+    let config = McpConfig::parse(&config.to_string()).unwrap();
+    let lookup = |name: &str| match name {
+        "SHOP_URL" => Some(served.url.clone()),
+        "TOKEN" => Some("open sesame".to_owned()),
+        _ => None,
+    };
+    let servers = within(McpServers::connect_with(&config, lookup, |_, builder| builder)).await.unwrap();
+    let failures: Vec<_> = servers.failures().iter().map(|failure| failure.server.as_str()).collect();
+    assert_eq!(failures, ["anonymous", "refused"]);
+    for failure in servers.failures() {
+        assert_eq!(failure.error.kind(), McpErrorKind::Unauthorized, "{failure}");
+        assert!(!failure.to_string().contains("wrong"), "{failure}");
+    }
+    let registry = servers.registry().snapshot();
+    let sum = within(registry.call("shop-add", SUM)).await.unwrap();
+    assert_eq!(sum.to_text(), "5");
+    {
+        let headers = served.headers.lock().unwrap();
+        for (name, value) in [("authorization", "Bearer open sesame"), ("x-team", "red"), ("x-fixed", "1")] {
+            assert_eq!(headers[name], value, "{name}");
+        }
+    }
+    within(servers.close()).await;
 }
 
 /// A source of tokens, each valid for a while.

@@ -27,6 +27,8 @@ fn client_name(#[state] caller: &Caller, context: &ToolContext) -> String {
     let sent = context.extension::<TraceContext>();
     assert_eq!(sent.map(|trace| trace.parent.as_str()), caller.trace_parent());
     assert_eq!(sent.and_then(|trace| trace.state.as_deref()), caller.trace_state());
+    let baggage = caller.meta("baggage").and_then(|baggage| baggage.as_str());
+    assert_eq!(sent.and_then(|trace| trace.baggage.as_deref()), baggage);
     format!("{name} {version} {protocol} {trace}")
 }
 
@@ -56,6 +58,15 @@ async fn steps(context: &ToolContext) -> &'static str {
     "stepped"
 }
 
+/// Reports progress many times without a pause.
+#[tool]
+fn burst(reports: u32, context: &ToolContext) -> &'static str {
+    for number in 1..=reports {
+        context.progress(f64::from(number) / f64::from(reports), format!("report {number}"));
+    }
+    "done"
+}
+
 /// Logs at several levels.
 #[tool]
 async fn logs(#[state] caller: &Caller) -> &'static str {
@@ -73,7 +84,7 @@ async fn wait(#[state] gate: Arc<Signals>) -> &'static str {
 }
 
 fn server() -> McpServer {
-    let registry = ToolRegistry::from_tools(tools![numbers, client_name, count, steps, logs]);
+    let registry = ToolRegistry::from_tools(tools![numbers, client_name, count, steps, burst, logs]);
     McpServer::new(registry.expect("the names are legal")).expect("complete")
 }
 
@@ -101,7 +112,7 @@ async fn arguments_reach_the_tool_as_the_client_wrote_them() {
 #[tokio::test]
 async fn tools_see_the_client_and_the_trace_context() {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
-    let meta = json!({"traceparent": trace, "tracestate": "vendor=1"});
+    let meta = json!({"traceparent": trace, "tracestate": "vendor=1", "baggage": "tenant=acme"});
     let params = json!({"name": "client_name", "arguments": {}, "_meta": meta});
     let mut client = Client::session(server(), json!({})).await;
     let result = client.request("tools/call", params.clone()).await.expect("a result");
@@ -163,6 +174,42 @@ async fn progress_is_reported_in_order_before_the_result() {
     assert_eq!(reports, expected);
     client.call("steps", json!({})).await.expect("a result");
     assert!(client.messages.is_empty(), "nobody asked for progress");
+}
+
+#[tokio::test]
+async fn the_newest_progress_report_of_a_burst_arrives() {
+    for reports in [1, 3, 63, 64, 65, 66, 200, 1_000] {
+        let mut client = Client::session(server(), json!({})).await;
+        let params =
+            json!({"name": "burst", "arguments": {"reports": reports}, "_meta": {"progressToken": 1}});
+        let result = client.request("tools/call", params).await.expect("a result");
+        assert_eq!(text(&result), "done");
+        let values: Vec<f64> =
+            client.messages.iter().filter_map(|message| message["params"]["progress"].as_f64()).collect();
+        assert!(values.is_sorted_by(|a, b| a < b), "progress increases: {values:?}");
+        assert_eq!(values.last(), Some(&100.0), "{reports} reports");
+        let expected = format!("report {reports}");
+        assert_eq!(client.messages.back().expect("a report")["params"]["message"], expected);
+        if reports <= 64 {
+            assert_eq!(values.len(), reports, "a short burst arrives complete");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slow_client_gets_the_newest_progress_report_before_the_result() {
+    let mut client = Client::connect_with_buffer(server(), 256);
+    client.initialize(json!({})).await;
+    let params = json!({"name": "burst", "arguments": {"reports": 500}, "_meta": {"progressToken": 1}});
+    let id = client.start("tools/call", params).await;
+    // The client does not read while the tool reports and ends.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(text(&client.finish(id).await.expect("a result")), "done");
+    let newest = client.messages.back().expect("a report");
+    assert_eq!(
+        (&newest["params"]["progress"], &newest["params"]["message"]),
+        (&json!(100.0), &json!("report 500"))
+    );
 }
 
 #[tokio::test]

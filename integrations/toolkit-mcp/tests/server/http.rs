@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use toolkit::{ToolRegistry, tool, tools};
+use toolkit::{ToolContext, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 use toolkit_mcp::server::{Caller, ServeError};
 
@@ -24,7 +24,7 @@ fn number(big: u128) -> String {
 
 /// Repeats a letter.
 #[tool]
-fn letters(count: usize) -> String {
+pub(super) fn letters(count: usize) -> String {
     "x".repeat(count)
 }
 
@@ -47,16 +47,26 @@ async fn wait(#[state] signals: Arc<Signals>) -> &'static str {
     "waited"
 }
 
+/// Reports progress and waits for a signal.
+#[tool]
+async fn report_and_wait(#[state] signals: Arc<Signals>, context: &ToolContext) -> &'static str {
+    context.progress(0.5, "half");
+    signals.wait().await;
+    context.progress(1.0, "all");
+    "reported"
+}
+
 pub(super) struct Running {
     pub(super) address: SocketAddr,
     pub(super) signals: Arc<Signals>,
-    stop: oneshot::Sender<()>,
-    server: JoinHandle<Result<(), ServeError>>,
+    pub(super) stop: oneshot::Sender<()>,
+    pub(super) server: JoinHandle<Result<(), ServeError>>,
 }
 
 fn registry() -> (ToolRegistry, Arc<Signals>) {
     let signals = Arc::new(Signals::default());
-    let registry = ToolRegistry::from_tools(tools![number, letters, request, wait]).expect("legal");
+    let registry =
+        ToolRegistry::from_tools(tools![number, letters, request, wait, report_and_wait]).expect("legal");
     (registry.with_shared_state(signals.clone()), signals)
 }
 
@@ -330,6 +340,15 @@ async fn a_call_ends_when_its_client_disappears() {
     timeout(PATIENCE, server.signals.begun.notified()).await.expect("the call begins");
     client.abort();
     timeout(PATIENCE, server.signals.dropped.notified()).await.expect("the call is dropped");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_bound_is_an_error() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address");
+    let (registry, _) = registry();
+    let error = McpServer::new(registry).expect("complete").serve_http(address).await.expect_err("taken");
+    assert!(matches!(&error, ServeError::Io(_)), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -42,6 +42,12 @@ fn add(a: i64, b: i64) -> i64 {
 #[tool(destructive = false, idempotent)]
 fn nothing() {}
 
+/// Switches a lamp.
+#[tool]
+fn switch(on: bool, dimmed: Option<bool>, rooms: Vec<Unit>) {
+    let _ = (on, dimmed, rooms);
+}
+
 fn registry() -> ToolRegistry {
     let own = nothing::tool().with_metadata(|metadata| metadata.with_meta("example.com/cost", 7));
     let registry = ToolRegistry::from_tools(tools![weather, add]).expect("the names are legal");
@@ -135,6 +141,31 @@ async fn an_output_schema_of_another_type_is_listed_since_the_stateless_version(
     assert_eq!(result["structuredContent"], 3);
 }
 
+/// Returns the time to live and the cache scope of the tool list.
+async fn lifetime(server: McpServer) -> (Value, Value) {
+    let mut client = Client::stateless(server, json!({}));
+    let mut result = client.request("tools/list", json!({})).await.expect("a list");
+    (result["ttlMs"].take(), result["cacheScope"].take())
+}
+
+#[tokio::test]
+async fn the_list_of_a_live_registry_has_no_lifetime_unless_it_is_set() {
+    let live = LiveRegistry::new(registry()).expect("complete");
+    let server = McpServer::new(&live).expect("complete");
+    assert_eq!(lifetime(server.clone()).await, (json!(0), json!("public")));
+    let minute = std::time::Duration::from_secs(60);
+    assert_eq!(lifetime(server.with_list_ttl(minute)).await, (json!(60_000), json!("public")));
+    let fixed = McpServer::new(registry()).expect("complete");
+    assert_eq!(lifetime(fixed.with_list_ttl(std::time::Duration::ZERO)).await, (json!(0), json!("public")));
+}
+
+#[cfg(feature = "server-http")]
+#[tokio::test]
+async fn the_list_behind_a_token_is_not_for_shared_caches() {
+    let server = McpServer::new(registry()).expect("complete").with_bearer_token("secret");
+    assert_eq!(lifetime(server).await, (json!(300_000), json!("private")));
+}
+
 #[tokio::test]
 async fn pages_are_stable_while_tools_come_and_go() {
     let tool = |name: &str| ClosureTool::without_arguments(name, "Works.", || 1).expect("a legal name");
@@ -209,8 +240,13 @@ async fn names_follow_the_rule_and_are_found_again() {
 
 #[tokio::test]
 async fn parameters_with_known_values_are_completed() {
-    let mut client = Client::session(McpServer::new(registry()).expect("complete"), json!({})).await;
+    let registry = registry() + switch::tool();
+    let mut client = Client::session(McpServer::new(registry).expect("complete"), json!({})).await;
     for (tool, argument, typed, expected) in [
+        ("switch", "on", "", json!(["true", "false"])),
+        ("switch", "on", "F", json!(["false"])),
+        ("switch", "dimmed", "t", json!(["true"])),
+        ("switch", "rooms", "c", json!(["celsius"])),
         ("get.weather", "unit", "", json!(["celsius", "fahrenheit"])),
         ("get.weather", "unit", "F", json!(["fahrenheit"])),
         ("get.weather", "city", "R", json!([])),

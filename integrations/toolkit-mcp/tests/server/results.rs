@@ -2,7 +2,7 @@
 
 use super::client::{Client, text};
 use serde_json::json;
-use toolkit::output::Truncation;
+use toolkit::output::{Resource, Truncation};
 use toolkit::{ClosureTool, Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
@@ -21,6 +21,12 @@ fn media() -> Vec<Content> {
         Media::new("text/csv", "a,b").with_name("table.csv").into(),
         Media::new("application/pdf", b"pdf").into(),
         Media::from_url("image/png", "https://example.com/a.png").with_name("a.png").into(),
+        Media::from_url("audio/wav", "https://example.com/b.wav").into(),
+        Content::Resource(Box::new(Resource {
+            uri: "file:///notes.txt".to_owned(),
+            name: "notes".to_owned(),
+            media_type: Some("text/plain".to_owned()),
+        })),
     ]
 }
 
@@ -89,6 +95,13 @@ async fn contents_become_blocks() {
             "resource": {"uri": "attachment:///4", "mimeType": "application/pdf", "blob": "cGRm"},
         },
         {"type": "resource_link", "uri": "https://example.com/a.png", "name": "a.png", "mimeType": "image/png"},
+        {
+            "type": "resource_link",
+            "uri": "https://example.com/b.wav",
+            "name": "attachment 6",
+            "mimeType": "audio/wav",
+        },
+        {"type": "resource_link", "uri": "file:///notes.txt", "name": "notes", "mimeType": "text/plain"},
     ]);
     assert_eq!(result["content"], expected);
     let result = client.call("structured", json!({})).await.expect("a result");

@@ -1,0 +1,118 @@
+//! The progress reports of one call that wait for a slow reader.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The maximum number of waiting reports.
+const MAX_WAITING: usize = 64;
+
+/// A queue of reports with one reader. A report never waits for the reader: if the queue is full, the report
+/// replaces the newest waiting report. Therefore, the newest report always reaches the reader.
+#[derive(Debug)]
+pub(crate) struct Reports<T> {
+    waiting: Mutex<VecDeque<T>>,
+    added: Notify,
+}
+
+impl<T> Default for Reports<T> {
+    fn default() -> Self {
+        Self { waiting: Mutex::default(), added: Notify::new() }
+    }
+}
+
+impl<T> Reports<T> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<T>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a report.
+    pub(crate) fn add(&self, report: T) {
+        let mut waiting = self.waiting();
+        if waiting.len() >= MAX_WAITING {
+            waiting.pop_back();
+        }
+        waiting.push_back(report);
+        drop(waiting);
+        self.added.notify_one();
+    }
+
+    /// Removes and returns the oldest report, if any.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.waiting().pop_front()
+    }
+
+    /// Waits for the oldest report, removes it and returns it. This method is cancel safe: dropping the future
+    /// loses no report.
+    pub(crate) async fn next(&self) -> T {
+        loop {
+            if let Some(report) = self.take() {
+                return report;
+            }
+            self.added.notified().await;
+        }
+    }
+
+    /// Drops all waiting reports except the newest.
+    #[cfg(feature = "server")]
+    pub(crate) fn keep_newest(&self) {
+        let mut waiting = self.waiting();
+        let newest = waiting.pop_back();
+        waiting.clear();
+        waiting.extend(newest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Random sequences of added reports (`true`) and reads (`false`), beside a list of all reports.
+        #[test]
+        fn reports_are_read_in_order_and_the_newest_is_never_lost(steps in prop::collection::vec(any::<bool>(), 0..600)) {
+            let reports = Reports::default();
+            let (mut added, mut read) = (0_usize, Vec::new());
+            for is_added in steps {
+                if is_added {
+                    added += 1;
+                    reports.add(added);
+                } else {
+                    read.extend(reports.take());
+                }
+                prop_assert!(reports.waiting().len() <= MAX_WAITING);
+            }
+            read.extend(std::iter::from_fn(|| reports.take()));
+            prop_assert!(read.is_sorted_by(|a, b| a < b));
+            prop_assert_eq!(read.last().copied().unwrap_or_default(), added);
+            if added <= MAX_WAITING {
+                prop_assert_eq!(read.len(), added);
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_newest_report_is_kept() {
+        let reports = Reports::default();
+        (1..=5).for_each(|report| reports.add(report));
+        reports.keep_newest();
+        assert_eq!((reports.take(), reports.take()), (Some(5), None));
+        reports.keep_newest();
+        assert_eq!(reports.take(), None);
+    }
+
+    #[tokio::test]
+    async fn a_reader_waits_for_a_report_of_another_task() {
+        let reports = std::sync::Arc::new(Reports::default());
+        let writer = reports.clone();
+        let written = tokio::spawn(async move {
+            for report in 1..=1_000 {
+                writer.add(report);
+                tokio::task::yield_now().await;
+            }
+        });
+        while reports.next().await < 1_000 {}
+        written.await.expect("no panic");
+    }
+}

@@ -1,0 +1,43 @@
+//! Approval of calls by the user of the client.
+
+use super::caller::Caller;
+use super::input::{APPROVAL, Elicited};
+use crate::invisible::show_invisible;
+use serde_json::json;
+use toolkit_core::middleware::{Approval, ApprovalRequest};
+
+/// Asks the user of the client to approve a call. Pass this function to
+/// [`Permissions::with_handler`](toolkit_core::middleware::Permissions::with_handler).
+///
+/// The call is refused if the client cannot ask its user, or if the call does not come from an MCP client.
+///
+/// ```
+/// use toolkit::middleware::{PermissionRule, Permissions};
+/// use toolkit_mcp::server::ask_client;
+///
+/// let permissions = Permissions::new()
+///     .rule(PermissionRule::ask("it sends a message").for_tool("send_*")?)
+///     .rule(PermissionRule::allow())
+///     .with_handler(ask_client);
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+pub async fn ask_client(question: ApprovalRequest) -> Approval {
+    let Some(caller) = Caller::of(question.request.context()) else {
+        return Approval::Refused("the call needs approval, and there is no client to ask".to_owned());
+    };
+    if !caller.can_elicit() {
+        return Approval::Refused("the call needs approval, and the client cannot ask its user".to_owned());
+    }
+    let name = &question.request.definition().name;
+    let arguments = question.request.arguments_json().unwrap_or_default();
+    let message =
+        format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
+    let message = show_invisible(&message);
+    let schema = json!({"type": "object", "properties": {}});
+    match caller.elicit(APPROVAL, message, schema).await {
+        Ok(Elicited::Accepted(_)) => Approval::Granted,
+        Ok(Elicited::Declined) => Approval::Refused("the user refused it".to_owned()),
+        Ok(Elicited::Cancelled) => Approval::Refused("the user did not decide".to_owned()),
+        Err(error) => Approval::Refused(error.message().to_owned()),
+    }
+}
