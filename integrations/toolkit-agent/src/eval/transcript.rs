@@ -1,10 +1,10 @@
 //! The transcript of a trial, and tool calls in comparable form.
 
 use super::expected::Comparable;
-use crate::event::RunOutput;
 use crate::helpers::lock;
 use crate::message::Message;
 use crate::model::FinishReason;
+use crate::output::RunOutput;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
