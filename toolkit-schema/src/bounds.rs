@@ -5,7 +5,7 @@ use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
-use crate::properties::{SINGLE, overflows};
+use crate::single::{SINGLE, overflows};
 use crate::types::types;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};

@@ -25,6 +25,7 @@ mod number;
 mod probe;
 mod properties;
 mod reference;
+mod single;
 mod tidy;
 mod time;
 mod types;
@@ -63,7 +64,8 @@ pub mod __private {
     pub use crate::mend::mend;
     pub use crate::number::Decimal;
     pub use crate::probe::{Difference, difference};
-    pub use crate::properties::{aliases, mark_exact, mark_overflowing, strip_aliases};
+    pub use crate::properties::{aliases, mark_exact, strip_aliases};
+    pub use crate::single::mark_overflowing;
     pub use crate::tidy::{tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

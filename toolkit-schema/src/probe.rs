@@ -6,8 +6,8 @@
 use crate::check::{Scope, check_text};
 use crate::discriminator::branches;
 use crate::format;
-use crate::properties::SINGLE;
 use crate::reference::{SchemaRef, resolve};
+use crate::single::SINGLE;
 use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 
 use crate::constraints::ONE_OF;
 use crate::keyword::each_subschema;
-use crate::properties::mark_single;
+use crate::single::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};

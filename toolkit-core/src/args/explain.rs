@@ -2,7 +2,8 @@
 
 use super::members::{Member, not_an_object, not_json, said, with_members};
 use super::options::DecodeOptions;
-use super::param::{Fill, Param, fill_absent};
+use super::param::{Param, fill_absent};
+use super::slot::Fill;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
