@@ -329,3 +329,53 @@ async fn every_coercion_is_in_the_last_event() {
         assert_eq!(reported_coercions(Arc::new(lenient::tool()), arguments).await, coerced, "{arguments}");
     }
 }
+
+/// How fast a parcel travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ToolParams)]
+#[serde(rename_all = "snake_case")]
+enum Speed {
+    /// By air.
+    VeryFast,
+    /// By ship.
+    Slow,
+    #[serde(alias = "lazy")]
+    Snail,
+}
+
+#[derive(Debug, ToolParams)]
+#[allow(dead_code)]
+struct Prices {
+    by_speed: std::collections::BTreeMap<Speed, u32>,
+}
+
+/// Sets prices.
+#[tool(namespace = "promises")]
+fn set_prices(prices: std::collections::BTreeMap<Speed, Prices>, speed: Option<Speed>) -> String {
+    format!("{prices:?} {speed:?}")
+}
+
+#[test]
+fn names_of_documented_variants_are_coerced_as_keys_of_maps() {
+    let tool = set_prices::tool();
+    let schema = &tool.definition().parameters["properties"]["prices"];
+    assert_eq!(schema["additionalProperties"], false);
+    let keys: Vec<&String> = schema["properties"].as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["slow", "snail", "very_fast"]);
+    let published = &tool.definition().parameters["properties"]["speed"];
+    assert_eq!(published["enum"], serde_json::json!(["snail", "very_fast", "slow"]));
+    let description = published["description"].as_str().expect("a description");
+    assert!(description.contains("- `very_fast`: By air."), "{description}");
+    let expected = "{Slow: Prices { by_speed: {VeryFast: 5} }} None";
+    for arguments in [
+        r#"{"prices": {"slow": {"by_speed": {"very_fast": 5}}}}"#,
+        r#"{"prices": {"SLOW": {"by_speed": {"Very Fast": "5"}}}}"#,
+        r#"{"prices": {"Slow": {"by_speed": {"very-fast": 5}}}}"#,
+    ] {
+        check(&tool, arguments, Some(expected));
+    }
+    check(&tool, r#"{"prices": {"lazy": {"by_speed": {}}}}"#, Some("{Snail: Prices { by_speed: {} }} None"));
+    let strict = set_prices::tool().with_metadata(|metadata| metadata.with_coerce(false));
+    check(&strict, r#"{"prices": {"SLOW": {"by_speed": {}}}}"#, None);
+    let error = call(&tool, r#"{"prices": {"fast": {"by_speed": {}}}}"#).expect_err("no such variant");
+    assert!(error.contains("`prices.fast`") && error.contains("very_fast"), "{error}");
+}

@@ -313,10 +313,7 @@ pub(super) fn broken(
     if !repeated.is_empty() {
         return repeated;
     }
-    match accepts {
-        Some(accepts) => check_decoded(schema, &value, place, accepts),
-        None => check(schema, &value, place, Scope::Constraints),
-    }
+    check_decoded(schema, &value, place, accepts)
 }
 
 /// Returns the schema violations of a coerced value. `error` tells why the type refused the value.

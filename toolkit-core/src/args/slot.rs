@@ -9,7 +9,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
     note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
-    note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`"
+    note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`",
+    note = "if the type has this derive and `#[serde(default)]`, its type arguments need `Default`"
 )]
 pub trait ToolParams: DeserializeOwned + JsonSchema {}
 
