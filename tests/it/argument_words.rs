@@ -376,6 +376,9 @@ fn names_of_documented_variants_are_coerced_as_keys_of_maps() {
     check(&tool, r#"{"prices": {"lazy": {"by_speed": {}}}}"#, Some("{Snail: Prices { by_speed: {} }} None"));
     let strict = set_prices::tool().with_metadata(|metadata| metadata.with_coerce(false));
     check(&strict, r#"{"prices": {"SLOW": {"by_speed": {}}}}"#, None);
+    let repeated = r#"{"prices": {"slow": {"by_speed": {"slow": 1, "slow": 2}}}}"#;
+    let error = call(&tool, repeated).expect_err("a repeated name");
+    assert!(error.contains("`prices.slow.by_speed.slow`: given twice"), "{error}");
     let error = call(&tool, r#"{"prices": {"fast": {"by_speed": {}}}}"#).expect_err("no such variant");
-    assert!(error.contains("`prices.fast`") && error.contains("very_fast"), "{error}");
+    assert!(error.contains("`prices`: unknown variant `fast`") && error.contains("`very_fast`"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Simplification of generated schemas, for models and providers.
 
-use crate::constraints::ONE_OF;
+use crate::constraints::{ONE_OF, VARIANTS};
 use crate::keyword::each_subschema;
 use crate::single::mark_single;
 use crate::time::describe_time;
@@ -47,6 +47,7 @@ pub(crate) fn tidy_output(schema: &mut Value) {
 
 fn tidy_keywords(schema: &mut Map<String, Value>) {
     schema.shift_remove(ONE_OF);
+    schema.shift_remove(VARIANTS);
     numeric_format_to_bounds(schema);
     merge_constants(schema);
     close_variants(schema);
@@ -103,8 +104,9 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
 /// Turns the schema of an enum with documented variants into a plain `enum`, as the simplification of arguments
 /// does. The schema of a map then lists the variants of its key type as property names.
 pub fn constants_to_enum(schema: &mut Schema) {
-    if let Some(keywords) = schema.as_object_mut() {
+    if let Some(keywords) = schema.as_object_mut().filter(|keywords| !keywords.contains_key("enum")) {
         merge_constants(keywords);
+        keywords.insert(VARIANTS.to_owned(), true.into());
     }
 }
 
