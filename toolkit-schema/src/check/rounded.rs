@@ -29,12 +29,14 @@ impl<'v> Search<'_, 'v, '_> {
     /// Adds a violation for each integer inside of the value that would become another integer.
     fn add_rounded(&mut self, value: &Json<'v>) {
         match &value.kind {
-            Kind::Number if value.is_other_integer() && !self.numbers.contains(&ptr::from_ref(value)) => {
-                if self.found.len() < MOST {
-                    let got = value_in_words(value.text);
-                    let message = format!("expected integer of at most 64 bits, got {got}");
-                    self.add(ViolationKind::Constraint, message);
-                }
+            Kind::Number
+                if self.found.len() < MOST
+                    && value.is_other_integer()
+                    && !self.numbers.contains(&ptr::from_ref(value)) =>
+            {
+                let got = value_in_words(value.text);
+                let message = format!("expected integer of at most 64 bits, got {got}");
+                self.add(ViolationKind::Constraint, message);
             }
             Kind::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
