@@ -56,6 +56,7 @@ const MACRO_FLOORS: &[&str] = &[
     "docs",
     "draft",
     "model",
+    "checked",
     "check",
     "expand",
     "toolset",

@@ -3,7 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
 
@@ -18,6 +20,24 @@ pub(super) fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {
 pub(super) fn check(tool: &dyn Tool, arguments: &str, expected: Option<&str>) {
     let outcome = call(tool, arguments);
     assert_eq!(outcome.as_deref().ok(), expected, "{arguments}: {outcome:?}");
+}
+
+/// Calls the only tool of a registry through a dispatcher. The call must succeed. Returns the coerced parameters
+/// as the event of the call's end reports them.
+pub(super) async fn reported_coercions(tool: Arc<dyn Tool>, arguments: &str) -> Value {
+    let name = tool.definition().name.to_string();
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([tool]).expect("one tool")).expect("one tool");
+    let mut events = dispatcher.events();
+    let result = dispatcher.dispatch([ToolCall::new("1", name, arguments)]).await;
+    assert!(result[0].error().is_none(), "{arguments}: {result:?}");
+    drop(dispatcher);
+    let mut reported = None;
+    while let Some(Ok(event)) = events.next().await {
+        if event.end().is_some() {
+            reported = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
+        }
+    }
+    reported.expect("the call has ended")
 }
 
 /// Takes the widest integers.
@@ -58,7 +78,7 @@ struct Inner {
 
 /// Takes numbers at every depth.
 #[tool(namespace = "promises")]
-fn deep(number: Option<i64>, inner: Option<Inner>, any: Option<serde_json::Value>) -> String {
+fn deep(number: Option<i64>, inner: Option<Inner>, any: Option<Value>) -> String {
     format!("{number:?} {:?} {any:?}", inner.map(|inner| (inner.number, inner.list, inner.map, inner.ratio)))
 }
 

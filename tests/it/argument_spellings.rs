@@ -1,6 +1,6 @@
 //! Numbers as they are written, broken strings, names of maps: the same rule at every depth and in every kind of tool.
 
-use super::argument_promises::{call, check};
+use super::argument_promises::{call, check, reported_coercions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -197,19 +197,7 @@ async fn the_coercions_behind_an_adapted_tool_are_reported() {
         (r#""{\"ratio\": 1, \"words\": \"a\"}""#, json!(["arguments"])),
         (r#"{"ratio": 1}"#, Value::Null),
     ] {
-        let registry = ToolRegistry::from_tools([adapted()]).expect("one tool");
-        let dispatcher = Dispatcher::new(registry).expect("one tool");
-        let mut events = dispatcher.events();
-        let result = dispatcher.dispatch([ToolCall::new("1", "adapted", arguments)]).await;
-        assert!(result[0].error().is_none(), "{arguments}: {result:?}");
-        drop(dispatcher);
-        let mut reported = None;
-        while let Some(Ok(event)) = events.next().await {
-            if event.end().is_some() {
-                reported = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
-            }
-        }
-        assert_eq!(reported, Some(coerced), "{arguments}");
+        assert_eq!(reported_coercions(Arc::new(adapted()), arguments).await, coerced, "{arguments}");
     }
     let strict = AdaptedTool::new(ratio::tool().with_metadata(|metadata| metadata.with_coerce(false)));
     let strict =

@@ -1,8 +1,9 @@
 //! Near misses of weak models, and values so deep that only linear algorithms finish in time.
 
-use super::argument_promises::{call, check};
+use super::argument_promises::{call, check, reported_coercions};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
@@ -325,18 +326,59 @@ async fn every_coercion_is_in_the_last_event() {
         ("{\"text\": \"a\nb\", \"list\": [{\"flag\": \"no\"}]}", serde_json::json!(["arguments", "list"])),
         (r#"{"flag": true, "text": "yes"}"#, serde_json::Value::Null),
     ] {
-        let registry = ToolRegistry::from_tools(tools![lenient]).expect("one tool");
-        let dispatcher = Dispatcher::new(registry).expect("one tool");
-        let mut events = dispatcher.events();
-        let result = dispatcher.dispatch([ToolCall::new("1", "promises-lenient", arguments)]).await;
-        assert!(result[0].error().is_none(), "{arguments}: {result:?}");
-        drop(dispatcher);
-        let mut reported = None;
-        while let Some(Ok(event)) = events.next().await {
-            if event.end().is_some() {
-                reported = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
-            }
-        }
-        assert_eq!(reported, Some(coerced), "{arguments}");
+        assert_eq!(reported_coercions(Arc::new(lenient::tool()), arguments).await, coerced, "{arguments}");
     }
+}
+
+/// How fast a parcel travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ToolParams)]
+#[serde(rename_all = "snake_case")]
+enum Speed {
+    /// By air.
+    VeryFast,
+    /// By ship.
+    Slow,
+    #[serde(alias = "lazy")]
+    Snail,
+}
+
+#[derive(Debug, ToolParams)]
+#[allow(dead_code)]
+struct Prices {
+    by_speed: std::collections::BTreeMap<Speed, u32>,
+}
+
+/// Sets prices.
+#[tool(namespace = "promises")]
+fn set_prices(prices: std::collections::BTreeMap<Speed, Prices>, speed: Option<Speed>) -> String {
+    format!("{prices:?} {speed:?}")
+}
+
+#[test]
+fn names_of_documented_variants_are_coerced_as_keys_of_maps() {
+    let tool = set_prices::tool();
+    let schema = &tool.definition().parameters["properties"]["prices"];
+    assert_eq!(schema["additionalProperties"], false);
+    let keys: Vec<&String> = schema["properties"].as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["slow", "snail", "very_fast"]);
+    let published = &tool.definition().parameters["properties"]["speed"];
+    assert_eq!(published["enum"], serde_json::json!(["snail", "very_fast", "slow"]));
+    let description = published["description"].as_str().expect("a description");
+    assert!(description.contains("- `very_fast`: By air."), "{description}");
+    let expected = "{Slow: Prices { by_speed: {VeryFast: 5} }} None";
+    for arguments in [
+        r#"{"prices": {"slow": {"by_speed": {"very_fast": 5}}}}"#,
+        r#"{"prices": {"SLOW": {"by_speed": {"Very Fast": "5"}}}}"#,
+        r#"{"prices": {"Slow": {"by_speed": {"very-fast": 5}}}}"#,
+    ] {
+        check(&tool, arguments, Some(expected));
+    }
+    check(&tool, r#"{"prices": {"lazy": {"by_speed": {}}}}"#, Some("{Snail: Prices { by_speed: {} }} None"));
+    let strict = set_prices::tool().with_metadata(|metadata| metadata.with_coerce(false));
+    check(&strict, r#"{"prices": {"SLOW": {"by_speed": {}}}}"#, None);
+    let repeated = r#"{"prices": {"slow": {"by_speed": {"slow": 1, "slow": 2}}}}"#;
+    let error = call(&tool, repeated).expect_err("a repeated name");
+    assert!(error.contains("`prices.slow.by_speed.slow`: given twice"), "{error}");
+    let error = call(&tool, r#"{"prices": {"fast": {"by_speed": {}}}}"#).expect_err("no such variant");
+    assert!(error.contains("`prices`: unknown variant `fast`") && error.contains("`very_fast`"), "{error}");
 }

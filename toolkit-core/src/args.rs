@@ -16,6 +16,7 @@ mod fields;
 mod members;
 mod options;
 mod param;
+mod slot;
 mod struct_args;
 
 pub(crate) use decode::decode;
@@ -25,7 +26,8 @@ pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::{check_json, given_twice, parse_value, unknown};
 pub(crate) use members::{Member, not_json, with_members, with_object};
 pub(crate) use options::DecodeOptions;
-pub use param::{Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
 pub(crate) use param::{Param, ParamType, parameters_schema};
+pub use param::{ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
+pub use slot::{Fill, ToolParams};
 pub use struct_args::{ObjectInfo, struct_args};
 pub(crate) use struct_args::{close, decode_struct};

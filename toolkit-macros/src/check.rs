@@ -1,5 +1,6 @@
 //! The checks of a draft before it becomes a model.
 
+use crate::checked::mark_repeated;
 use crate::diag::{Diag, hint};
 use crate::docs::{describe, is_described};
 use crate::draft::{Draft, DraftParam, Source, spelling};
@@ -28,7 +29,12 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
         draft.attr.namespace.as_ref().and_then(|namespace| {
             check_name("namespace", namespace.value(), namespace.span(), &['_'], "", diag)
         });
-    let params = draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
+    let mut params: Vec<_> =
+        draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
+    // A constant cannot use the type parameters of the block around it.
+    if draft.generics().is_none() {
+        mark_repeated(&mut params);
+    }
     let attr = draft.attr.description.as_ref();
     let description = describe(attr, &draft.docs, None);
     if draft.attr.strict_docs && !is_described(description.as_ref()) {
@@ -280,5 +286,6 @@ fn param_model<'a>(
         name: renamed.unwrap_or(name),
         description: description.unwrap_or_else(|| "".to_token_stream()),
         attr: &param.attr,
+        is_checked: false,
     })
 }

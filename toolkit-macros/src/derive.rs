@@ -9,23 +9,22 @@ mod attributes;
 mod field;
 
 use crate::attr::{ToolParamsAttr, tool_params};
+use crate::checked::checks;
 use crate::diag::Diag;
 use crate::docs::Docs;
 use crate::draft::check_owned;
-use crate::item::{only_argument, replace_self};
+use crate::item::replace_self;
 use crate::settings::Settings;
 use attributes::{
     attribute_arguments, default_bounds, has_serde_default, is_serde_or_schemars, refuse_helpers,
-    serde_values, struct_default,
+    serde_arguments, serde_values, struct_default,
 };
 use field::{Owner, is_decoded_by_type, mirror_field};
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use std::collections::HashSet;
+use quote::{ToTokens, format_ident, quote};
 use std::mem;
 use syn::ext::IdentExt;
-use syn::spanned::Spanned;
-use syn::{Attribute, Fields, Generics, Item, ItemEnum, ItemStruct, Type, parse_quote};
+use syn::{Attribute, Fields, Generics, Item, ItemEnum, ItemStruct, Type, Variant, parse_quote};
 
 const UNSUPPORTED: &str =
     "`ToolParams` supports structs with named fields and enums, because parameters have names";
@@ -41,6 +40,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     };
     let mut helpers = Vec::new();
     let is_struct = matches!(mirror, Item::Struct(_));
+    let mut has_other = false;
     let (attrs, ident, generics, mut fields) = match &mut mirror {
         Item::Struct(ItemStruct { attrs, ident, generics, fields, .. }) => {
             if !matches!(fields, Fields::Named(_)) {
@@ -50,6 +50,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         }
         Item::Enum(ItemEnum { attrs, ident, generics, variants, .. }) => {
             let content = serde_values(attrs, "content").pop();
+            let is_other = |variant: &Variant| {
+                serde_arguments(&variant.attrs).iter().any(|(name, _)| name.is_ident("other"))
+            };
+            has_other = variants.iter().any(is_other);
             let fields = variants.iter_mut().map(|variant| {
                 let docs = Docs::from_attrs(&variant.attrs);
                 refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", &mut diag);
@@ -91,9 +95,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         is_concrete,
     };
     let mut checked = Vec::new();
+    let mut is_sized = true;
     for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
         if is_decoded_by_type(&field.attrs) {
-            check_owned(&field.ty, &mut diag);
+            is_sized &= check_owned(&field.ty, &mut diag);
         }
         // Inside of the mirror, `Self` would name the mirror.
         field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
@@ -117,13 +122,18 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     if is_plain && is_concrete && !is_struct {
         helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
     }
+    // A variant for all other values makes the listed values examples.
+    if is_plain && !is_struct && !has_other {
+        attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
+    }
     let bounds = default_bounds(&this, generics, attrs, fields.iter().flat_map(|fields| fields.iter()));
     generics.make_where_clause().predicates.extend(bounds);
     if has_serde_default(attrs) {
         helpers.push(struct_default(&this, generics));
     }
     let ident = mem::replace(ident, format_ident!("__Mirror"));
-    let implementations = implementations(&ident, generics, diag.is_empty());
+    // The traits need a type with a fixed size.
+    let implementations = is_sized.then(|| implementations(&ident, generics, diag.is_empty()));
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
     let tracked = Settings::report_once(&mut diag);
     diag.into_tokens(quote! {
@@ -158,34 +168,6 @@ fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
         }
     }
     describe(attrs, docs.description());
-}
-
-/// Generates a check of the types of all fields, and the type alias `__Checked`.
-///
-/// If a type cannot be a parameter, the compiler reports this error. It then knows that every type
-/// `__Checked<T>` is erroneous, so it reports no further errors in the code of serde and schemars.
-fn checks(types: &[Type]) -> TokenStream {
-    let mut seen = HashSet::new();
-    let checks =
-        types.iter().map(|ty| innermost(ty.to_token_stream())).filter(|ty| seen.insert(ty.to_string()));
-    let checks = checks.map(|ty| quote_spanned!(ty.span()=> __toolkit::is_parameter::<#ty>();));
-    quote! {
-        const __CHECKED: bool = {
-            #(#checks)*
-            true
-        };
-        type __Checked<T> = <() as __toolkit::Checked<T, __CHECKED>>::Type;
-    }
-}
-
-/// Returns the type inside all nested `Option`, `Vec` and `Box`. The types are compared in this form, so each
-/// type is checked only once.
-fn innermost(ty: TokenStream) -> TokenStream {
-    let parsed = syn::parse2::<Type>(ty.clone()).ok();
-    let inner = parsed.as_ref().and_then(|ty| {
-        ["Option", "Vec", "Box"].into_iter().find_map(|container| only_argument(ty, container))
-    });
-    inner.map_or(ty, |inner| innermost(inner.to_token_stream()))
 }
 
 /// Adds a helper function to apply constraints to a schema, and returns the name of the helper function.

@@ -12,7 +12,7 @@ use syn::ext::IdentExt;
 use syn::{
     Attribute, FnArg, Generics, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility,
 };
-use types::{is_context, parse_type};
+use types::{is_context, parse_type, sized_form};
 
 /// A parsed function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
@@ -147,6 +147,17 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
     };
     let helpers: Vec<Attribute> = attrs.iter().filter(|attr| is_helper_attr(attr)).cloned().collect();
     Some(DraftParam { ident, source, attr, docs: Docs::from_attrs(&helpers) })
+}
+
+/// Replaces parameter types without a fixed size. They are reported, and the compiler would report them again.
+pub(crate) fn give_sizes(sig: &mut Signature) {
+    for input in &mut sig.inputs {
+        if let FnArg::Typed(typed) = input
+            && let Some(sized) = sized_form(&typed.ty)
+        {
+            *typed.ty = sized;
+        }
+    }
 }
 
 /// Returns `true` for `self: Arc<Self>`.

@@ -10,6 +10,7 @@
 
 mod attr;
 mod check;
+mod checked;
 mod derive;
 mod diag;
 mod docs;
@@ -71,6 +72,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     // Most functions are emitted unchanged. After an error, the function may have a new body.
     let is_changed = item::strip_helper_attrs(&mut function.sig) || !diag.is_empty();
+    draft::give_sizes(&mut function.sig);
     let mut output = if is_changed { function.into_token_stream() } else { item };
     output.extend(generated);
     output.extend(settings::Settings::report_once(&mut diag));

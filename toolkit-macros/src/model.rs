@@ -3,6 +3,7 @@
 use crate::attr::ParamAttr;
 use crate::draft::{Draft, PassMode};
 use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 use syn::{Ident, Type};
 
 /// A checked function, ready for expansion.
@@ -28,6 +29,16 @@ pub(crate) struct ParamModel<'a> {
     /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
     pub(crate) attr: &'a ParamAttr,
+    /// Whether the type is checked apart, because another parameter has the same innermost type.
+    pub(crate) is_checked: bool,
+}
+
+impl ParamModel<'_> {
+    /// Returns the decoded type for generated code that requires a parameter type.
+    pub(crate) fn decoded(&self) -> TokenStream {
+        let ty = self.ty;
+        if self.is_checked { quote_spanned!(self.span=> __Checked<#ty>) } else { ty.into_token_stream() }
+    }
 }
 
 impl Model<'_> {

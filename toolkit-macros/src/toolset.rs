@@ -3,7 +3,7 @@
 use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::{Draft, find_token, spelling};
+use crate::draft::{Draft, find_token, give_sizes, spelling};
 use crate::enclosing::other_toolset;
 use crate::item::{FunctionItem, ImplBlock, peel, refuse_attrs, strip_helper_attrs};
 use crate::settings::Settings;
@@ -149,6 +149,7 @@ fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, Func
         let mut method = FunctionItem { attrs, vis, sig, body: body.into_token_stream() };
         method.attrs.extend(condition);
         strip_helper_attrs(&mut function.sig);
+        give_sizes(&mut function.sig);
         methods.push((arguments, method));
     }
     methods

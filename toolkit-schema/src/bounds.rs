@@ -1,11 +1,11 @@
 //! Constraints on a value beyond its type: bounds, lengths, patterns, formats.
 
-use crate::constraints::ONE_OF;
+use crate::constraints::{ONE_OF, VARIANTS};
 use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
-use crate::properties::{SINGLE, overflows};
+use crate::single::{SINGLE, overflows};
 use crate::types::types;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
@@ -39,10 +39,10 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         "minimum" => !is_unsigned_zero(schema, value),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
-        "enum" => !in_branch || keywords.contains_key(ONE_OF),
+        "enum" => !in_branch && !keywords.contains_key(VARIANTS) || keywords.contains_key(ONE_OF),
         "const" => !in_branch,
         "uniqueItems" => !is_of_set(schema),
-        "additionalProperties" => value.is_object(),
+        "additionalProperties" => value.is_object() || is_map_of_names(keywords),
         "maximum"
         | "exclusiveMinimum"
         | "exclusiveMaximum"
@@ -68,6 +68,14 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         let is_tag = in_branch && inside.keyword == "properties";
         constrains(inside.schema, is_branch || is_tag)
     })
+}
+
+/// Returns whether an object schema may be of a map with an enum as its key: all names have the same schema.
+fn is_map_of_names(keywords: &Map<String, Value>) -> bool {
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let mut schemas = properties.into_iter().flat_map(Map::values);
+    let first = schemas.next();
+    first.is_some() && !keywords.contains_key("required") && schemas.all(|other| Some(other) == first)
 }
 
 /// Returns whether `pattern` can be compiled, so strings can be checked against it.

@@ -11,11 +11,11 @@ use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::shorten;
-use decoded::Reading;
+use decoded::{Coerce, Reading};
 use found::{Found, Message, expected, remove_names};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ptr;
 
 mod branches;
@@ -23,10 +23,13 @@ mod decoded;
 mod found;
 mod inside;
 mod repeated;
+mod rounded;
 
 pub(crate) use branches::candidates;
 pub(crate) use branches::has_other_tag;
+pub(crate) use decoded::check_decoded;
 pub use repeated::repeated_names;
+pub use rounded::rounded;
 
 /// The maximum number of violations collected by one search.
 const MOST: usize = 64;
@@ -102,23 +105,6 @@ pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) ->
     Search::new(schema.root, value, at, scope).violations(schema.schema, value)
 }
 
-/// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
-///
-/// A type may know members, variants and values under names missing from its schema. To find out the meaning
-/// of such a name, the search changes the JSON text of the value and passes it to `accepts`. `accepts`
-/// returns whether the type decodes the text.
-#[must_use]
-pub fn check_decoded(
-    schema: SchemaRef<'_>,
-    value: &Json<'_>,
-    at: &str,
-    accepts: &mut dyn FnMut(&str) -> bool,
-) -> Vec<Violation> {
-    let mut search = Search::new(schema.root, value, at, Scope::Constraints);
-    search.accepts = Some(accepts);
-    search.violations(schema.schema, value)
-}
-
 /// Returns whether a value conforms to a schema. The number of schemas applied is subtracted from `left`; if
 /// none are left, returns `false`. `depth` is the number of schemas already applied around the value.
 pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
@@ -147,6 +133,9 @@ struct Search<'a, 'v, 't> {
     text: &'v str,
     /// Returns whether the type of the whole value accepts a JSON text. `None` if the type cannot be asked.
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
+    coerce: Coerce,
+    /// The numbers that a schema of the type `number` was applied to, in the scope of a validator.
+    numbers: HashSet<*const Json<'v>>,
     /// The path to the value being inspected.
     path: String,
     /// The number of schemas left to apply before the search gives up.
@@ -177,6 +166,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             reading: Reading::Forms,
             text: value.text,
             accepts: None,
+            coerce: |_, _, _, _| None,
+            numbers: HashSet::new(),
             path: at.to_owned(),
             left: budget(value),
             depth: 0,
@@ -190,10 +181,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Inspects the whole value, and returns the violations of the kinds selected by the scope.
     fn violations(mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Violation> {
-        let at = self.path.clone();
         self.inspect(schema, value);
+        self.into_violations()
+    }
+
+    fn into_violations(mut self) -> Vec<Violation> {
         if self.left == 0 {
-            return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
+            return vec![Violation::new(self.path, ViolationKind::Constraint, TOO_COMPLEX)];
         }
         match self.scope {
             Scope::All | Scope::Validator => {}
@@ -297,8 +291,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Inspects the type. Returns whether the other keywords remain to be inspected.
     fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
-        let is_integer =
-            |name: &str| self.scope == Scope::Validator && name == "integer" && value.type_name() == name;
+        let is_validator = self.scope == Scope::Validator;
+        if is_validator && types(schema.get("type")).any(|name| name == "number") {
+            self.numbers.insert(value);
+        }
+        let is_integer = |name: &str| is_validator && name == "integer" && value.type_name() == name;
         let mut names = types(schema.get("type")).peekable();
         if names.peek().is_none() || names.any(|name| value.is_of_type(name) || is_integer(name)) {
             return true;

@@ -1,6 +1,6 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
+use crate::check::{self, DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
 use crate::discriminator::{discriminator, may_be};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, quoted};
@@ -9,6 +9,7 @@ use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{names, types};
+use crate::violation::Violation;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -99,15 +100,25 @@ pub fn coerced_with_words(
     coerced
 }
 
+/// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
+///
+/// A type may know members, variants and values under names missing from its schema. To find out the meaning
+/// of such a name, the search changes the JSON text of the value and passes it to `accepts`. `accepts`
+/// returns whether the type decodes the text. It is `None` if the type cannot be asked.
+#[must_use]
+pub fn check_decoded(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    at: &str,
+    accepts: Option<&mut dyn FnMut(&str) -> bool>,
+) -> Vec<Violation> {
+    check::check_decoded(schema, value, at, coerced_part, accepts)
+}
+
 /// Coerces a part of a value during a check. The number of schemas applied is subtracted from `left`.
 ///
 /// `depth` is the number of schemas already applied around the part.
-pub(crate) fn coerced_part(
-    schema: SchemaRef<'_>,
-    value: &Json<'_>,
-    left: &mut usize,
-    depth: usize,
-) -> Option<String> {
+fn coerced_part(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> Option<String> {
     let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, Some(&[])) };
     let coerced = coercion.coerced(schema.schema, value);
     *left = coercion.left;

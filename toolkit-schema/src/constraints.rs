@@ -10,6 +10,12 @@ use serde_json::{Map, Value};
 /// Tidying the schema removes the keyword.
 pub(crate) const ONE_OF: &str = "x-one-of";
 
+/// A temporary keyword to mark the `enum` of a Rust enum with documented variants: the type itself refuses other
+/// values.
+///
+/// Tidying the schema removes the keyword.
+pub(crate) const VARIANTS: &str = "x-toolkit-variants";
+
 /// A number usable as a bound: every integer and floating-point type, and a JSON value.
 ///
 /// A JSON value holds an integer beyond 64 bits only as a double. If the text of the double is another number,

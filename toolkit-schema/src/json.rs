@@ -157,6 +157,18 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Returns whether a [`serde_json::Value`] holds the value as another integer, or not at all. The value is
+    /// an integer of more than 64 bits then.
+    pub(crate) fn is_other_integer(&self) -> bool {
+        self.number().is_some_and(|number| {
+            let rounded = self.text.parse().ok().and_then(serde_json::Number::from_f64);
+            number.is_integer()
+                && self.text.parse::<i64>().is_err()
+                && self.text.parse::<u64>().is_err()
+                && rounded.and_then(|rounded| Decimal::parse(&rounded.to_string())) != Some(number)
+        })
+    }
+
     fn number_text(&self, number: f64) -> Option<&'a str> {
         match &self.kind {
             Kind::Number => self.text.parse::<f64>().is_ok_and(|own| own == number).then_some(self.text),

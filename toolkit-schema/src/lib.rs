@@ -25,6 +25,8 @@ mod number;
 mod probe;
 mod properties;
 mod reference;
+mod sample;
+mod single;
 mod tidy;
 mod time;
 mod types;
@@ -54,8 +56,8 @@ pub use violation::{Violation, ViolationKind};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::has_constraints;
-    pub use crate::check::{Scope, TOO_COMPLEX, check, check_decoded, missing, repeated_names};
-    pub use crate::coerce::{coerced, coerced_except_words, coerced_with_words};
+    pub use crate::check::{Scope, TOO_COMPLEX, check, missing, repeated_names, rounded};
+    pub use crate::coerce::{check_decoded, coerced, coerced_except_words, coerced_with_words};
     pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
@@ -63,7 +65,8 @@ pub mod __private {
     pub use crate::mend::mend;
     pub use crate::number::Decimal;
     pub use crate::probe::{Difference, difference};
-    pub use crate::properties::{aliases, mark_exact, mark_overflowing, strip_aliases};
-    pub use crate::tidy::{tidy_arguments, with_notes};
+    pub use crate::properties::{aliases, mark_exact, strip_aliases};
+    pub use crate::single::mark_overflowing;
+    pub use crate::tidy::{constants_to_enum, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

@@ -5,6 +5,7 @@
 
 use crate::bounds::matches;
 use crate::keyword::each_subschema;
+use crate::single::SINGLE;
 use serde_json::{Map, Value};
 
 /// The keyword for the aliases of a property.
@@ -12,32 +13,6 @@ const ALIASES: &str = "x-toolkit-aliases";
 
 /// The keyword to mark a schema stricter than its Rust type. The type's own check is then not enough.
 const EXACT: &str = "x-toolkit-exact";
-
-/// The keyword to mark a number stored as `f32`. Its value is `true` if the type turns numbers outside the
-/// range of `f32` into infinity.
-pub(crate) const SINGLE: &str = "x-toolkit-single";
-
-/// Marks the numbers of a generated schema with the format `float`: the type stores them as `f32`.
-pub(crate) fn mark_single(schema: &mut Value) {
-    each_subschema(schema, &mut |keywords| {
-        if keywords.get("format").is_some_and(|format| format == "float") {
-            keywords.insert(SINGLE.to_owned(), false.into());
-        }
-    });
-}
-
-/// Enables the range check for all `f32` numbers in `schema`. It is needed if the type turns numbers outside
-/// the range of `f32` into infinity instead of refusing them.
-pub fn mark_overflowing(schema: &mut Value) {
-    each_subschema(schema, &mut |keywords| {
-        keywords.get_mut(SINGLE).into_iter().for_each(|overflows| *overflows = true.into());
-    });
-}
-
-/// Returns whether a number must be checked against the range of `f32`.
-pub(crate) fn overflows(schema: &Value) -> bool {
-    schema.get(SINGLE) == Some(&Value::Bool(true))
-}
 
 /// Marks a schema as stricter than its Rust type. The check then reports every violation, even in a value
 /// already decoded by the type.

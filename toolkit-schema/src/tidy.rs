@@ -1,10 +1,11 @@
 //! Simplification of generated schemas, for models and providers.
 
-use crate::constraints::ONE_OF;
+use crate::constraints::{ONE_OF, VARIANTS};
 use crate::keyword::each_subschema;
-use crate::properties::mark_single;
+use crate::single::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
+use schemars::Schema;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -46,8 +47,9 @@ pub(crate) fn tidy_output(schema: &mut Value) {
 
 fn tidy_keywords(schema: &mut Map<String, Value>) {
     schema.shift_remove(ONE_OF);
+    schema.shift_remove(VARIANTS);
     numeric_format_to_bounds(schema);
-    constants_to_enum(schema);
+    merge_constants(schema);
     close_variants(schema);
     describe_time(schema);
 }
@@ -99,8 +101,17 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
     }
 }
 
+/// Turns the schema of an enum with documented variants into a plain `enum`, as the simplification of arguments
+/// does. The schema of a map then lists the variants of its key type as property names.
+pub fn constants_to_enum(schema: &mut Schema) {
+    if let Some(keywords) = schema.as_object_mut().filter(|keywords| !keywords.contains_key("enum")) {
+        merge_constants(keywords);
+        keywords.insert(VARIANTS.to_owned(), true.into());
+    }
+}
+
 /// Turns `oneOf: [{const: a, description: …}, {enum: [b, c]}]` into `enum: [a, b, c]`.
-fn constants_to_enum(schema: &mut Map<String, Value>) {
+fn merge_constants(schema: &mut Map<String, Value>) {
     let keyword = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword));
     let branches = keyword.and_then(|keyword| schema.get(keyword)?.as_array());
     let Some((keyword, (kind, values, notes))) =

@@ -1,19 +1,19 @@
 //! The traits that make up a provider's codec. There is one trait for each part of a request or response.
+//!
+//! The traits for the tool config and for the parts of a stream are beside the types that they use.
 
-use crate::call::{Message, OutgoingCall, Reading, WireCall};
+use crate::call::{Message, OutgoingCall, Reading};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools, take_named};
-use crate::facts::Facts;
-use crate::fields::Fields;
-use crate::hosted::HostedPart;
+use crate::facts::Api;
+use crate::fields::{Fields, set};
 use crate::stream::assembly::Assembly;
-use crate::stream::part::Part;
-use crate::tool_config::EncodedToolConfig;
+use crate::stream::part::PartCodec;
+use crate::tool_config::ChoiceCodec;
 use crate::{DefinitionOptions, Response, WireError, kept};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
 use toolkit_core::ToolResult;
-use toolkit_core::call::ToolConfig;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
@@ -27,6 +27,7 @@ pub(crate) trait Codec:
     DefinitionCodec
     + ChoiceCodec
     + ResponseCodec
+    + PartCodec
     + StreamCodec
     + HistoryCodec
     + ResultCodec
@@ -34,10 +35,6 @@ pub(crate) trait Codec:
     + fmt::Debug
     + Sync
 {
-}
-
-pub(crate) trait Api {
-    fn facts(&self) -> &'static Facts;
 }
 
 /// Reads and writes the `tools` of a request.
@@ -101,6 +98,21 @@ pub(crate) trait DefinitionCodec: Api {
         EncodedDefinition { json, losses: draft.losses }
     }
 
+    /// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are
+    /// stored in `meta`, under the name of the format.
+    fn keep(&self, definition: &mut ToolDefinition, tool: &Fields) {
+        let facts = self.facts();
+        let strict = definition.metadata.strict == Some(true);
+        let names = WireNames::default();
+        let how = Spelling { names: &names, strict, dialect: facts.dialect(strict, false), outputs: true };
+        let plain = kept::without_parameters(definition);
+        let written = self.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
+        let kept = written.as_object().map(|written| kept::of_definition(tool, written));
+        if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
+            set(&mut definition.metadata.meta, facts.name, kept);
+        }
+    }
+
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
         let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts())?;
         let mut found = Vec::with_capacity(tools.len());
@@ -114,23 +126,10 @@ pub(crate) trait DefinitionCodec: Api {
     }
 }
 
-/// Reads and writes the request fields for tool choice and parallel tool calls.
-pub(crate) trait ChoiceCodec {
-    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
-
-    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
-}
-
 /// Reads complete responses.
 pub(crate) trait ResponseCodec {
     /// Finds the messages of the model in a payload.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
-
-    /// Reads a part that belongs to a tool run by the provider itself: a call or an output. Returns `None`
-    /// for other parts.
-    fn hosted(&self, _part: &Value) -> Option<HostedPart> {
-        None
-    }
 
     /// Sets the text, the reasoning, the refusal and the finish reason of `response`, and corrects the token
     /// usage.
@@ -152,15 +151,6 @@ pub(crate) trait StreamCodec {
 
     /// Closes the open parts and returns the response body. The body is the same as without streaming.
     fn finish(&self, stream: &mut Assembly) -> Value;
-
-    /// Reads a part as a call. Returns `None` for other parts.
-    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
-
-    /// Writes the pieces of a part into its JSON. If `is_complete` is `false`, the part was cut off.
-    fn seal(&self, _part: &mut Part, _is_complete: bool) {}
-
-    /// Changes the JSON of a complete call just before the call is returned.
-    fn settle(&self, _call: &mut Value) {}
 
     /// Returns whether a value is an event of a streamed response. Payloads that are lists of such events are
     /// read as streams.

@@ -60,6 +60,11 @@ pub(crate) struct Facts {
     pub(crate) container: &'static str,
 }
 
+/// An API with its facts.
+pub(crate) trait Api {
+    fn facts(&self) -> &'static Facts;
+}
+
 /// The rule for call ids in requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdRule {

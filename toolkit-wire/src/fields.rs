@@ -2,6 +2,7 @@
 
 use crate::WireError;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 pub(crate) type Fields = Map<String, Value>;
 
@@ -19,6 +20,11 @@ pub(crate) fn element(parent: &str, index: usize) -> String {
 /// Returns the string in the field `name`, or an empty string if the field is missing or not a string.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the type of an object, which is the string in its field `type`.
+pub(crate) fn kind(fields: &Fields) -> Option<&str> {
+    fields.get("type").and_then(Value::as_str)
 }
 
 /// Returns the list in the field `name`, or an empty list if the field is missing or not a list.
@@ -109,4 +115,24 @@ pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> F
 pub(crate) fn unknown(value: &Value, known: &[&str]) -> Fields {
     let is_unknown = |name: &str, value: &Value| !known.contains(&name) && !value.is_null();
     value.as_object().map(|fields| only(fields, is_unknown)).unwrap_or_default()
+}
+
+/// Converts `function_call` to `functionCall`.
+pub(crate) fn camel(name: &str) -> Cow<'_, str> {
+    let mut words = name.split('_');
+    let Some(first) = words.next().filter(|first| first.len() < name.len()) else {
+        return Cow::Borrowed(name);
+    };
+    let mut spelled = first.to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        spelled.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        spelled.push_str(letters.as_str());
+    }
+    Cow::Owned(spelled)
+}
+
+/// Copies the fields in `names` from one object to another. Fields with the value `null` are not copied.
+pub(crate) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
+    to.extend(only(from, |name, value| names.contains(&name) && !value.is_null()));
 }

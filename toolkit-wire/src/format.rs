@@ -3,9 +3,10 @@
 mod render;
 mod turns;
 
-use crate::codec::{Api, Codec};
+use crate::codec::Codec;
 use crate::definitions::Renderer;
 use crate::error::UnknownApiFormat;
+use crate::facts::Api;
 use crate::facts::Facts;
 use crate::stream::merge::overlay;
 use crate::{

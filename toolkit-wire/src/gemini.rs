@@ -19,8 +19,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use spelling::camel;
-
 use crate::facts::{Facts, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;

@@ -6,7 +6,6 @@ pub mod gemini;
 pub mod openai;
 
 use crate::ApiFormat;
-use crate::codec::Codec;
 use crate::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -199,10 +198,10 @@ impl HostedCall {
     }
 }
 
-/// Returns the calls of hosted tools among the parts of a response, each with its output.
-pub(crate) fn calls<'a>(codec: &dyn Codec, parts: impl IntoIterator<Item = &'a Value>) -> Vec<HostedCall> {
+/// Returns the calls of hosted tools in a response, each with its output.
+pub(crate) fn calls(parts: impl IntoIterator<Item = HostedPart>) -> Vec<HostedCall> {
     let mut calls: Vec<HostedCall> = Vec::new();
-    for part in parts.into_iter().filter_map(|part| codec.hosted(part)) {
+    for part in parts {
         let output = match part {
             HostedPart::Call(call) => {
                 calls.push(call);

@@ -4,12 +4,8 @@
 //! Such fields are found by comparison: the received JSON is read and written again, and the fields missing
 //! afterwards are kept. This needs no list of fields that would have to follow the provider's reference.
 
-use crate::codec::DefinitionCodec;
-use crate::declaration::{Draft, Spelling};
-use crate::fields::{Fields, set};
-use crate::gemini::camel;
+use crate::fields::{Fields, camel, set};
 use serde_json::{Value, json};
-use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
@@ -58,24 +54,19 @@ const SCHEMAS: [&str; 7] = [
     "output_schema",
 ];
 
-/// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are
-/// stored in `meta`, under the name of the format.
-pub(crate) fn keep<C: DefinitionCodec + ?Sized>(codec: &C, definition: &mut ToolDefinition, tool: &Fields) {
-    let facts = codec.facts();
-    let strict = definition.metadata.strict == Some(true);
-    let names = WireNames::default();
-    let how = Spelling { names: &names, strict, dialect: facts.dialect(strict, false), outputs: true };
-    // The schemas are not compared, so there is no need to convert them.
+/// Returns a copy of the definition without its parameters. The schemas are not compared, so the codec need
+/// not convert them.
+pub(crate) fn without_parameters(definition: &ToolDefinition) -> ToolDefinition {
     let mut plain =
         ToolDefinition::new(definition.name.clone(), definition.description.clone(), no_parameters());
     plain.kind = definition.kind.clone();
     plain.metadata = definition.metadata.clone();
-    let written = codec.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
-    let Some(written) = written.as_object() else { return };
-    let kept = difference(tool, written, &SCHEMAS, |_, _| false);
-    if !kept.is_empty() {
-        set(&mut definition.metadata.meta, facts.name, kept);
-    }
+    plain
+}
+
+/// Returns the fields of a received definition that the written definition lacks, except schemas.
+pub(crate) fn of_definition(received: &Fields, written: &Fields) -> Fields {
+    difference(received, written, &SCHEMAS, |_, _| false)
 }
 
 /// Returns the fields of `received` that `written` lacks. If both have an object in the same field, the

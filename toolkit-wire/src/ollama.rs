@@ -12,10 +12,10 @@ mod stream;
 mod tests;
 
 use crate::WireError;
-use crate::codec::ChoiceCodec;
 use crate::facts::{Facts, IdRule};
 use crate::fields::Fields;
 use crate::openai::PlainFunctions;
+use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;

@@ -3,11 +3,11 @@
 //! too.
 
 use crate::WireError;
-use crate::codec::{Api, ChoiceCodec, DefinitionCodec};
+use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, grammar, parse_format, parse_named};
+use crate::facts::Api;
 use crate::fields::{Fields, element, field, flag, list, object, optional, required, set, text, unknown};
-use crate::kept::keep;
-use crate::tool_config::EncodedToolConfig;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
@@ -30,7 +30,7 @@ pub(super) trait OpenAi {
     const FORM: Form;
 }
 
-impl<C: OpenAi> ChoiceCodec for C {
+impl<C: Api + OpenAi> ChoiceCodec for C {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let mut fields = Fields::new();
         set(&mut fields, CHOICE, C::FORM.encode_choice(wanted, names));
@@ -69,7 +69,7 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
 
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
-        keep(self, &mut definition, object(tool, path, "a tool")?);
+        self.keep(&mut definition, object(tool, path, "a tool")?);
         found.push(definition);
         Ok(())
     }

@@ -5,9 +5,10 @@ use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::history::IdForm;
 use crate::response::Usage;
-use crate::stream::join;
+use crate::stream::assembly::Assembly;
 use crate::{Response, WireError, history, hosted, ids};
 use serde_json::Value;
+use std::borrow::Cow;
 use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
@@ -99,10 +100,22 @@ pub(crate) fn response(
     let usage = Usage::read(payload, codec.facts());
     let named = |pointer| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (id, container) = (named(codec.facts().response_id), named(codec.facts().container));
-    let hosted = hosted::calls(codec, reading.other_parts());
+    let hosted = hosted::calls(reading.other_parts().filter_map(|part| codec.hosted(part)));
     let mut response = Response { native, usage, hosted, id, container, ..Response::default() };
     codec.describe(&reading, &mut response);
     response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
     response.settle();
     Ok(response)
+}
+
+/// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
+/// payload unchanged.
+fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+    let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
+    else {
+        return Ok(Cow::Borrowed(payload));
+    };
+    let mut stream = Assembly::new(codec);
+    events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
+    Ok(Cow::Owned(codec.finish(&mut stream)))
 }

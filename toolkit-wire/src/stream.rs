@@ -1,6 +1,7 @@
 //! Streamed responses. Each call is available as soon as it is complete.
 
 pub(super) mod assembly;
+mod event;
 pub(super) mod merge;
 pub(super) mod part;
 pub(super) mod parts;
@@ -9,36 +10,12 @@ pub(super) mod scan;
 
 use crate::codec::Codec;
 use crate::event_stream::EventDecoder;
-use crate::hosted::HostedCall;
 use crate::response::FinishReason;
 use crate::{Response, WireError, reading};
 use assembly::Assembly;
+pub use event::StreamEvent;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt;
-use toolkit_core::call::ToolCall;
-
-/// An event of a streamed response.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum StreamEvent {
-    /// Further text of the answer.
-    Text(String),
-    /// Further reasoning, if the provider returns it.
-    Reasoning(String),
-    /// The model has started to write a tool call.
-    CallStarted {
-        /// The id of the call.
-        id: String,
-        /// The tool name, as the model wrote it.
-        name: String,
-    },
-    /// A complete call, ready to be dispatched.
-    Call(ToolCall),
-    /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event
-    /// with the same id and the output.
-    Hosted(HostedCall),
-}
 
 /// The end of a streamed response.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,18 +155,6 @@ impl StreamAccumulator {
         }
         StreamEnd { events, response, body, is_complete }
     }
-}
-
-/// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
-/// payload unchanged.
-pub(crate) fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
-    let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
-    else {
-        return Ok(Cow::Borrowed(payload));
-    };
-    let mut stream = Assembly::new(codec);
-    events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
-    Ok(Cow::Owned(codec.finish(&mut stream)))
 }
 
 impl fmt::Debug for StreamAccumulator {

@@ -1,11 +1,19 @@
 //! The request fields for tool choice and parallel tool calls.
 
-use crate::codec::Codec;
+use crate::facts::Api;
+use crate::fields::{Fields, camel};
 use crate::{ApiFormat, WireError, kept};
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaLoss;
+
+/// Reads and writes the request fields for tool choice and parallel tool calls.
+pub(crate) trait ChoiceCodec: Api {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
+
+    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
+}
 
 /// The encoded form of a [`ToolConfig`](toolkit_core::ToolConfig): request fields, and the settings that were
 /// lost.
@@ -33,10 +41,14 @@ impl EncodedToolConfig {
 
 /// Encodes a tool config. Fields that were read from the same API are written again, and fields of another
 /// API are reported as lost.
-pub(crate) fn encode(codec: &dyn Codec, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+pub(crate) fn encode(codec: &dyn ChoiceCodec, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let mut encoded = codec.encode_tool_config(wanted, names);
     let Some((api, received)) = wanted.extras.origin() else { return encoded };
-    let origin = api.parse::<ApiFormat>().ok().filter(|format| format.name() == api).map(ApiFormat::codec);
+    let origin = api
+        .parse::<ApiFormat>()
+        .ok()
+        .filter(|format| format.name() == api)
+        .map(|format| -> &dyn ChoiceCodec { format.codec() });
     let meaning = origin.and_then(|origin| origin.parse_tool_config(received, names).ok());
     if api != codec.facts().name {
         let lost = match (origin, meaning) {
@@ -65,14 +77,13 @@ fn has_meaning(config: &ToolConfig, other: &ToolConfig) -> bool {
 /// Parses a tool config. If [`ToolConfig`](toolkit_core::ToolConfig) cannot express some of the fields, all
 /// received fields are kept as provider extras.
 pub(crate) fn parse(
-    codec: &dyn Codec,
+    codec: &dyn ChoiceCodec,
     request: &Map<String, Value>,
     names: &WireNames,
 ) -> Result<ToolConfig, WireError> {
     let mut config = codec.parse_tool_config(request, names)?;
     let written = codec.encode_tool_config(&config, names).fields;
-    let is_config =
-        |name: &str| written.contains_key(name) || written.contains_key(&*crate::gemini::camel(name));
+    let is_config = |name: &str| written.contains_key(name) || written.contains_key(&*camel(name));
     let received = crate::fields::only(request, |name, value| is_config(name) && !value.is_null());
     if !unsaid(codec, &received, &config, names).is_empty() {
         config.extras = ProviderExtras::new(codec.facts().name, received);
@@ -83,7 +94,7 @@ pub(crate) fn parse(
 /// Returns the fields of `received` that are not expressed by the config `meaning`. These are fields missing
 /// when `meaning` is encoded, and modes that are encoded with another value.
 fn unsaid(
-    codec: &dyn Codec,
+    codec: &dyn ChoiceCodec,
     received: &Map<String, Value>,
     meaning: &ToolConfig,
     names: &WireNames,

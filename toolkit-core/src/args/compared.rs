@@ -1,6 +1,6 @@
 //! Compares parameter types with their schemas when a tool is created.
 
-use super::param::{Fill, ToolParams};
+use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
 use crate::schema::__private::{difference, mark_exact, mark_overflowing, mark_unusable};
 use crate::schema::SchemaRef;

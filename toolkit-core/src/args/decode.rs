@@ -2,7 +2,8 @@
 
 use super::explain;
 use super::options::DecodeOptions;
-use super::param::{Fill, Param, fill_absent};
+use super::param::{Param, fill_absent};
+use super::slot::Fill;
 use crate::error::ToolError;
 
 /// The capacity of the bit set of seen parameters. Tools with more parameters take the slow path.

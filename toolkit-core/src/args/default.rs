@@ -4,7 +4,7 @@
 //! type: `Serialize`, then an enum of plain variants, then the compiler's message about the missing
 //! `Serialize`.
 
-use super::param::ToolParams;
+use super::slot::ToolParams;
 use crate::schema::__private::Json;
 use schemars::{Schema, schema_for};
 use serde::Serialize;

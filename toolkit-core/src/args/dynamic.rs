@@ -6,9 +6,10 @@ use super::options::DecodeOptions;
 use super::struct_args::{emit_coerced, relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Json, Scope, TOO_COMPLEX, check, mend};
+use crate::schema::__private::{Json, mend, rounded};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A compiled schema to parse and validate the arguments of one tool.
 #[derive(Debug)]
@@ -42,43 +43,54 @@ impl DynamicArgs {
         coerce: bool,
         context: Option<&ToolContext>,
     ) -> Result<Value, ToolError> {
-        let mut mended = None;
-        let mut value = match serde_json::from_str(text) {
-            Ok(value) => value,
-            Err(_) if self.takes_object && text.trim().is_empty() => Value::Object(Map::new()),
-            // A number may be out of range.
-            Err(_) if Json::parse(text).is_ok() => explain::parse_value(text)?,
+        let (mut given, mut value) = self.parse(text, schema, coerce, context)?;
+        let repeated = explain::repeated_inside(&given, "");
+        if !repeated.is_empty() {
+            return Err(ToolError::invalid_arguments(repeated));
+        }
+        if value.as_ref().is_ok_and(|value| self.schema.is_valid(value)) && lossy(&given, schema).is_empty() {
+            return value;
+        }
+        if matches!(value, Ok(Value::Null)) && self.takes_object {
+            value = Ok(Value::Object(Map::new()));
+        }
+        if coerce && let Some((coerced, of_text)) = self.coerce(text, value.as_ref().ok(), schema, context) {
+            (value, given) = (Ok(coerced), Cow::Owned(of_text));
+        }
+        let value = value?;
+        match (self.schema.is_valid(&value), lossy(&given, schema)) {
+            (true, lossy) if lossy.is_empty() => Ok(value),
+            (true, lossy) => Err(ToolError::invalid_arguments(lossy)),
+            (false, _) => Err(self.refusal(schema, &value)),
+        }
+    }
+
+    /// Parses `text`. Returns the JSON text, which is mended if `coerce` is set, and its value. The value is an
+    /// error if a number is out of range: coercion may turn the number into a string.
+    fn parse<'t>(
+        &self,
+        text: &'t str,
+        schema: &Value,
+        coerce: bool,
+        context: Option<&ToolContext>,
+    ) -> Result<(Cow<'t, str>, Result<Value, ToolError>), ToolError> {
+        let given = match serde_json::from_str(text) {
+            Ok(value) => return Ok((text.into(), Ok(value))),
+            Err(_) if self.takes_object && text.trim().is_empty() => {
+                return Ok((text.into(), Ok(Value::Object(Map::new()))));
+            }
+            Err(_) if Json::parse(text).is_ok() => Cow::Borrowed(text),
             Err(error) if coerce && self.takes_object => {
-                let mended = mended.insert(mend(text).ok_or_else(|| not_json(text, &error))?);
+                let mended = mend(text).ok_or_else(|| not_json(text, &error))?;
                 explain::check_json(text, &DecodeOptions::strict(schema, context))?;
-                Json::parse(mended).map_err(|_| not_json(text, &error))?;
-                explain::parse_value(mended)?
+                Json::parse(&mended).map_err(|_| not_json(text, &error))?;
+                mended.into()
             }
             Err(error) if self.takes_object => return Err(not_json(text, &error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
-        let repeated = explain::repeated_inside(mended.as_deref().unwrap_or(text), "");
-        if !repeated.is_empty() {
-            return Err(ToolError::invalid_arguments(repeated));
-        }
-        let given = mended.as_deref().unwrap_or(text);
-        if self.schema.is_valid(&value) && rounded(given, schema).is_empty() {
-            return Ok(value);
-        }
-        let mut coerced_text = None;
-        if value.is_null() && self.takes_object {
-            value = Value::Object(Map::new());
-        }
-        if coerce && let Some((coerced, of_text)) = self.coerce(text, &value, schema, context) {
-            value = coerced;
-            coerced_text = Some(of_text);
-        }
-        let rounded = rounded(coerced_text.as_deref().unwrap_or(given), schema);
-        match self.schema.is_valid(&value) {
-            true if rounded.is_empty() => Ok(value),
-            true => Err(ToolError::invalid_arguments(rounded)),
-            false => Err(self.refusal(schema, &value)),
-        }
+        let value = explain::parse_value(&given);
+        Ok((given, value))
     }
 
     /// Coerces arguments refused by the validator. Returns the coerced value and its text, or `None` if no
@@ -86,7 +98,7 @@ impl DynamicArgs {
     fn coerce(
         &self,
         text: &str,
-        value: &Value,
+        value: Option<&Value>,
         schema: &Value,
         context: Option<&ToolContext>,
     ) -> Option<(Value, String)> {
@@ -103,7 +115,7 @@ impl DynamicArgs {
             emit_coerced(&object, &coerced, &options);
             return Some((serde_json::from_str(&coerced).ok()?, coerced));
         }
-        let inner = value.as_str()?;
+        let inner = value?.as_str()?;
         let parsed = serde_json::from_str(inner).ok()?;
         self.schema.is_valid(&parsed).then(|| (parsed, inner.to_owned()))
     }
@@ -130,13 +142,9 @@ impl DynamicArgs {
     }
 }
 
-/// Returns the violations of the schema by numbers that a [`Value`] rounds. The numbers are compared as they
-/// are written in `text`.
-fn rounded(text: &str, schema: &Value) -> Vec<Violation> {
-    let Some(value) = Json::parse(text).ok().filter(|value| !value.is_exact()) else { return Vec::new() };
-    let mut found = check(schema.into(), &value, "", Scope::Validator);
-    found.retain(|violation| violation.message != TOO_COMPLEX);
-    found
+/// Returns the violations of the schema by numbers in `text` that a [`Value`] rounds.
+fn lossy(text: &str, schema: &Value) -> Vec<Violation> {
+    Json::parse(text).map_or_else(|_| Vec::new(), |value| rounded(schema.into(), &value))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::members::{Member, not_an_object, not_json, said, with_members};
 use super::options::DecodeOptions;
-use super::param::{Fill, Param, fill_absent};
+use super::param::{Param, fill_absent};
+use super::slot::Fill;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
@@ -312,10 +313,7 @@ pub(super) fn broken(
     if !repeated.is_empty() {
         return repeated;
     }
-    match accepts {
-        Some(accepts) => check_decoded(schema, &value, place, accepts),
-        None => check(schema, &value, place, Scope::Constraints),
-    }
+    check_decoded(schema, &value, place, accepts)
 }
 
 /// Returns the schema violations of a coerced value. `error` tells why the type refused the value.

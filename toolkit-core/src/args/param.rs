@@ -1,42 +1,16 @@
-//! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
+//! Parameters of a tool: the specification in generated code, and the schema.
 
 use super::compared::{Decode, decode_only, mark_difference};
+use super::slot::{Fill, SharedParams, ToolParams};
 use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, with_notes};
 use crate::schema::Constraints;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
 /// A function returning the default value of a parameter as JSON. The function returns `None` if JSON cannot
 /// represent the value, such as a map with lists as keys.
 pub type ParamDefault = fn() -> Option<Value>;
-
-/// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
-/// `JsonSchema` implements this trait.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a tool",
-    label = "a model cannot send this type",
-    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
-    note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`"
-)]
-pub trait ToolParams: DeserializeOwned + JsonSchema {}
-
-#[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
-
-/// The same bound as [`ToolParams`], with another compiler message, for parameters taken as `&T` or `Arc<T>`.
-/// Such a parameter is most likely program state with a missing `#[state]` attribute.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a tool",
-    label = "a model cannot send this type",
-    note = "if the program provides the value, write `#[state]` before the parameter",
-    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it"
-)]
-pub trait SharedParams: ToolParams {}
-
-#[diagnostic::do_not_recommend]
-impl<T: ToolParams> SharedParams for T {}
 
 /// The specification of one parameter. Generated code writes it as a struct literal, because a struct literal
 /// compiles faster than builder calls.
@@ -201,26 +175,6 @@ fn allow_null(schema: &mut Map<String, Value>) {
     }
     if let Some(Value::Array(values)) = schema.get_mut("enum") {
         values.push(Value::Null);
-    }
-}
-
-/// A slot for the decoded value of one parameter.
-///
-/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
-pub trait Fill {
-    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
-    ///
-    /// # Errors
-    /// The text does not start with a value of the type. The slot stays unchanged.
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
-}
-
-impl<T: ToolParams> Fill for Option<T> {
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        *self = Some(T::deserialize(&mut deserializer)?);
-        // Only the iterator over further values exposes the position of the parser.
-        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
     }
 }
 

@@ -8,7 +8,7 @@ use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::with_members;
 use super::options::DecodeOptions;
-use super::param::ToolParams;
+use super::slot::ToolParams;
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::{Json, argument_schema_of, members_of, quoted, repeated_names};

@@ -23,6 +23,10 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs.
 /// If the schema describes an object, empty text and `null` count as the empty object.
 ///
+/// A [`Value`] holds integers of at most 64 bits. A larger integer is refused if the `Value` would hold another
+/// number, because the handler would receive it rounded. Only where the schema accepts any `number`, it is
+/// rounded like a number with a fraction. For longer integers, such as ids, use strings.
+///
 /// ```
 /// use serde_json::{Value, json};
 /// use toolkit::{DynamicTool, ToolRegistry};
@@ -147,7 +151,7 @@ impl DynamicTool {
     /// default is off.
     ///
     /// For example, `"5"` becomes 5, a list written as a string becomes the list, and `null` counts as
-    /// absent. The validator checks the coerced arguments.
+    /// absent. A number for a string becomes its exact text. The validator checks the coerced arguments.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
         self.with_metadata(|metadata| metadata.with_coerce(coerce))

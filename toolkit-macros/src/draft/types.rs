@@ -40,6 +40,9 @@ impl PassMode {
 
 /// Parses the type of a parameter. Reports an error if arguments cannot be decoded for this type.
 pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
+    if refuse_unsized(ty, true, diag) {
+        return None;
+    }
     let option = only_argument(ty, "Option").map(peel);
     let is_plain_reference = matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_none());
     if is_context(option.unwrap_or(ty)) && !is_plain_reference {
@@ -139,13 +142,72 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     false
 }
 
-/// Reports an error if the type of a field contains a reference.
-pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) {
+/// Reports an error for a type without a fixed size, such as `[T]`, also inside of an `Option` or a `Vec`.
+/// Returns whether there was an error. `may_borrow` states whether a reference to the type is possible.
+fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
+    let Some(inner) = unsized_part(ty) else { return false };
+    let name = spelling(inner);
+    let advice = match owned_form(inner) {
+        Some(owned) if may_borrow && is_unsized(peel(ty)) => {
+            format!("`&{name}` or `{}`", short_spelling(&owned))
+        }
+        Some(owned) => format!("`{}`", short_spelling(&owned)),
+        None => "a concrete type".to_owned(),
+    };
+    diag.error(inner, format!("`{name}` has no fixed size; write {advice}"));
+    true
+}
+
+/// Returns the type without a fixed size that is `ty` itself, or inside of the `Option` or the `Vec` `ty`.
+fn unsized_part(ty: &Type) -> Option<&Type> {
+    let ty = peel(ty);
+    if is_unsized(ty) { Some(ty) } else { container_argument(ty).and_then(unsized_part) }
+}
+
+fn container_argument(ty: &Type) -> Option<&Type> {
+    ["Option", "Vec"].into_iter().find_map(|name| only_argument(ty, name))
+}
+
+fn is_unsized(ty: &Type) -> bool {
+    match ty {
+        Type::Slice(_) | Type::TraitObject(_) => true,
+        Type::Path(path) => path.path.is_ident("str"),
+        _ => false,
+    }
+}
+
+/// Returns the type to emit in place of a type without a fixed size, so that the compiler reports no further
+/// errors. Returns `None` for other types.
+pub(super) fn sized_form(ty: &Type) -> Option<Type> {
+    unsized_part(ty)?;
+    if is_unsized(peel(ty)) {
+        return Some(syn::parse_quote!(&#ty));
+    }
+    let mut sized = ty.clone();
+    replace_unsized(&mut sized);
+    Some(sized)
+}
+
+fn replace_unsized(ty: &mut Type) {
+    match owned_form(peel(ty)).filter(|_| is_unsized(peel(ty))) {
+        Some(owned) => *ty = owned,
+        None if container_argument(ty).is_some() => parts(ty).into_iter().for_each(replace_unsized),
+        None => {}
+    }
+}
+
+/// Reports an error if the type of a field contains a reference or has no fixed size. Returns `false` if the
+/// type has no fixed size.
+pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
+    if refuse_unsized(ty, false, diag) {
+        return false;
+    }
     if has_reference(ty) {
         let mut owned = ty.clone();
         make_owned(&mut owned);
         refuse_reference(ty, &short_spelling(&owned), diag);
     }
+    true
 }
 
 fn has_reference(ty: &Type) -> bool {

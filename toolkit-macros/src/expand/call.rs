@@ -102,7 +102,7 @@ fn decode(model: &Model<'_>) -> TokenStream {
     }
     let params = || model.params.iter().enumerate();
     let slots = params().map(|(_, param)| {
-        let ty = param.ty;
+        let ty = param.decoded();
         quote_spanned!(param.span=> __toolkit::None::<#ty>)
     });
     let fill = params().map(|(index, param)| {
@@ -122,6 +122,11 @@ fn decode(model: &Model<'_>) -> TokenStream {
         let (value, make) = (value_ident(index, param), default_path(model, index));
         quote!(let #value = #value.unwrap_or_else(#make);)
     });
+    // If the check of the type fails, the compiler needs to be told the type again.
+    let known = params().filter(|(_, param)| param.is_checked).map(|(index, param)| {
+        let (value, ty) = (value_ident(index, param), param.ty);
+        quote!(let #value: #ty = #value;)
+    });
     let all = Ident::new("__slots", Span::mixed_site());
     quote! {
         let mut #all = (#(#slots,)*);
@@ -132,6 +137,7 @@ fn decode(model: &Model<'_>) -> TokenStream {
             return __toolkit::ToolFuture::incomplete();
         };
         #(#defaults)*
+        #(#known)*
     }
 }
 

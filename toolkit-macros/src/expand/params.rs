@@ -1,11 +1,12 @@
 //! Generated parameter specifications and defaults.
 
+use crate::checked::checks;
 use crate::draft::PassMode;
 use crate::item::only_argument;
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{GenericParam, Ident};
+use syn::{GenericParam, Ident, Type};
 
 /// Generates a function for each default, and the assertions for the types of constrained parameters.
 pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
@@ -23,7 +24,10 @@ pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
         .params
         .iter()
         .flat_map(|param| param.attr.constraints.assertions(&param.ty.to_token_stream(), &generics));
-    quote!(#(#defaults)* #(#assertions)*)
+    let checked: Vec<Type> =
+        model.params.iter().filter(|param| param.is_checked).map(|param| param.ty.clone()).collect();
+    let checks = (!checked.is_empty()).then(|| checks(&checked));
+    quote!(#(#defaults)* #(#assertions)* #checks)
 }
 
 /// Generates the list of parameter specifications.
@@ -32,7 +36,8 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
         return quote!(&[]);
     }
     let specs = model.params.iter().enumerate().map(|(index, param)| {
-        let ParamModel { ty, name, description, .. } = param;
+        let ParamModel { name, description, .. } = param;
+        let ty = param.decoded();
         let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span);
         let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
         let extras = extras(model, index, param);

@@ -4,14 +4,13 @@
 use super::found::{Found, Message};
 use super::{MOST, Scope, Search};
 use crate::bounds::{has_constraints, is_equal};
-use crate::coerce::coerced_part;
 use crate::discriminator::Discriminator;
 use crate::json::{Json, Kind, quoted};
-use crate::probe::sample;
 use crate::properties::member_schemas;
 use crate::reference::SchemaRef;
+use crate::sample::sample;
 use crate::types::{fields, names};
-use crate::violation::ViolationKind;
+use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -32,6 +31,26 @@ pub(super) enum Reading {
     Names,
     /// Values may have other forms, such as a string for a number or a list for a struct.
     Forms,
+}
+
+/// Coerces a part of a value, like [`coerced_part`](crate::coerce). The search receives the coercion as a
+/// function, because the coercion itself uses the search.
+pub(super) type Coerce = fn(SchemaRef<'_>, &Json<'_>, &mut usize, usize) -> Option<String>;
+
+/// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
+///
+/// Parts of the value may need the coercion `coerce` to fit the schema. `accepts` returns whether the type
+/// decodes a JSON text, if the type can be asked.
+pub(crate) fn check_decoded(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    at: &str,
+    coerce: Coerce,
+    accepts: Option<&mut dyn FnMut(&str) -> bool>,
+) -> Vec<Violation> {
+    let mut search = Search::new(schema.root, value, at, Scope::Constraints);
+    (search.coerce, search.accepts) = (coerce, accepts);
+    search.violations(schema.schema, value)
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
@@ -61,7 +80,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         // A type that accepts more than its schema may not read the value as the coercion would.
         let coerced = match self.exact {
             true => None,
-            false => coerced_part(SchemaRef::new(self.root, schema), value, &mut self.left, depth),
+            false => (self.coerce)(SchemaRef::new(self.root, schema), value, &mut self.left, depth),
         };
         match coerced {
             Some(text) => self.inspect_instead(schema, value, &text),
@@ -76,6 +95,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let mut inner = Search::new(self.root, &instead, &self.path, self.scope);
         (inner.left, inner.depth) = (self.left, self.depth + self.open.len());
         (inner.most, inner.exact, inner.reading) = (self.most, self.exact, self.reading);
+        inner.coerce = self.coerce;
         let mut accepts;
         if let (Some((before, after)), Some(outer)) = (around, &mut self.accepts) {
             accepts = move |text: &str| outer(&format!("{before}{text}{after}"));

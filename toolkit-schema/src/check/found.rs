@@ -3,7 +3,7 @@
 use super::SEVERAL;
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
-use crate::properties::SINGLE;
+use crate::single::SINGLE;
 use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::{bound, value_in_words};

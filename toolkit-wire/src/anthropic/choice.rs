@@ -2,8 +2,8 @@
 
 use super::Anthropic;
 use crate::WireError;
-use crate::codec::ChoiceCodec;
 use crate::fields::{Fields, flag, object, required, set, text};
+use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;

@@ -5,7 +5,6 @@ use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
 use crate::fields::{Fields, element, field, flag, object, optional, set, text};
-use crate::kept::keep;
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
@@ -54,7 +53,7 @@ impl DefinitionCodec for Anthropic {
             let caller = caller.as_str().ok_or_else(|| WireError::new(path(), "the name of a caller"))?;
             metadata.allowed_callers.push(caller.to_owned());
         }
-        keep(self, &mut definition, fields);
+        self.keep(&mut definition, fields);
         found.push(definition);
         Ok(())
     }

@@ -23,22 +23,6 @@ impl ResponseCodec for Anthropic {
         Ok(Reading { payload, messages: vec![message] })
     }
 
-    fn hosted(&self, block: &Value) -> Option<HostedPart> {
-        let kind = text(block, "type");
-        let call = |arguments| HostedCall::of(block, kind, text(block, "name"), arguments);
-        match kind {
-            "tool_use" | "tool_result" => None,
-            _ if kind.ends_with("tool_use") => {
-                let server = text(block, "server_name").to_owned();
-                Some(HostedPart::Call(HostedCall { server, ..call(block.get("input")) }))
-            }
-            _ if kind.ends_with("tool_result") => {
-                Some(HostedPart::Output(call(None).with_output(block.get("content"))))
-            }
-            _ => None,
-        }
-    }
-
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         response.text = text(reading.payload, "content").to_owned();
         for block in reading.other_parts() {
@@ -52,6 +36,23 @@ impl ResponseCodec for Anthropic {
         // The service does not count tokens read from or written into the cache as input tokens.
         let usage = &mut response.usage;
         usage.input_tokens += usage.cached_input_tokens + usage.cache_write_tokens;
+    }
+}
+
+/// Reads a part of a hosted tool: a call or an output. Returns `None` for other parts.
+pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
+    let kind = text(block, "type");
+    let call = |arguments| HostedCall::of(block, kind, text(block, "name"), arguments);
+    match kind {
+        "tool_use" | "tool_result" => None,
+        _ if kind.ends_with("tool_use") => {
+            let server = text(block, "server_name").to_owned();
+            Some(HostedPart::Call(HostedCall { server, ..call(block.get("input")) }))
+        }
+        _ if kind.ends_with("tool_result") => {
+            Some(HostedPart::Output(call(None).with_output(block.get("content"))))
+        }
+        _ => None,
     }
 }
 

@@ -1,16 +1,18 @@
 //! Streamed messages. Content blocks are found by their index. Several blocks may be open at a time, because
 //! llama.cpp begins all blocks before it ends the first block.
 
+use super::response::hosted;
 use super::{Anthropic, call};
 use crate::WireError;
 use crate::call::{WireCall, is_blank};
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
 use crate::fields::{Fields, object, set, text};
+use crate::hosted::HostedPart;
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
@@ -81,7 +83,9 @@ impl StreamCodec for Anthropic {
         set(&mut message, "content", content);
         message.into()
     }
+}
 
+impl PartCodec for Anthropic {
     fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
         call_of(block)
     }
@@ -102,6 +106,10 @@ impl StreamCodec for Anthropic {
             "text" | "thinking" => block.set(field, written),
             _ => {}
         }
+    }
+
+    fn hosted(&self, block: &Value) -> Option<HostedPart> {
+        hosted(block)
     }
 }
 

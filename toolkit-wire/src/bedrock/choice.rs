@@ -2,8 +2,8 @@
 
 use super::Bedrock;
 use crate::WireError;
-use crate::codec::ChoiceCodec;
 use crate::fields::{Fields, object, required, set_in};
+use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -5,7 +5,6 @@ use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
 use crate::fields::{Fields, field, flag, object, optional, set};
-use crate::kept::keep;
 use serde_json::{Value, json};
 use toolkit_core::tool::ToolDefinition;
 
@@ -42,7 +41,7 @@ impl DefinitionCodec for Bedrock {
         set(&mut named, "inputSchema.json", schema.and_then(|schema| schema.get("json")).cloned());
         let mut definition = parse_named(&named, &path, "inputSchema.json")?;
         definition.metadata.strict = flag(tool, &path, "strict")?;
-        keep(self, &mut definition, fields);
+        self.keep(&mut definition, fields);
         found.push(definition);
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::fields::{Fields, object, set, set_at, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
@@ -81,6 +81,12 @@ impl StreamCodec for Bedrock {
         body.into()
     }
 
+    fn is_chunk(&self, value: &Value) -> bool {
+        EVENTS.iter().any(|kind| value.get(kind).is_some())
+    }
+}
+
+impl PartCodec for Bedrock {
     fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
         call::is_call(block).then(|| call::read(block, false))
     }
@@ -112,10 +118,6 @@ impl StreamCodec for Bedrock {
             "redacted" => set_at(&mut block.json, REDACTED, written),
             _ => {}
         }
-    }
-
-    fn is_chunk(&self, value: &Value) -> bool {
-        EVENTS.iter().any(|kind| value.get(kind).is_some())
     }
 }
 

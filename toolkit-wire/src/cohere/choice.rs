@@ -2,8 +2,8 @@
 
 use super::Cohere;
 use crate::WireError;
-use crate::codec::ChoiceCodec;
 use crate::fields::{Fields, set};
+use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::Value;
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -9,7 +9,7 @@ use crate::fields::{Fields, object, set, set_at, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
@@ -89,6 +89,13 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
+    /// A program may have stored a stream as a list of its events.
+    fn is_chunk(&self, value: &Value) -> bool {
+        matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
+    }
+}
+
+impl PartCodec for Cohere {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
         call::is_call(part).then(|| call::read(part, false))
     }
@@ -103,11 +110,6 @@ impl StreamCodec for Cohere {
             "" => {}
             field => part.set(field, written),
         }
-    }
-
-    /// A program may have stored a stream as a list of its events.
-    fn is_chunk(&self, value: &Value) -> bool {
-        matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }
 }
 

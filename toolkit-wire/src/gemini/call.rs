@@ -1,9 +1,9 @@
 //! Reads and writes calls. In this API, a message is called a `Content`, and a call is one of its parts.
 
 use super::FACTS;
-use super::spelling::{camel, get};
+use super::spelling::get;
 use crate::call::WireCall;
-use crate::fields::Fields;
+use crate::fields::{Fields, camel};
 use crate::ids;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;

@@ -3,8 +3,8 @@
 use super::Gemini;
 use super::spelling::get;
 use crate::WireError;
-use crate::codec::ChoiceCodec;
 use crate::fields::{Fields, element, field, object, set};
+use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};

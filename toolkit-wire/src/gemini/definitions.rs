@@ -2,12 +2,11 @@
 
 use super::Gemini;
 use super::schema::to_json_schema;
-use super::spelling::{camel, get, key};
+use super::spelling::{get, key};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
-use crate::fields::{Fields, element, field, object, set};
-use crate::kept::keep;
+use crate::fields::{Fields, camel, element, field, object, set};
 use serde_json::{Value, json};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
@@ -178,7 +177,7 @@ fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition,
         Some(output) => definition.with_output_schema(output),
         None => definition,
     };
-    keep(&Gemini, &mut definition, declaration);
+    Gemini.keep(&mut definition, declaration);
     Ok(definition)
 }
 

@@ -1,10 +1,10 @@
 //! Writes messages for the next request.
 
-use super::spelling::{camel, key};
+use super::spelling::key;
 use super::{FACTS, Gemini, call, results};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
-use crate::fields::{Fields, set};
+use crate::fields::{Fields, camel, set};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 

@@ -32,29 +32,6 @@ impl ResponseCodec for Gemini {
         Ok(Reading { payload, messages })
     }
 
-    fn hosted(&self, part: &Value) -> Option<HostedPart> {
-        let fields = part.as_object()?;
-        let output =
-            |result: &Value, field| result.as_object().and_then(|result| get(result, field)).cloned();
-        if let Some(code) = get(fields, "executableCode") {
-            let call = HostedCall::of(code, "executableCode", "code_execution", Some(code));
-            return Some(HostedPart::Call(call));
-        }
-        if let Some(result) = get(fields, "codeExecutionResult") {
-            let call = HostedCall::of(result, "codeExecutionResult", "code_execution", None);
-            return Some(HostedPart::Output(call.with_output(Some(result))));
-        }
-        let tool =
-            |json: &Value| output(json, "toolType").and_then(|kind| Some(kind.as_str()?.to_lowercase()));
-        if let Some(json) = get(fields, "toolCall") {
-            let (name, args) = (tool(json).unwrap_or_default(), output(json, "args"));
-            return Some(HostedPart::Call(HostedCall::of(json, "toolCall", &name, args.as_ref())));
-        }
-        let json = get(fields, "toolResponse")?;
-        let call = HostedCall::of(json, "toolResponse", &tool(json).unwrap_or_default(), None);
-        Some(HostedPart::Output(call.with_output(output(json, "response").as_ref())))
-    }
-
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for part in reading.other_parts() {
             let said = if is_true(part, "thought") { &mut response.reasoning } else { &mut response.text };
@@ -68,6 +45,28 @@ impl ResponseCodec for Gemini {
         usage.output_tokens += usage.reasoning_tokens;
         usage.input_tokens += usage.tool_tokens;
     }
+}
+
+/// Reads a part of a hosted tool: a call or an output. Returns `None` for other parts.
+pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
+    let fields = part.as_object()?;
+    let output = |result: &Value, field| result.as_object().and_then(|result| get(result, field)).cloned();
+    if let Some(code) = get(fields, "executableCode") {
+        let call = HostedCall::of(code, "executableCode", "code_execution", Some(code));
+        return Some(HostedPart::Call(call));
+    }
+    if let Some(result) = get(fields, "codeExecutionResult") {
+        let call = HostedCall::of(result, "codeExecutionResult", "code_execution", None);
+        return Some(HostedPart::Output(call.with_output(Some(result))));
+    }
+    let tool = |json: &Value| output(json, "toolType").and_then(|kind| Some(kind.as_str()?.to_lowercase()));
+    if let Some(json) = get(fields, "toolCall") {
+        let (name, args) = (tool(json).unwrap_or_default(), output(json, "args"));
+        return Some(HostedPart::Call(HostedCall::of(json, "toolCall", &name, args.as_ref())));
+    }
+    let json = get(fields, "toolResponse")?;
+    let call = HostedCall::of(json, "toolResponse", &tool(json).unwrap_or_default(), None);
+    Some(HostedPart::Output(call.with_output(output(json, "response").as_ref())))
 }
 
 /// Reads the parts of a message. If generation stopped early (`is_cut`), the last part with content is read

@@ -1,7 +1,6 @@
 //! Converts Gemini's subset of OpenAPI schemas to JSON Schema.
 
-use super::spelling::camel;
-use crate::fields::Fields;
+use crate::fields::{Fields, camel};
 use serde_json::{Number, Value, json};
 
 /// The maximum depth of the conversion. Deeper schemas stay unchanged. JSON parsers refuse text nested this

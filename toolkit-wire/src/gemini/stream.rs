@@ -5,15 +5,16 @@
 
 use super::Gemini;
 use super::call::{beside, function, read, says_something};
-use super::response::{failure, is_cut, no_content, reported_error};
-use super::spelling::{camel, get, key, list};
+use super::response::{failure, hosted, is_cut, no_content, reported_error};
+use super::spelling::{get, key, list};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::fields::{Fields, element, field, is_true, object, set, text};
+use crate::fields::{Fields, camel, element, field, is_true, object, set, text};
+use crate::hosted::HostedPart;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
-use crate::stream::part::Part;
+use crate::stream::part::{Part, PartCodec};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -50,6 +51,14 @@ impl StreamCodec for Gemini {
         body.into()
     }
 
+    /// Without `alt=sse`, the service sends a stream as one list.
+    fn is_chunk(&self, value: &Value) -> bool {
+        let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
+        value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
+    }
+}
+
+impl PartCodec for Gemini {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
         read(part, false)
     }
@@ -65,10 +74,8 @@ impl StreamCodec for Gemini {
         part.json = fields.into();
     }
 
-    /// Without `alt=sse`, the service sends a stream as one list.
-    fn is_chunk(&self, value: &Value) -> bool {
-        let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
-        value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
+    fn hosted(&self, part: &Value) -> Option<HostedPart> {
+        hosted(part)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::GeminiInteractions;
 use crate::WireError;
-use crate::codec::ChoiceCodec;
 use crate::fields::{Fields, element, set_in};
+use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -5,7 +5,6 @@ use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, parse_named};
 use crate::fields::{Fields, field, flag, object, set, text};
-use crate::kept::keep;
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
@@ -33,7 +32,7 @@ impl DefinitionCodec for GeminiInteractions {
         }
         let mut definition = parse_named(fields, path, "parameters")?;
         definition.metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
-        keep(self, &mut definition, fields);
+        self.keep(&mut definition, fields);
         found.push(definition);
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::fields::{list, object, set, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
@@ -77,6 +77,13 @@ impl StreamCodec for GeminiInteractions {
         body.into()
     }
 
+    /// A program may have stored a stream as a list of its events.
+    fn is_chunk(&self, value: &Value) -> bool {
+        value.get("event_type").is_some()
+    }
+}
+
+impl PartCodec for GeminiInteractions {
     fn part_call<'a>(&self, step: &'a Value) -> Option<WireCall<'a>> {
         call::is_call(step).then(|| call::read(step, false))
     }
@@ -98,11 +105,6 @@ impl StreamCodec for GeminiInteractions {
             }
             _ => {}
         }
-    }
-
-    /// A program may have stored a stream as a list of its events.
-    fn is_chunk(&self, value: &Value) -> bool {
-        value.get("event_type").is_some()
     }
 }
 

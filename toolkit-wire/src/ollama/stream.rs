@@ -8,6 +8,7 @@ use crate::error::{failed, reported_error};
 use crate::fields::{list, object, set, text};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::{join, overlay};
+use crate::stream::part::PartCodec;
 use serde_json::Value;
 
 impl StreamCodec for Ollama {
@@ -53,12 +54,14 @@ impl StreamCodec for Ollama {
         body.into()
     }
 
-    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        Some(call::read(part))
-    }
-
     /// A program may have stored a stream as a list of its lines.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("message").is_some() && value.get("done").is_some()
+    }
+}
+
+impl PartCodec for Ollama {
+    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
+        Some(call::read(part))
     }
 }

@@ -5,7 +5,6 @@ use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::Draft;
 use crate::fields::{Fields, object, set};
-use crate::kept::keep;
 use crate::openai::{Form, is_hosted};
 use serde_json::{Value, json};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
@@ -29,7 +28,7 @@ impl DefinitionCodec for OpenAiChat {
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         if !is_hosted(tool) {
             let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
-            keep(self, &mut definition, object(tool, path, "a tool")?);
+            self.keep(&mut definition, object(tool, path, "a tool")?);
             found.push(definition);
         }
         Ok(())

@@ -1,25 +1,13 @@
 //! Media items in Mistral's API, which has its own forms for audio and documents.
 
-use super::results::Contents;
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, address, file_name};
+use super::results::{Contents, messages};
+use crate::media::{MediaKind, MediaTable, Urls, address, file_name};
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 
 /// The accepted media items, from the provider's guides to vision, audio and documents. Tool messages contain
 /// only text.
-const MEDIA: MediaTable = MediaTable {
-    messages: &[
-        MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
-        MediaRule {
-            kind: MediaKind::Audio,
-            types: &["audio/wav", "audio/mpeg"],
-            embedded: true,
-            urls: Urls::Web,
-        },
-        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls: Urls::Web },
-    ],
-    results: &[],
-};
+const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
 /// Mistral's forms of media items.
 pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };

@@ -16,19 +16,16 @@ use toolkit_core::output::{Content, Media, ToolOutput};
 
 /// The accepted media items, from the guides to images, audio and files. Other servers accept at most the
 /// same types. Tool messages contain only text.
-pub(super) const MEDIA: MediaTable = MediaTable {
-    messages: &[
+pub(super) const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::None), results: &[] };
+
+/// Returns the rules for the media items of user messages. Audio and files may be given by the URLs `urls`.
+pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
+    [
         MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
-        MediaRule {
-            kind: MediaKind::Audio,
-            types: &["audio/wav", "audio/mpeg"],
-            embedded: true,
-            urls: Urls::None,
-        },
-        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls: Urls::None },
-    ],
-    results: &[],
-};
+        MediaRule { kind: MediaKind::Audio, types: &["audio/wav", "audio/mpeg"], embedded: true, urls },
+        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls },
+    ]
+}
 
 /// The media items that one provider's variant of the API accepts, and their forms.
 #[derive(Debug)]

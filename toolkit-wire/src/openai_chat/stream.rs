@@ -12,7 +12,7 @@ use crate::fields::{Fields, element, field, object, set, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::{join, overlay};
-use crate::stream::part::Part;
+use crate::stream::part::{Part, PartCodec};
 use serde_json::Value;
 
 impl StreamCodec for OpenAiChat {
@@ -64,7 +64,9 @@ impl StreamCodec for OpenAiChat {
         set(&mut response, "choices", choices);
         Value::Object(response)
     }
+}
 
+impl PartCodec for OpenAiChat {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
         Some(call::read(part, false))
     }

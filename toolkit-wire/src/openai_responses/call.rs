@@ -3,7 +3,7 @@
 use super::FACTS;
 use super::client::{self, Client};
 use crate::call::{self, WireCall};
-use crate::fields::{Fields, only, set, text};
+use crate::fields::{Fields, copy, kind, set, text};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
@@ -17,11 +17,6 @@ pub(super) const CUSTOM: &str = "custom_tool_call";
 /// the reasoning item before the call ("was provided without its required 'reasoning' item"). Calls encoded
 /// by the program have no reasoning item.
 pub(super) const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
-
-/// Returns the type of an item.
-pub(super) fn kind(item: &Fields) -> Option<&str> {
-    item.get("type").and_then(Value::as_str)
-}
 
 /// Reads an item of the type `function_call` or `custom_tool_call` as a call. The fields are
 /// `{type, call_id, name, arguments}`; a `custom_tool_call` has the free text `input` instead of `arguments`.
@@ -101,9 +96,4 @@ fn id(fields: &Fields) -> Option<Cow<'_, str>> {
 /// call.
 pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
     extras.get(FACTS.name, "type").is_some_and(|kind| kind == CUSTOM)
-}
-
-/// Copies the fields in `names` from one object to another. Fields with the value `null` are not copied.
-pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
-    to.extend(only(from, |name, value| names.contains(&name) && !value.is_null()));
 }

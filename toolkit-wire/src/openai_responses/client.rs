@@ -6,9 +6,8 @@
 mod results;
 
 use super::FACTS;
-use super::call::{self, kind};
 use crate::call::{Origin, OutgoingCall};
-use crate::fields::{Fields, only, set, text};
+use crate::fields::{Fields, copy, kind, only, set, text};
 use crate::media::media;
 use crate::results::{json_content, output_text, unsendable};
 use results::{write_approval, write_computer, write_found, write_shell};
@@ -265,7 +264,7 @@ impl Client {
                 "apply_patch_call" => &["caller"],
                 _ => &[],
             };
-            call::copy(extras, &mut item, names);
+            copy(extras, &mut item, names);
         }
         let rest = rest.filter(|text| !text.is_empty());
         let rest = rest.map(|text| {
@@ -277,7 +276,7 @@ impl Client {
     /// Reads a result. Returns the outcome, and the extras needed to write the result again.
     pub(super) fn read_result(&self, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
         let mut extras = Fields::from_iter([("type".to_owned(), self.call.into())]);
-        call::copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
+        copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
         if let Some(checks) = item.get("acknowledged_safety_checks") {
             set(&mut extras, "pending_safety_checks", checks.clone());
         }

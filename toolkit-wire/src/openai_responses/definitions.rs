@@ -1,12 +1,10 @@
 //! The `tools` of a request.
 
-use super::call::kind;
 use super::client;
 use super::{FACTS, OpenAiResponses};
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, take_named};
-use crate::fields::{Fields, element, field, flag, list, object, only, optional, set, text};
-use crate::kept::keep;
+use crate::fields::{Fields, element, field, flag, kind, list, object, only, optional, set, text};
 use crate::openai::{Form, is_hosted};
 use crate::{DefinitionOptions, WireError};
 use serde_json::Value;
@@ -205,7 +203,7 @@ fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireEr
     definition.metadata.defer = flag(fields, &path, "defer_loading")?.unwrap_or_default();
     let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
     definition.metadata.allowed_callers = callers.unwrap_or_default();
-    keep(&OpenAiResponses, &mut definition, fields);
+    OpenAiResponses.keep(&mut definition, fields);
     Ok(Some(definition))
 }
 

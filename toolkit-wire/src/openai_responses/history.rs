@@ -3,7 +3,7 @@
 use super::{FACTS, OpenAiResponses, call, client, response, results};
 use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::HistoryCodec;
-use crate::fields::{Fields, set, text};
+use crate::fields::{Fields, copy, kind, set, text};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -38,7 +38,7 @@ impl HistoryCodec for OpenAiResponses {
             if !is_custom {
                 set(&mut item, "status", "completed");
             }
-            call::copy(extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &call::RETURNED);
+            copy(extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &call::RETURNED);
         }
         response::strip_refused(&mut item);
         Value::Object(item)
@@ -47,7 +47,7 @@ impl HistoryCodec for OpenAiResponses {
     /// Copies a received item into the next request. An item with neither a type nor a role is dropped,
     /// because no server accepts it.
     fn write_part(&self, item: &Value) -> Option<Value> {
-        let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
+        let item = item.as_object().filter(|item| kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();
         response::strip_refused(&mut item);
         Some(Value::Object(item))

@@ -1,12 +1,12 @@
 //! Repairs histories, so that every call has a result.
 
 use super::OpenAiResponses;
-use super::call::{self, CUSTOM, FUNCTION, copy};
+use super::call::{self, CUSTOM, FUNCTION};
 use super::client;
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT, is_result};
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
-use crate::fields::{Fields, set, text};
+use crate::fields::{Fields, copy, kind, set, text};
 use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
@@ -131,7 +131,7 @@ fn no_output(item: &Value) -> Option<Value> {
         );
         return client.write_result(&result, &id).into_iter().next();
     }
-    let is_custom = call::kind(call) == Some(CUSTOM);
+    let is_custom = kind(call) == Some(CUSTOM);
     let mut result = Fields::new();
     set(&mut result, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
     copy(call, &mut result, &["call_id"]);

@@ -1,13 +1,12 @@
 //! Reads the items of a response: calls, text and reasoning.
 
-use super::call::{self, kind};
-use super::{OpenAiResponses, hosted};
+use super::OpenAiResponses;
+use super::call;
 use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
-use crate::fields::{Fields, list, set, text};
-use crate::hosted::HostedPart;
+use crate::fields::{Fields, kind, list, set, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
@@ -26,10 +25,6 @@ impl ResponseCodec for OpenAiResponses {
             _ => return Err(WireError::new("", "a response, an item or a list of items")),
         };
         Ok(Reading { payload, messages: vec![message] })
-    }
-
-    fn hosted(&self, item: &Value) -> Option<HostedPart> {
-        hosted::read(item)
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {

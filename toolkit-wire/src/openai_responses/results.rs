@@ -1,10 +1,10 @@
 //! Encodes and parses results as items.
 
-use super::call::{CUSTOM, copy, is_custom};
+use super::call::{CUSTOM, is_custom};
 use super::{FACTS, OpenAiResponses, client};
 use crate::WireError;
 use crate::codec::ResultCodec;
-use crate::fields::{Fields, field, required, set, text};
+use crate::fields::{Fields, copy, field, required, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name, media};
 use crate::results::{json_content, listed, output_text, unsendable};
 use serde_json::{Value, json};

@@ -8,15 +8,16 @@
 mod find;
 mod item;
 
-use super::OpenAiResponses;
-use super::call::{self, CUSTOM, kind};
+use super::call::{self, CUSTOM};
+use super::{OpenAiResponses, hosted};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{Fields, object, only, set, text};
+use crate::fields::{Fields, kind, object, only, set, text};
+use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
-use crate::stream::part::Part;
+use crate::stream::part::{Part, PartCodec};
 use serde_json::{Value, json};
 
 impl StreamCodec for OpenAiResponses {
@@ -75,7 +76,9 @@ impl StreamCodec for OpenAiResponses {
         set(&mut response, "output", output);
         Value::Object(response)
     }
+}
 
+impl PartCodec for OpenAiResponses {
     fn part_call<'a>(&self, item: &'a Value) -> Option<WireCall<'a>> {
         call::read(item, false)
     }
@@ -92,6 +95,10 @@ impl StreamCodec for OpenAiResponses {
         {
             call["arguments"] = "{}".into();
         }
+    }
+
+    fn hosted(&self, item: &Value) -> Option<HostedPart> {
+        hosted::read(item)
     }
 }
 

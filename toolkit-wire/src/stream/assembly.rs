@@ -3,9 +3,9 @@
 //! A codec sorts the pieces of each event into fields of the body, fields of a message, and parts of a
 //! message. The complete body is written from them once, at the end.
 
-use super::StreamEvent;
+use super::event::StreamEvent;
+use super::part::PartCodec;
 use super::parts::Parts;
-use crate::codec::Codec;
 use crate::fields::Fields;
 use crate::response::FinishReason;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use toolkit_core::call::ToolCall;
 
 #[derive(Debug)]
 pub(crate) struct Assembly {
-    codec: &'static dyn Codec,
+    codec: &'static dyn PartCodec,
     /// The fields of the body except the messages, each with its latest value.
     pub(crate) body: Fields,
     /// The messages, by their index in the response. There is almost always only one message.
@@ -34,7 +34,7 @@ pub(crate) struct StreamedMessage {
 }
 
 impl Assembly {
-    pub(crate) fn new(codec: &'static dyn Codec) -> Self {
+    pub(crate) fn new(codec: &'static dyn PartCodec) -> Self {
         Self { codec, body: Fields::new(), messages: BTreeMap::new(), is_over: false }
     }
 

@@ -2,9 +2,31 @@
 
 use super::paths::PathArguments;
 use super::scan::ObjectScanner;
+use crate::call::WireCall;
+use crate::facts::Api;
+use crate::hosted::HostedPart;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use toolkit_core::call::ToolCall;
+
+/// Reads and completes the parts of a message.
+pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
+    /// Reads a part as a call. Returns `None` for other parts.
+    fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
+
+    /// Writes the pieces of a part into its JSON. If `is_complete` is `false`, the part was cut off.
+    fn seal(&self, _part: &mut Part, _is_complete: bool) {}
+
+    /// Changes the JSON of a complete call just before the call is returned.
+    fn settle(&self, _call: &mut Value) {}
+
+    /// Reads a part that belongs to a tool run by the provider itself: a call or an output. Returns `None`
+    /// for other parts.
+    fn hosted(&self, _part: &Value) -> Option<HostedPart> {
+        None
+    }
+}
 
 /// The fields that identify a part. An empty string stands for a missing field: some servers omit some of the
 /// fields, and some repeat the same value for several parts.

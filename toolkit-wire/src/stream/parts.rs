@@ -5,10 +5,9 @@
 //! identify a part by its index in `Parts`, called `number`. It differs from the position and from the
 //! provider's index.
 
-use super::StreamEvent;
-use super::part::{Key, Part};
+use super::event::StreamEvent;
+use super::part::{Key, Part, PartCodec};
 use crate::call::WireCall;
-use crate::codec::Codec;
 use crate::fields::set_at;
 use crate::hosted::{self, HostedPart};
 use crate::ids::CallIds;
@@ -19,7 +18,7 @@ use toolkit_core::call::ToolCall;
 
 #[derive(Debug)]
 pub(crate) struct Parts {
-    codec: &'static dyn Codec,
+    codec: &'static dyn PartCodec,
     /// A value that differs between responses. It is used to generate ids.
     seed: Value,
     ids: CallIds,
@@ -44,7 +43,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(codec: &'static dyn Codec, seed: Value) -> Self {
+    pub(super) fn new(codec: &'static dyn PartCodec, seed: Value) -> Self {
         Self {
             codec,
             seed,
@@ -167,8 +166,8 @@ impl Parts {
         let call = match found {
             HostedPart::Call(call) => call,
             HostedPart::Output(output) => {
-                let known = self.parts.iter().map(|known| &known.json);
-                let mut calls = hosted::calls(self.codec, known);
+                let known = self.parts.iter().filter_map(|known| self.codec.hosted(&known.json));
+                let mut calls = hosted::calls(known);
                 let answered = calls.iter().rposition(|call| call.output == output.output);
                 answered.map_or(output, |at| calls.swap_remove(at))
             }

@@ -90,6 +90,54 @@ fn coercion_follows_typed_tools_and_the_validator_checks_the_result() {
 }
 
 #[test]
+fn no_integer_reaches_the_handler_rounded() {
+    const WIDE: &str = "123456789012345678901234567890";
+    let schema = json!({"type": "object", "properties": {
+        "id": {"type": "integer"},
+        "ids": {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "ratio": {"type": "number"},
+        "text": {"type": "string"},
+        "any": {},
+    }});
+    for (text, place) in [
+        (format!(r#"{{"id": {WIDE}}}"#), "id"),
+        (format!(r#"{{"id": -{WIDE}}}"#), "id"),
+        (r#"{"id": 1.23456789012345678901234567890e29}"#.to_owned(), "id"),
+        (r#"{"id": 18446744073709551617}"#.to_owned(), "id"),
+        (format!(r#"{{"ids": [1, null, {WIDE}]}}"#), "ids[2]"),
+        (format!(r#"{{"any": {{"deep": [{{"id": {WIDE}}}]}}}}"#), "any.deep[0].id"),
+        (format!(r#"{{"other": {WIDE}}}"#), "other"),
+    ] {
+        for coerce in [false, true] {
+            let error = read(&schema, &text, coerce).unwrap_err();
+            let number = error.violations()[0].message.split("got ").nth(1).unwrap_or_default();
+            let expected = format!("`{place}`: expected integer of at most 64 bits, got {number}");
+            assert_eq!(error.violations().len(), 1, "{text}: {error}");
+            assert_eq!(error.violations()[0].to_string(), expected, "{text}");
+        }
+    }
+    for (text, value) in [
+        (format!(r#"{{"ratio": {WIDE}}}"#), json!({"ratio": 1.234_567_890_123_456_8e29})),
+        (r#"{"ratio": 0.12345678901234567890}"#.to_owned(), json!({"ratio": 0.123_456_789_012_345_68})),
+        (r#"{"id": 18446744073709551615}"#.to_owned(), json!({"id": u64::MAX})),
+        (r#"{"id": 100000000000000000000000}"#.to_owned(), json!({"id": 1e23})),
+        (format!(r#"{{"text": "{WIDE}", "any": "{WIDE}"}}"#), json!({"text": WIDE, "any": WIDE})),
+    ] {
+        assert_eq!(read(&schema, &text, false).unwrap(), value, "{text}");
+    }
+    // With coercion, a number for a string is its exact text, even if no `Value` can hold the number.
+    for number in [WIDE, "1e400", "-1.5E+999", "0.10"] {
+        let text = format!(r#"{{"text": {number}}}"#);
+        assert!(read(&schema, &text, false).is_err(), "{text}");
+        assert_eq!(read(&schema, &text, true).unwrap(), json!({"text": number}), "{text}");
+        let fenced = format!("```json\n{text}\n```");
+        assert_eq!(read(&schema, &fenced, true).unwrap(), json!({"text": number}), "{text}");
+    }
+    let error = read(&schema, r#"{"text": 1e400, "ids": [1e400]}"#, true).unwrap_err();
+    assert!(error.message().contains("number out of range"), "{error}");
+}
+
+#[test]
 fn messages_are_bounded_for_any_schema_and_arguments() {
     let long = "x".repeat(2_000);
     let properties: Map<String, Value> =
@@ -173,6 +221,23 @@ fn value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_024))]
+
+    #[test]
+    fn what_the_handler_receives_is_what_was_written(
+        digits in "-?[1-9][0-9]{0,30}", exponent in select(vec!["", "e0", "e2", ".0", "0e1"]), depth in 0_usize..4,
+        schema in select(vec![json!({}), json!({"type": "integer"}), json!({"type": "string"})]), coerce: bool,
+    ) {
+        let number = format!("{digits}{exponent}");
+        let text = format!("{{\"a\":{}{number}{}}}", "[".repeat(depth), "]".repeat(depth));
+        let nested = (0..depth).fold(schema, |items, _| json!({"type": "array", "items": items}));
+        let schema = json!({"type": "object", "properties": {"a": nested}});
+        if let Ok(value) = read(&schema, &text, coerce) {
+            let received = value.to_string();
+            let is_text = received.contains(&format!("\"{number}\""));
+            let canonical = |text: &str| Json::parse(text).unwrap().canonical();
+            prop_assert!(is_text || canonical(&text) == canonical(&received), "{text} became {received}");
+        }
+    }
 
     #[test]
     fn accepted_exactly_if_the_validator_accepts(schema in schema(), value in value()) {

@@ -2,8 +2,8 @@
 
 use super::find;
 use crate::call as shared;
-use crate::fields::{self, Fields, list, set};
-use crate::openai_responses::call::{CUSTOM, FUNCTION, kind, read};
+use crate::fields::{self, Fields, kind, list, set};
+use crate::openai_responses::call::{CUSTOM, FUNCTION, read};
 use crate::openai_responses::client;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, Place};

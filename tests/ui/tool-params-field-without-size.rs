@@ -1,0 +1,8 @@
+use toolkit::ToolParams;
+
+#[derive(ToolParams)]
+struct Data {
+    bytes: [u8],
+}
+
+fn main() {}

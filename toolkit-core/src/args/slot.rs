@@ -1,0 +1,51 @@
+//! The types that can be parameters, and the slots for their decoded values.
+
+use schemars::JsonSchema;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+/// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
+/// `JsonSchema` implements this trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "a model cannot send this type",
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
+    note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`",
+    note = "if the type has this derive and `#[serde(default)]`, its type arguments need `Default`"
+)]
+pub trait ToolParams: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
+
+/// The same bound as [`ToolParams`], with another compiler message, for parameters taken as `&T` or `Arc<T>`.
+/// Such a parameter is most likely program state with a missing `#[state]` attribute.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "a model cannot send this type",
+    note = "if the program provides the value, write `#[state]` before the parameter",
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it"
+)]
+pub trait SharedParams: ToolParams {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToolParams> SharedParams for T {}
+
+/// A slot for the decoded value of one parameter.
+///
+/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
+pub trait Fill {
+    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
+    ///
+    /// # Errors
+    /// The text does not start with a value of the type. The slot stays unchanged.
+    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
+}
+
+impl<T: ToolParams> Fill for Option<T> {
+    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        *self = Some(T::deserialize(&mut deserializer)?);
+        // Only the iterator over further values exposes the position of the parser.
+        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
+    }
+}
