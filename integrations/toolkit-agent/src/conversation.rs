@@ -149,10 +149,15 @@ impl Conversation {
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
-    /// Adds a message. If a turn is unfinished, it is [settled](Self::settle) first.
+    /// Adds a message. If a turn is unfinished, it is [settled](Self::settle) first. After a message of the user, an
+    /// unfinished run does not continue where it stopped: [`resume`](crate::Agent::resume) answers the message.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
-        self.add(message.into());
+        let message = message.into();
+        if self.depth() == 0 && matches!(message, Message::User(_)) {
+            self.give_up_run();
+        }
+        self.add(message);
     }
 
     fn add(&mut self, mut message: Message) {
@@ -190,12 +195,7 @@ impl Conversation {
     pub fn keep_latest(&mut self, max: usize) {
         self.settle();
         let start = start_of_latest(&self.messages, max);
-        self.messages.drain(..start);
-        self.times.drain(..start.min(self.times.len()));
-        self.unmark_from(0);
-        if let Some(progress) = &mut self.progress {
-            progress.move_by(-start.cast_signed());
-        }
+        self.remove_first(start);
     }
 
     /// Completes a turn left unfinished by a crash, a dropped run or an [interruption](crate::AgentError::Interrupted).
@@ -232,6 +232,12 @@ impl Conversation {
     /// Returns the unfinished turn.
     pub(crate) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
+    }
+
+    /// Replaces the unfinished turn with an earlier state of it.
+    pub(crate) fn restore_turn(&mut self, turn: Turn) {
+        self.turns += 1;
+        self.turn = Some(turn.renumbered(self.turns));
     }
 
     /// Discards the unfinished turn.

@@ -115,9 +115,11 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Sets the tokens, the cost and the calls of the run before an interruption.
+    /// Sets the tokens, the cost and the calls of the run before an interruption, unless they are counted already.
     pub(crate) fn set_earlier(&self, earlier: Spent) {
-        *lock(&self.earlier) = earlier;
+        if self.sum() == Spent::default() {
+            *lock(&self.earlier) = earlier;
+        }
     }
 
     /// Returns the tokens, the cost and the calls of the run so far, including those before an interruption.

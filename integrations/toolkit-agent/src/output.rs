@@ -66,8 +66,8 @@ impl Spent {
     pub(crate) fn add(&mut self, other: Self) {
         self.usage += other.usage;
         self.cost += other.cost;
-        self.model_calls += other.model_calls;
-        self.tool_calls += other.tool_calls;
+        self.model_calls = self.model_calls.saturating_add(other.model_calls);
+        self.tool_calls = self.tool_calls.saturating_add(other.tool_calls);
     }
 
     /// Returns an output with these numbers. All other fields have their default values.

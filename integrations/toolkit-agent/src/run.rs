@@ -117,6 +117,7 @@ impl Agent {
         run: Run,
     ) -> Result<RunOutput, AgentError> {
         let run = run.with_journal(conversation);
+        run.connect(conversation, false);
         match input {
             Some(input) => {
                 conversation.begin_run();
@@ -129,7 +130,11 @@ impl Agent {
                 match conversation.continue_run() {
                     ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
                     ControlFlow::Continue(_) => {}
-                    ControlFlow::Break(output) => return Ok(output),
+                    ControlFlow::Break(output) => {
+                        // The last save may have failed.
+                        run.save(conversation).await?;
+                        return Ok(output);
+                    }
                 }
             }
         }
@@ -137,6 +142,9 @@ impl Agent {
             Ok(()) => self.join_run(conversation, &run).await,
             Err(error) => Err(error),
         };
+        // The agent may have replaced the conversation.
+        run.connect(conversation, true);
+        conversation.leave_all();
         let output = match output {
             Ok(output) => {
                 conversation.settle();

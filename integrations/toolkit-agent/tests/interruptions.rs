@@ -2,17 +2,22 @@
 
 use crate::support::{Nothing, assert_sendable, transcript};
 use futures_util::FutureExt;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{
+    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
+};
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Decision, Decisions, Message, ModelRequest, ModelResponse, PendingCall,
-    RunOptions, RunOutput, ScriptedModel, Sessions, Usage,
+    Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, Message, ModelRequest, ModelResponse,
+    PendingCall, Run, RunAgent, RunOptions, RunOutput, ScriptedModel, Sessions, Usage,
 };
+use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
-use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
+use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolError, ToolRegistry};
 
 /// The runs of `pay` and `look`.
 #[derive(Clone, Default)]
@@ -57,6 +62,11 @@ impl Runs {
             ClosureTool::new("look", "Looks.", count(1, "seen")).unwrap(),
             ClosureTool::new("ask", "Asks.", later(|| ToolError::question("Which colour?"), "blue")).unwrap(),
             ClosureTool::new("job", "Works.", later(|| ToolError::deferred(17), "built")).unwrap(),
+            ClosureTool::with_context("enough", "Escalates.", |_: Nothing, context: ToolContext| {
+                context.actions().escalate();
+                context.session().set("enough", true);
+            })
+            .unwrap(),
         ];
         let rules = Permissions::new()
             .rule(PermissionRule::ask("it costs money").for_tool("pay").unwrap())
@@ -74,12 +84,16 @@ impl Runs {
         for agent in below {
             tools.register(agent.to_tool().unwrap()).unwrap();
         }
-        let calls: Vec<String> = calls.split_whitespace().map(str::to_owned).collect();
+        let turns: Vec<Vec<String>> =
+            calls.split('/').map(|turn| turn.split_whitespace().map(str::to_owned).collect()).collect();
         let said = format!("{name} is done.");
         let model = ScriptedModel::new().fallback(move |request: &ModelRequest| {
-            let response = match request.messages.last() {
-                Some(Message::Tool(_)) => ModelResponse::text(said.clone()),
-                _ => ModelResponse::calls(calls.iter().enumerate().map(|(number, tool)| {
+            let latest =
+                request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
+            let turn = latest.filter(|message| matches!(message, Message::Tool(_))).count();
+            let response = match turns.get(turn) {
+                None => ModelResponse::text(said.clone()),
+                Some(calls) => ModelResponse::calls(calls.iter().enumerate().map(|(number, tool)| {
                     let arguments = match tool.as_str() {
                         "transfer_to_agent" => r#"{"agent_name": "spec"}"#,
                         "expert" | "middle" => r#"{"request": "Help."}"#,
@@ -126,6 +140,10 @@ impl Runs {
                 let last = one("handing", "transfer_to_agent", &[]);
                 SequentialAgent::new("team", [group.into(), last]).into()
             }
+            8 => {
+                let escalating = one("one", "look enough / pay / ask", &[]);
+                LoopAgent::new("team", [escalating]).with_max_iterations(3).into()
+            }
             _ => {
                 let inner = SequentialAgent::new("inner", [one("one", "pay", &[]), one("two", "look", &[])]);
                 let group = ParallelAgent::new("group", [inner.into(), one("three", "ask", &[])]);
@@ -135,7 +153,11 @@ impl Runs {
     }
 }
 
-const KINDS: usize = 9;
+const KINDS: usize = 10;
+/// The loop that ends because of a call. If the result of this call is lost, the loop goes on, and calls again.
+const ESCALATING: usize = 8;
+/// The teams with a transfer.
+const TRANSFERRING: [usize; 2] = [6, 7];
 
 fn calls_transfer(name: &str) -> bool {
     name == "handing"
@@ -341,11 +363,8 @@ async fn new_input_gives_up_the_pending_calls() {
         conversation.push(Message::user("Forget it."));
         assert_sendable(&conversation);
         let decided = Order::All.decide(&calls);
-        let is_group = conversation.pending().len() == calls.len();
-        if !is_group {
-            let refused = decide(&agent, &mut conversation, decided).await;
-            assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{kind}: {refused:?}");
-        }
+        let refused = decide(&agent, &mut conversation, decided).await;
+        assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{kind}: {refused:?}");
         pending(agent.run_in(&mut conversation, "go again").await);
         assert_sendable(&conversation);
         assert_eq!(runs.counts()[0], before[0], "{kind}");
@@ -428,10 +447,186 @@ async fn a_run_continues_from_each_of_its_saves() {
             let ended = ended.unwrap_or_else(|error| panic!("{case}: {error}"));
             assert_eq!((&ended.text, &ended.agent), (&output.text, &output.agent), "{case}");
             assert_sendable(&sessions.open("ada", "1").await.unwrap());
-            for index in [0, 1] {
+            for index in [0, 1].into_iter().filter(|_| kind != ESCALATING) {
                 let runs = first.before(index, length) + again.counts()[index];
                 assert!(runs <= first.counts()[index], "{case}: {runs} runs of tool {index}");
             }
         }
     }
+}
+
+/// A store whose append fails once.
+#[derive(Clone)]
+struct Failing {
+    store: MemoryStore,
+    /// The number of appends before the failure.
+    left: Arc<AtomicU32>,
+}
+
+impl ConversationStore for Failing {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        self.store.load(user, id).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            return Err(StoreError::new("the disk is full"));
+        }
+        self.store.append(user, id, version, entry).await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+        self.store.list(user).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.store.delete(user, id).await
+    }
+
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        self.store.load_state(scope).await
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        self.store.update_state(scope, changes).await
+    }
+}
+
+/// Any save may fail: the run ends with an error, and continues from the store or from memory. No call runs twice.
+#[tokio::test]
+async fn a_failed_save_loses_no_work() {
+    for kind in 0..KINDS {
+        let expected = Runs::default();
+        let output = expected.team(kind, false).run("go").await.unwrap();
+        for is_reloaded in [false, true] {
+            for failure in 0.. {
+                let runs = Runs::default();
+                let agent = runs.team(kind, true);
+                let left = Arc::new(AtomicU32::new(failure));
+                let sessions = Sessions::new(Failing { store: MemoryStore::new(), left: left.clone() });
+                let mut conversation = sessions.open("ada", "1").await.unwrap();
+                let options = || RunOptions::new().with_autosave(&sessions);
+                let case = format!("kind {kind}, save {failure} fails, reloaded: {is_reloaded}");
+                let mut ended = agent.run_with(&mut conversation, "go", options()).await;
+                let text = loop {
+                    let decisions = match ended {
+                        Ok(output) => break output.text,
+                        Err(AgentError::Interrupted { pending, .. }) => Order::All.decide(&pending),
+                        Err(AgentError::Store(error)) if error.message == "the disk is full" => {
+                            if is_reloaded {
+                                conversation = sessions.open("ada", "1").await.unwrap();
+                                if conversation.messages().is_empty() {
+                                    // Not even the input was saved.
+                                    conversation.push(Message::user("go"));
+                                }
+                            }
+                            Decisions::new()
+                        }
+                        Err(error) => panic!("{case}: {error}"),
+                    };
+                    ended = agent.resume(&mut conversation, options().with_decisions(decisions)).await;
+                };
+                // A call that could not be saved was cancelled. A model would transfer again; this one answers.
+                if !TRANSFERRING.contains(&kind) {
+                    assert_eq!(text, output.text, "{case}");
+                }
+                for index in [0, 1].into_iter().filter(|_| kind != ESCALATING) {
+                    assert!(runs.counts()[index] <= expected.counts()[index], "{case}: {:?}", runs.counts());
+                }
+                assert_sendable(&conversation);
+                let saved = sessions.open("ada", "1").await.unwrap();
+                assert_eq!(saved.messages(), conversation.messages(), "{case}");
+                assert_eq!(saved.session().get("enough"), conversation.session().get("enough"), "{case}");
+                if left.load(Ordering::Relaxed) <= failure {
+                    // No save has failed: all of them are tried.
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_calls_with_the_same_id_each_has_its_own_decision() {
+    let runs = Runs::default();
+    let (tools, permissions) = runs.tools(true);
+    let calls = || ["x", "x", "x"].map(|id| ToolCall::new(id, "pay", "{}"));
+    let model = ScriptedModel::new().response(ModelResponse::calls(calls())).text("done");
+    let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
+    let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let mut ended = agent.run_in(&mut conversation, "go").await;
+    let mut rounds = 0;
+    let output = loop {
+        match ended {
+            Ok(output) => break output,
+            Err(AgentError::Interrupted { pending, .. }) => {
+                let decide = |all: Decisions, call: &PendingCall| match call.id.as_str() {
+                    "x#2" => all.deny("x#2", "once is enough"),
+                    id => all.approve(id),
+                };
+                let decisions = pending.iter().fold(Decisions::new(), decide);
+                ended = agent.resume(&mut conversation, RunOptions::new().with_decisions(decisions)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        rounds += 1;
+        assert!(rounds < 5);
+    };
+    assert_eq!(output.text, "done");
+    let results = "results: paid, Tool `pay` was denied: once is enough, paid";
+    assert_eq!(transcript(conversation.messages())[2], results);
+    assert_eq!(runs.counts(), [2, 0]);
+}
+
+/// An agent that asks another agent in a conversation of its own, and then twice in clones.
+struct Asking(Agent);
+
+impl RunAgent for Asking {
+    fn name(&self) -> &str {
+        "asking"
+    }
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        let mut own = Conversation::new("own");
+        own.push(Message::user("secret question"));
+        self.0.join_run(&mut own, run).await?;
+        let mut best = conversation.clone();
+        let output = self.0.join_run(&mut best, run).await?;
+        self.0.join_run(&mut conversation.clone(), run).await?;
+        *conversation = best;
+        Ok(output)
+    }
+}
+
+#[tokio::test]
+async fn conversations_of_a_custom_agent_stay_out_of_the_log() {
+    let runs = Runs::default();
+    let agent = Agent::from(Asking(runs.agent("one", "look enough", &[], false)));
+    let sessions = Sessions::default();
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    conversation.session().apply(&[("kept".to_owned(), Some(1.into()))].into());
+    for _ in 0..2 {
+        agent.run_with(&mut conversation, "go", RunOptions::new().with_autosave(&sessions)).await.unwrap();
+        let saved = sessions.open("ada", "1").await.unwrap();
+        assert_eq!(saved.messages(), conversation.messages());
+        assert_eq!(saved.session().get("kept"), Some(1.into()));
+    }
+    assert_eq!(conversation.messages().len(), 8);
+}
+
+#[tokio::test]
+async fn another_agent_reads_what_an_unfinished_turn_has_left() {
+    let runs = Runs::default();
+    let mut conversation = Conversation::new("1");
+    pending(runs.team(0, true).run_in(&mut conversation, "go").await);
+    let model = ScriptedModel::new().text("I see.");
+    let other = Agent::builder(model.clone()).name("other").build().unwrap();
+    other.resume(&mut conversation, RunOptions::new()).await.unwrap();
+    let request = transcript(&model.requests()[0].messages).join("\n");
+    assert!(
+        request.contains("[root] called tool `pay`") && request.contains("`pay` was cancelled"),
+        "{request}"
+    );
+    assert_sendable(&conversation);
 }

@@ -196,6 +196,71 @@ proptest! {
     }
 }
 
+/// A change of a conversation, or a save.
+#[derive(Debug, Clone)]
+enum Edit {
+    User,
+    Calls(u8),
+    KeepLatest(usize),
+    Set(u8, u8),
+    Save,
+    Reload,
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let edit = prop_oneof![
+        3 => Just(Edit::User),
+        3 => (0..3_u8).prop_map(Edit::Calls),
+        1 => (0..6_usize).prop_map(Edit::KeepLatest),
+        2 => (0..3_u8, 0..3_u8).prop_map(|(key, value)| Edit::Set(key, value)),
+        4 => Just(Edit::Save),
+        1 => Just(Edit::Reload),
+    ];
+    prop::collection::vec(edit, 1..30)
+}
+
+/// Applies the edits, and checks after each save that the log gives the same conversation.
+async fn edited(edits: Vec<Edit>) -> Result<(), TestCaseError> {
+    let sessions = Sessions::default();
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    for (number, edit) in edits.into_iter().enumerate() {
+        match edit {
+            Edit::User => conversation.push(Message::user(format!("question {number}"))),
+            Edit::Calls(count) => {
+                let calls = (0..count).map(|call| ToolCall::new(format!("{call}"), "look", "{}"));
+                let calls: Vec<ToolCall> = calls.collect();
+                let result = |call: &ToolCall| ToolResult::of(call, Ok(format!("{number}").into()));
+                let results: Vec<ToolResult> = calls.iter().map(result).collect();
+                conversation.push(AssistantMessage::text(format!("{number}")).with_calls(calls));
+                conversation.push(Message::Tool(ToolMessage::new(results)));
+            }
+            Edit::KeepLatest(max) => conversation.keep_latest(max),
+            Edit::Set(key, value) => {
+                let value = (value > 0).then(|| value.into());
+                conversation.session().apply(&[(format!("key {key}"), value)].into());
+            }
+            Edit::Save => sessions.save(&mut conversation).await.unwrap(),
+            Edit::Reload => {
+                sessions.save(&mut conversation).await.unwrap();
+                conversation = sessions.open("ada", "1").await.unwrap();
+            }
+        }
+        if matches!(edit, Edit::Save) {
+            let saved = sessions.open("ada", "1").await.unwrap();
+            let text = |conversation| serde_json::to_value(conversation).unwrap();
+            prop_assert_eq!(text(&saved), text(&conversation));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn the_log_gives_the_saved_conversation(edits in edits()) {
+        run(edited(edits))?;
+    }
+}
+
 const SECRET: &str = "10.0.0.7 refused the key";
 
 /// The way a call fails.

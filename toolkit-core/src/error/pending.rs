@@ -93,6 +93,25 @@ impl ToolError {
     }
 }
 
+impl Pending {
+    /// Applies `change` to every string.
+    pub(super) fn map_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        match self {
+            Self::Approval { reason: text } | Self::Question { question: text } => *text = change(text),
+            Self::Deferred { job } => map_strings(job, change),
+        }
+    }
+}
+
+fn map_strings(value: &mut Value, change: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| map_strings(item, change)),
+        Value::Object(members) => members.values_mut().for_each(|member| map_strings(member, change)),
+        _ => {}
+    }
+}
+
 impl fmt::Display for Pending {
     /// Formats the reason for a human.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

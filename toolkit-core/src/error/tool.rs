@@ -147,7 +147,10 @@ impl ToolError {
     /// Applies `change` to every string in the error, in its violations, and in the errors of earlier
     /// attempts.
     pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
-        let Repr { message, brief, violations, details, earlier, .. } = &mut *self.0;
+        let Repr { message, brief, violations, details, earlier, pending, .. } = &mut *self.0;
+        if let Some(pending) = pending {
+            pending.map_texts(change);
+        }
         for text in [message, brief].into_iter().chain(&mut details.text) {
             *text = change(text);
         }

@@ -10,7 +10,7 @@ use crate::model::{AnswerFormat, RequestLoss};
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,13 +74,19 @@ impl Run {
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation token.
-    /// `call_id` is `None` if the conversation of the agent cannot be continued after an interruption.
-    pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken, call_id: Option<&str>) -> Self {
+    /// `called` is the index of the call in its turn and the id of the call. It is `None` if the conversation of the
+    /// agent cannot be continued after an interruption.
+    pub(crate) fn nested(
+        &self,
+        root: Agent,
+        cancellation: CancellationToken,
+        called: Option<(usize, &str)>,
+    ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
-        match call_id {
-            Some(call_id) => {
-                inner.node = Conversation::node_of_call(&inner.node, call_id);
+        match called {
+            Some((position, call_id)) => {
+                inner.node = Conversation::node_of_call(&inner.node, position);
                 inner.prefix = format!("{}{call_id}/", inner.prefix);
             }
             None => {
@@ -109,14 +115,25 @@ impl Run {
         }
     }
 
-    /// Saves the conversation if the run was started with autosave.
+    /// Connects a conversation to the log of the run. `is_replaced` tells that another conversation was connected
+    /// before.
+    pub(crate) fn connect(&self, conversation: &mut Conversation, is_replaced: bool) {
+        if let Some(journal) = &self.0.journal {
+            conversation.saved.connect(&journal.cursor, is_replaced);
+        }
+    }
+
+    /// Saves the conversation if the run was started with autosave. A conversation that is not part of the run, such as
+    /// a clone, is not saved.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.0.node.is_empty() {
             conversation.set_spent(self.0.budget.sum());
         }
         match &self.0.journal {
-            Some(journal) => Ok(journal.save(&self.0.node, conversation).await?),
-            None => Ok(()),
+            Some(journal) if conversation.saved.is_in(&journal.cursor) => {
+                Ok(journal.save(&self.0.node, conversation).await?)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -203,23 +220,51 @@ impl Run {
 
 /// The agents called as tools in one turn.
 #[derive(Debug, Default)]
-pub(crate) struct CalledAgents {
-    /// The unfinished conversations by call id: those to continue, and after an interruption those to keep.
-    pub(crate) conversations: Mutex<BTreeMap<String, Conversation>>,
-    /// The ids of the calls with an agent that has begun.
-    begun: Mutex<HashSet<String>>,
+pub(crate) struct CalledAgents(Mutex<Called>);
+
+#[derive(Debug, Default)]
+struct Called {
+    /// The unfinished conversations by the index of the call: those to continue, and after an interruption those to
+    /// keep.
+    conversations: BTreeMap<usize, Conversation>,
+    /// The index of each call by its id. `None` if several calls have the id, because their agents cannot be told
+    /// apart.
+    positions: HashMap<String, Option<usize>>,
+    /// The indexes of the calls with an agent that works now.
+    working: HashSet<usize>,
 }
 
 impl CalledAgents {
-    /// Begins an agent called with this id. Returns `false` for a second call with the same id, because its
-    /// conversation could be mistaken for the first one.
-    pub(crate) fn begin(&self, call_id: &str) -> bool {
-        lock(&self.begun).insert(call_id.to_owned())
+    /// Notes that a call begins, with the unfinished conversation of its agent.
+    pub(crate) fn add(&self, call_id: &str, position: usize, unfinished: Option<Conversation>) {
+        let mut called = lock(&self.0);
+        let known = called.positions.entry(call_id.to_owned());
+        known.and_modify(|position| *position = None).or_insert(Some(position));
+        if let Some(unfinished) = unfinished {
+            called.conversations.insert(position, unfinished);
+        }
     }
 
-    /// Ends the agent called with this id, so that the call may be repeated.
-    pub(crate) fn end(&self, call_id: &str) {
-        lock(&self.begun).remove(call_id);
+    /// Begins an agent called with this id. Returns the index of the call, and the unfinished conversation.
+    pub(crate) fn begin(&self, call_id: &str) -> Option<(usize, Option<Conversation>)> {
+        let mut called = lock(&self.0);
+        let position = (*called.positions.get(call_id)?)?;
+        let is_first = called.working.insert(position);
+        is_first.then(|| (position, called.conversations.remove(&position)))
+    }
+
+    /// Ends the agent of a call, so that the call may be repeated. Keeps the conversation if it is unfinished.
+    pub(crate) fn end(&self, position: usize, unfinished: Option<Conversation>) {
+        let mut called = lock(&self.0);
+        called.working.remove(&position);
+        if let Some(unfinished) = unfinished {
+            called.conversations.insert(position, unfinished);
+        }
+    }
+
+    /// Removes and returns the unfinished conversation of a call.
+    pub(crate) fn take(&self, position: usize) -> Option<Conversation> {
+        lock(&self.0).conversations.remove(&position)
     }
 }
 

@@ -46,7 +46,10 @@ pub(crate) struct Changes {
 /// The saved part of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Marks {
+    /// The number of saved messages, without those before `base`.
     messages: usize,
+    /// The index of the first message that differs from the saved one, without those before `base`.
+    changed: Option<usize>,
     turn: Option<TurnMarks>,
     progress: Option<Progress>,
 }
@@ -56,6 +59,8 @@ struct Marks {
 #[derive(Debug, Default)]
 pub(crate) struct Saved {
     pub(crate) cursor: Arc<Cursor>,
+    /// The log of the run that saves this conversation. `None` for a clone.
+    log: Option<Arc<Cursor>>,
     /// The saved parts, with the generation of the cursor. `None` before the first save.
     marks: Option<(u64, Marks)>,
 }
@@ -64,7 +69,29 @@ impl Clone for Saved {
     fn clone(&self) -> Self {
         let position = lock(&self.cursor.position).clone();
         let cursor = Cursor { position: Mutex::new(position), turnstile: Arc::default() };
-        Self { cursor: Arc::new(cursor), marks: self.marks.clone() }
+        Self { cursor: Arc::new(cursor), log: None, marks: self.marks.clone() }
+    }
+}
+
+impl Saved {
+    /// Returns whether a run saves the conversation into this log.
+    pub(crate) fn is_in(&self, log: &Arc<Cursor>) -> bool {
+        self.log.as_ref().is_some_and(|own| Arc::ptr_eq(own, log))
+    }
+
+    /// Connects the conversation to the log of a run. A conversation that took the place of another one is saved as a
+    /// whole.
+    pub(crate) fn connect(&mut self, log: &Arc<Cursor>, is_replaced: bool) {
+        if is_replaced && !self.is_in(log) {
+            self.marks = Some((u64::MAX, Marks::default()));
+        }
+        self.log = Some(log.clone());
+        self.cursor = log.clone();
+    }
+
+    /// Connects to the log of another conversation, if that one is connected.
+    pub(super) fn connect_like(&mut self, other: &Self) {
+        self.log.clone_from(&other.log);
     }
 }
 
@@ -90,14 +117,21 @@ pub(crate) struct Position {
 
 impl Conversation {
     /// Returns the changes since the last save, of this conversation and of the nested ones, for the log of the
-    /// outermost conversation. `node` contains the keys of this conversation in the outermost one.
-    pub(crate) fn changes(&self, position: &Position, node: &[String]) -> Vec<Changes> {
+    /// outermost conversation. `node` contains the keys of this conversation in the outermost one, and `values` the
+    /// values of the session.
+    pub(crate) fn changes(
+        &self,
+        position: &Position,
+        values: &BTreeMap<String, Value>,
+        node: &[String],
+    ) -> Vec<Changes> {
         let mut all = Vec::new();
         self.collect_changes(position.generation, node, &mut all);
-        let (values, saved) = (self.own.snapshot(), &position.values);
+        let saved = &position.values;
         let removed: Vec<String> = saved.keys().filter(|key| !values.contains_key(*key)).cloned().collect();
+        let changed = values.iter().filter(|(key, value)| saved.get(*key) != Some(value));
         let state: BTreeMap<String, Value> =
-            values.into_iter().filter(|(key, value)| saved.get(key) != Some(value)).collect();
+            changed.map(|(key, value)| (key.clone(), value.clone())).collect();
         if !removed.is_empty() || !state.is_empty() {
             all.push(Changes { state, removed, ..Changes::default() });
         }
@@ -109,21 +143,21 @@ impl Conversation {
         let saved = marks.filter(|(of, _)| *of == generation).map(|(_, marks)| marks);
         // After a failed save, the log may contain anything. A nested conversation may replace one with the same key.
         let is_repeated = saved.is_none() && (marks.is_some() || !node.is_empty());
-        let kept = saved.map_or(self.base, |marks| marks.messages.min(self.messages.len()));
+        let own = self.messages.get(self.base..).unwrap_or_default();
+        let kept = saved.map_or(0, |marks| marks.changed.unwrap_or(marks.messages).min(marks.messages));
+        let kept = kept.min(own.len());
         let is_shorter = saved.is_some_and(|marks| kept < marks.messages);
-        let is_same = saved.is_some_and(|marks| marks.progress == self.progress);
+        let progress = self.relative_progress();
+        let is_same = saved.is_some_and(|marks| marks.progress == progress);
         let saved_turn = saved.and_then(|marks| marks.turn);
         let changes = Changes {
             node: node.to_vec(),
-            keep: (is_shorter || is_repeated).then(|| kept - self.base),
-            messages: self.messages.get(kept..).unwrap_or_default().to_vec(),
-            times: self.times.get(kept..).unwrap_or_default().to_vec(),
+            keep: (is_shorter || is_repeated).then_some(kept),
+            messages: own.get(kept..).unwrap_or_default().to_vec(),
+            times: self.times.get(self.base + kept..).unwrap_or_default().to_vec(),
             turn: self.turn.as_ref().and_then(|turn| turn.changes(saved_turn)),
             turn_ends: self.turn.is_none() && (saved_turn.is_some() || is_repeated),
-            progress: self.progress.clone().filter(|_| !is_same).map(|mut progress| {
-                progress.move_by(-self.base.cast_signed());
-                progress
-            }),
+            progress: progress.filter(|_| !is_same),
             ..Changes::default()
         };
         if changes != (Changes { node: node.to_vec(), ..Changes::default() }) {
@@ -135,31 +169,36 @@ impl Conversation {
         }
     }
 
+    /// Returns the progress, with indexes that do not count the messages before `base`.
+    fn relative_progress(&self) -> Option<Progress> {
+        let mut progress = self.progress.clone()?;
+        progress.move_by(-self.base.cast_signed());
+        Some(progress)
+    }
+
     /// Notes that all changes are saved.
     pub(crate) fn mark_saved(&mut self, generation: u64) {
         let marks = Marks {
-            messages: self.messages.len(),
+            messages: self.messages.len().saturating_sub(self.base),
+            changed: None,
             turn: self.turn.as_ref().map(Turn::marks),
-            progress: self.progress.clone(),
+            progress: self.relative_progress(),
         };
         self.saved.marks = Some((generation, marks));
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
     }
 
-    /// Notes that the messages from `index` on differ from the saved messages.
-    pub(super) fn unmark_from(&mut self, index: usize) {
-        if let Some((_, marks)) = &mut self.saved.marks {
-            marks.messages = marks.messages.min(index);
+    /// Removes the first messages.
+    pub(super) fn remove_first(&mut self, removed: usize) {
+        self.messages.drain(..removed.min(self.messages.len()));
+        self.times.drain(..removed.min(self.times.len()));
+        let is_own = removed > self.base;
+        self.base = self.base.saturating_sub(removed);
+        if let Some((_, marks)) = self.saved.marks.as_mut().filter(|_| is_own) {
+            marks.changed = Some(0);
         }
-    }
-
-    /// Moves the indexes of saved messages, because messages before them were removed or added.
-    pub(super) fn move_marks(&mut self, by: isize) {
-        if let Some((_, marks)) = &mut self.saved.marks {
-            marks.messages = marks.messages.saturating_add_signed(by);
-            if let Some(progress) = &mut marks.progress {
-                progress.move_by(by);
-            }
+        if let Some(progress) = &mut self.progress {
+            progress.move_by(-removed.cast_signed());
         }
     }
 

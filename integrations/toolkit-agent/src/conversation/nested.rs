@@ -10,9 +10,9 @@ use toolkit_core::context::SessionMap;
 const CALL: &str = "call/";
 const BRANCH: &str = "branch/";
 
-/// Returns the key of the conversation of an agent called as a tool.
-pub(super) fn child_of_call(call_id: &str) -> String {
-    format!("{CALL}{call_id}")
+/// Returns the key of the conversation of an agent called as a tool. `position` is the index of the call in its turn.
+pub(super) fn child_of_call(position: usize) -> String {
+    format!("{CALL}{position}")
 }
 
 /// Returns the key of the conversation of a parallel agent. `depth` is the number of agents around the group.
@@ -23,10 +23,21 @@ fn child_of_branch(depth: usize, index: usize) -> String {
 impl Conversation {
     /// Begins a new run. Everything that an earlier run has left unfinished ends.
     pub(crate) fn begin_run(&mut self) {
+        self.entered.clear();
+        self.give_up_run();
+        self.progress = Some(Progress { begin: self.messages.len(), ..Progress::default() });
+    }
+
+    /// Ends everything that the latest run has left unfinished. The messages of parallel agents are kept.
+    pub(super) fn give_up_run(&mut self) {
         self.settle();
         self.add_branches();
+        self.progress = None;
+    }
+
+    /// Leaves all agents, because the run has stopped.
+    pub(crate) fn leave_all(&mut self) {
         self.entered.clear();
-        self.progress = Some(Progress { begin: self.messages.len(), ..Progress::default() });
     }
 
     /// Continues the latest run. Returns its output if it has ended with an answer. Otherwise returns the tokens,
@@ -100,6 +111,15 @@ impl Conversation {
         }
     }
 
+    /// Ends the step of the agent entered last, so that a later run begins it again.
+    pub(crate) fn end_step(&mut self) {
+        let depth = self.entered.len().saturating_sub(1);
+        if let Some(progress) = &mut self.progress {
+            progress.frames.truncate(depth);
+        }
+        self.drop_branches();
+    }
+
     /// Returns the number of agents entered and not left.
     pub(crate) fn depth(&self) -> usize {
         self.entered.len()
@@ -147,22 +167,22 @@ impl Conversation {
     }
 
     /// Removes and returns the unfinished conversation of an agent called as a tool.
-    pub(crate) fn take_called(&mut self, call_id: &str) -> Option<Self> {
-        self.children.remove(&child_of_call(call_id))
+    pub(crate) fn take_called(&mut self, position: usize) -> Option<Self> {
+        self.children.remove(&child_of_call(position))
     }
 
-    pub(crate) fn has_called(&self, call_id: &str) -> bool {
-        self.children.contains_key(&child_of_call(call_id))
+    pub(crate) fn has_called(&self, position: usize) -> bool {
+        self.children.contains_key(&child_of_call(position))
     }
 
     /// Keeps the unfinished conversation of an agent called as a tool.
-    pub(crate) fn keep_called(&mut self, call_id: &str, child: Self) {
-        self.children.insert(child_of_call(call_id), child.detached());
+    pub(crate) fn keep_called(&mut self, position: usize, child: Self) {
+        self.children.insert(child_of_call(position), child.detached());
     }
 
     /// Returns the keys of a nested conversation: those of this conversation, and the one of a call.
-    pub(crate) fn node_of_call(node: &[String], call_id: &str) -> Vec<String> {
-        node.iter().cloned().chain([child_of_call(call_id)]).collect()
+    pub(crate) fn node_of_call(node: &[String], position: usize) -> Vec<String> {
+        node.iter().cloned().chain([child_of_call(position)]).collect()
     }
 
     /// Returns the keys of the conversation of a parallel agent of the group entered last.
@@ -174,11 +194,17 @@ impl Conversation {
         child_of_branch(self.entered.len().saturating_sub(1), index)
     }
 
+    /// Adds an empty copy for a parallel agent of the group that begins.
+    pub(crate) fn begin_branch(&mut self, index: usize) {
+        self.children.insert(self.branch_key(index), Self::default());
+    }
+
     /// Returns a copy for a parallel agent of the group entered last. The copy continues an unfinished copy.
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
         let base = self.messages.len();
-        let Self { mut messages, mut times, turn, progress, children, saved, .. } = unfinished;
+        let Self { mut messages, mut times, turn, progress, children, mut saved, turns, .. } = unfinished;
+        saved.connect_like(&self.saved);
         messages.splice(..0, self.messages.iter().cloned());
         times.splice(..0, (0..base).map(|index| self.times.get(index).copied().unwrap_or_default()));
         let mut copy = Self {
@@ -188,12 +214,15 @@ impl Conversation {
             progress,
             children,
             saved,
+            turns,
             base,
             user_id: self.user_id.clone(),
             error_details: self.error_details,
             ..Self::with_session(&self.session())
         };
-        copy.move_indexes(base.cast_signed());
+        if let Some(progress) = &mut copy.progress {
+            progress.move_by(base.cast_signed());
+        }
         copy
     }
 
@@ -227,6 +256,11 @@ impl Conversation {
         }
     }
 
+    /// Returns whether the conversation has the copy of a parallel agent of the group entered last.
+    pub(crate) fn has_branch(&self, index: usize) -> bool {
+        self.children.contains_key(&self.branch_key(index))
+    }
+
     /// Removes and returns the copy of a parallel agent.
     pub(crate) fn take_branch(&mut self, index: usize) -> Option<Self> {
         self.children.remove(&self.branch_key(index))
@@ -235,22 +269,17 @@ impl Conversation {
     /// Returns the conversation without the messages copied from another one, and without session values.
     fn detached(mut self) -> Self {
         self.times.resize(self.messages.len(), 0);
-        self.messages.drain(..self.base);
-        self.times.drain(..self.base);
-        self.move_indexes(-self.base.cast_signed());
-        self.base = 0;
+        let base = std::mem::take(&mut self.base).min(self.messages.len());
+        self.messages.drain(..base);
+        self.times.drain(..base);
+        if let Some(progress) = &mut self.progress {
+            progress.move_by(-base.cast_signed());
+        }
         self.own = SessionMap::default();
         self.user = SessionMap::default();
         self.app = SessionMap::default();
         self.approvals = Session::default();
         self
-    }
-
-    fn move_indexes(&mut self, by: isize) {
-        self.move_marks(by);
-        if let Some(progress) = &mut self.progress {
-            progress.move_by(by);
-        }
     }
 
     /// Collects the calls that wait for the program, in this conversation and in the nested ones.

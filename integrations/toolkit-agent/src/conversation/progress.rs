@@ -35,6 +35,8 @@ pub(super) struct Frame {
 pub(crate) enum Step {
     /// The conversation was transferred to the agent with this name.
     Transfer(String),
+    /// A tool of the agent asked an enclosing loop to end.
+    Escalated,
     /// A sequence of agents has reached the agent at `index`.
     Sequence {
         iteration: u32,

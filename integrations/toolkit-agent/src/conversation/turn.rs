@@ -5,6 +5,7 @@ use crate::message::{AssistantMessage, store_details};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
 
@@ -18,6 +19,12 @@ pub(crate) struct Turn {
     /// The calls whose results come later, by the index of the call.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
+    /// The number of results whose changes of session values are applied.
+    #[serde(skip_serializing_if = "is_zero")]
+    applied: usize,
+    /// The changes of `pending`, to save only the new ones.
+    #[serde(skip)]
+    pending_changes: Vec<(usize, Option<Pending>)>,
     /// The number of the turn in its conversation, to find unsaved changes.
     #[serde(skip)]
     number: u64,
@@ -32,6 +39,8 @@ pub(super) struct TurnMarks {
     number: u64,
     calls: usize,
     results: usize,
+    pending: usize,
+    applied: usize,
     revision: u64,
 }
 
@@ -50,14 +59,26 @@ pub(super) struct TurnChange {
     calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     results: Vec<ToolResult>,
+    /// The calls that became pending, or are no longer pending (`None`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pending: Vec<(usize, Option<Pending>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<BTreeMap<usize, Pending>>,
+    applied: Option<usize>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Turn {
     pub(super) fn new(agent: &str, number: u64) -> Self {
         let message = AssistantMessage { agent: agent.to_owned(), ..AssistantMessage::default() };
         Self { message, number, ..Self::default() }
+    }
+
+    /// Returns the same turn with another number, so that it is saved as a whole.
+    pub(super) fn renumbered(self, number: u64) -> Self {
+        Self { number, ..self }
     }
 
     /// Returns the parts of the model's message received so far.
@@ -79,7 +100,7 @@ impl Turn {
     pub(super) fn add_result(&mut self, mut result: ToolResult, error_details: bool) {
         if let Some(pending) = result.error().and_then(ToolError::pending) {
             self.pending.insert(result.position, pending.clone());
-            self.revision += 1;
+            self.pending_changes.push((result.position, Some(pending.clone())));
             return;
         }
         if error_details {
@@ -90,7 +111,20 @@ impl Turn {
 
     /// Marks the call at `position` as running again, so that its result is not expected from the program.
     pub(crate) fn restart(&mut self, position: usize) {
-        self.revision += u64::from(self.pending.remove(&position).is_some());
+        if self.pending.remove(&position).is_some() {
+            self.pending_changes.push((position, None));
+        }
+    }
+
+    /// Returns the changes of session values by results whose changes were not applied before a crash. Notes that the
+    /// changes of all results are applied.
+    pub(crate) fn take_state_changes(&mut self) -> SessionDelta {
+        let mut results: Vec<&ToolResult> = self.results.iter().skip(self.applied).collect();
+        results.sort_by_key(|result| result.position);
+        let deltas = results.into_iter().flat_map(|result| result.actions.state_delta.clone());
+        let changes = deltas.collect();
+        self.applied = self.results.len();
+        changes
     }
 
     /// Returns the reason why the result of the call at `position` comes later.
@@ -118,31 +152,38 @@ impl Turn {
     }
 
     /// Lists the calls that wait for a decision or a result of the program. `children` are the conversations of
-    /// agents called as tools.
+    /// agents called as tools, also after a crash while the agent worked.
     pub(super) fn waiting(
         &self,
         children: &BTreeMap<String, super::Conversation>,
         prefix: &str,
         found: &mut Vec<PendingCall>,
     ) {
-        for (position, reason) in &self.pending {
-            let Some(call) = self.message.calls.get(*position) else { continue };
-            let id = format!("{prefix}{}", key(&self.message.calls, *position));
-            match children.get(&child_of_call(call.id.as_str())) {
-                Some(child) => child.waiting(&format!("{id}/"), found),
-                None => found.push(PendingCall {
-                    id,
+        for position in self.unanswered() {
+            let Some(call) = self.message.calls.get(position) else { continue };
+            let id = || format!("{prefix}{}", key(&self.message.calls, position));
+            match (children.get(&child_of_call(position)), self.pending.get(&position)) {
+                (Some(child), _) => child.waiting(&format!("{}/", id()), found),
+                (None, Some(reason)) => found.push(PendingCall {
+                    id: id(),
                     agent: self.message.agent.clone(),
                     call: call.clone(),
                     reason: reason.clone(),
                 }),
+                (None, None) => {}
             }
         }
     }
 
     pub(super) fn marks(&self) -> TurnMarks {
-        let Self { message, results, number, revision, .. } = self;
-        TurnMarks { number: *number, calls: message.calls.len(), results: results.len(), revision: *revision }
+        TurnMarks {
+            number: self.number,
+            calls: self.message.calls.len(),
+            results: self.results.len(),
+            pending: self.pending_changes.len(),
+            applied: self.applied,
+            revision: self.revision,
+        }
     }
 
     /// Returns the changes since `saved`, or the whole turn if `saved` is `None`.
@@ -153,18 +194,23 @@ impl Turn {
         }
         let saved = saved.filter(|saved| saved.number == now.number);
         let is_new = saved.is_none();
-        let saved = saved.unwrap_or(TurnMarks { calls: 0, results: 0, ..now });
+        let saved = saved.unwrap_or(TurnMarks { calls: 0, results: 0, pending: 0, applied: 0, ..now });
         let is_edited = is_new || saved.revision != now.revision;
         let calls = match is_edited {
             true => Vec::new(),
             false => self.message.calls.get(saved.calls..).unwrap_or_default().to_vec(),
+        };
+        let pending = match is_new {
+            true => self.pending.iter().map(|(position, reason)| (*position, Some(reason.clone()))).collect(),
+            false => self.pending_changes.get(saved.pending..).unwrap_or_default().to_vec(),
         };
         Some(TurnChange {
             begins: is_new,
             message: is_edited.then(|| self.message.clone()),
             calls,
             results: self.results.get(saved.results..).unwrap_or_default().to_vec(),
-            pending: is_edited.then(|| self.pending.clone()),
+            pending,
+            applied: (saved.applied != now.applied).then_some(now.applied),
         })
     }
 }
@@ -181,9 +227,13 @@ impl TurnChange {
         }
         turn.message.calls.extend(self.calls);
         turn.results.extend(self.results);
-        if let Some(pending) = self.pending {
-            turn.pending = pending;
+        for (position, reason) in self.pending {
+            match reason {
+                Some(reason) => turn.pending.insert(position, reason),
+                None => turn.pending.remove(&position),
+            };
         }
+        turn.applied = self.applied.unwrap_or(turn.applied);
     }
 }
 
@@ -191,8 +241,12 @@ impl TurnChange {
 pub(crate) fn key(calls: &[ToolCall], position: usize) -> String {
     let Some(call) = calls.get(position) else { return String::new() };
     let earlier = calls.iter().take(position).filter(|other| other.id == call.id).count();
-    match earlier {
-        0 => call.id.to_string(),
-        earlier => format!("{}#{}", call.id, earlier + 1),
+    let mut key = call.id.to_string();
+    if earlier > 0 {
+        key = format!("{key}#{}", earlier + 1);
+        while calls.iter().any(|other| other.id.as_str() == key) {
+            key.push('#');
+        }
     }
+    key
 }

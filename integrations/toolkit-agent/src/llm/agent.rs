@@ -67,7 +67,7 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            _ => self.turns(conversation, run).await,
+            step => self.turns(conversation, run, step == Some(Step::Escalated)).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
         match outcome? {
@@ -99,12 +99,20 @@ enum Outcome {
 impl LlmAgent {
     /// Calls the model and runs its tool calls, turn by turn, until a turn gives the answer or transfers the
     /// conversation.
-    async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
+    async fn turns(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        mut escalate: bool,
+    ) -> Result<Outcome, AgentError> {
         let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
-        let mut escalate = false;
         loop {
             run.check_cancelled()?;
             let restart = self.restart(conversation, run)?;
+            if restart.is_none() {
+                // The model reads what an unfinished turn of another agent has left.
+                conversation.settle();
+            }
             let called = Arc::<CalledAgents>::default();
             let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called)?;
             let mut calls = TurnCalls {
@@ -134,7 +142,10 @@ impl LlmAgent {
             let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
-            escalate |= now;
+            if now {
+                escalate = true;
+                conversation.set_step(Step::Escalated);
+            }
             let is_answer = skip_summarization || results.is_empty() && !is_paused(&response);
             if let Some(to) = &transfer_to_agent {
                 conversation.set_step(Step::Transfer(to.clone()));

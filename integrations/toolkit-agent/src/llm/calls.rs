@@ -6,7 +6,6 @@ use crate::agent::{CalledAgents, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::helpers::lock;
 use crate::model::{FinishReason, ModelResponse};
 use std::sync::Arc;
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
@@ -38,6 +37,8 @@ impl TurnCalls<'_> {
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
+        let unfinished = self.conversation.take_called(position);
+        self.called.add(call.id.as_str(), position, unfinished);
         self.dispatched.push(position);
         self.batch.push(call);
     }
@@ -45,23 +46,26 @@ impl TurnCalls<'_> {
     /// Continues the unfinished turn of the conversation: adds the results known by now, and starts the calls that
     /// may run.
     pub(super) async fn restart(&mut self, restart: Restart) -> Result<ModelResponse, AgentError> {
-        let turn = self.conversation.turn();
-        self.started = turn.message().calls.clone();
+        let before = self.conversation.turn().clone();
+        self.started = before.message().calls.clone();
+        let changes = self.conversation.turn().take_state_changes();
+        self.conversation.session().apply(&changes);
         for position in &restart.positions {
-            turn.restart(*position);
+            self.conversation.turn().restart(*position);
         }
         for result in restart.results {
             self.conversation.turn().restart(result.position);
             self.keep(result);
         }
         // What runs now is no longer pending after a crash.
-        self.run.save(self.conversation).await?;
+        if let Err(error) = self.run.save(self.conversation).await {
+            self.conversation.restore_turn(before);
+            return Err(error);
+        }
         for position in restart.positions {
-            let Some(call) = self.started.get(position).cloned() else { continue };
-            if let Some(child) = self.conversation.take_called(call.id.as_str()) {
-                lock(&self.called.conversations).insert(call.id.to_string(), child);
+            if let Some(call) = self.started.get(position).cloned() {
+                self.dispatch(position, call);
             }
-            self.dispatch(position, call);
         }
         let message = self.conversation.turn().message().clone();
         Ok(ModelResponse { message, ..ModelResponse::default() }.with_finish(FinishReason::ToolCalls))
@@ -103,8 +107,8 @@ impl TurnCalls<'_> {
                     call_id: call_id(),
                     reason: reason.clone(),
                 });
-                if let Some(child) = lock(&self.called.conversations).remove(result.call_id.as_str()) {
-                    self.conversation.keep_called(result.call_id.as_str(), child);
+                if let Some(child) = self.called.take(result.position) {
+                    self.conversation.keep_called(result.position, child);
                 }
             }
         }
@@ -117,6 +121,8 @@ impl TurnCalls<'_> {
     pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<Vec<ToolResult>, AgentError> {
         let finished = self.finish().await;
         if self.conversation.turn().has_pending() {
+            // The end of the batch applies the changes.
+            self.conversation.turn().take_state_changes();
             finished?;
             return Err(AgentError::Interrupted { pending: Vec::new() });
         }
@@ -131,7 +137,8 @@ impl TurnCalls<'_> {
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             let next = match stopped {
-                Ok(()) => run.until_stopped(self.next()).await,
+                // A failed save stops the run after the running calls.
+                Ok(()) | Err(AgentError::Store(_)) => run.until_stopped(self.next()).await,
                 Err(_) => Ok(self.next().await),
             };
             match next {

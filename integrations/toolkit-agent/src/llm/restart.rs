@@ -3,8 +3,9 @@
 use crate::agent::Run;
 use crate::conversation::{Conversation, Turn, key};
 use crate::pending::Decision;
+use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
-use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
+use toolkit_core::{CallId, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
 
 /// How the calls of an unfinished turn continue. Calls that are not listed stay pending.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct Restart {
     pub(super) results: Vec<ToolResult>,
     /// The approvals for the calls to run.
     pub(super) approvals: DecidedApprovals,
+    /// The ids of the calls to run. Approvals belong to ids, so of several calls with the same id only one runs.
+    ids: HashSet<CallId>,
 }
 
 impl Restart {
@@ -26,15 +29,15 @@ impl Restart {
             let Some(call) = calls.get(position) else { continue };
             let id = format!("{}{}", run.0.prefix, key(calls, position));
             let decisions = &run.0.decisions;
-            let is_agent = conversation.has_called(call.id.as_str());
+            let is_agent = conversation.has_called(position);
             match turn.pending(position) {
                 Some(_) if is_agent => {
                     if decisions.are_within(&id) {
-                        restart.positions.push(position);
+                        restart.run(position, call);
                     }
                 }
                 Some(_) => restart.decide(position, call, decisions.get(&id)),
-                None if is_agent || may_repeat(call, tools) => restart.positions.push(position),
+                None if (is_agent || may_repeat(call, tools)) && restart.run(position, call) => {}
                 None => {
                     restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }
@@ -55,8 +58,18 @@ impl Restart {
                 return;
             }
         };
-        self.positions.push(position);
-        self.approvals = std::mem::take(&mut self.approvals).with(call.id.clone(), approval);
+        if self.run(position, call) {
+            self.approvals = std::mem::take(&mut self.approvals).with(call.id.clone(), approval);
+        }
+    }
+
+    /// Adds a call to run. Returns `false` for a second call with the same id.
+    fn run(&mut self, position: usize, call: &ToolCall) -> bool {
+        let is_first = self.ids.insert(call.id.clone());
+        if is_first {
+            self.positions.push(position);
+        }
+        is_first
     }
 }
 

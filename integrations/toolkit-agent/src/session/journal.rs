@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 #[derive(Clone)]
 pub(crate) struct Journal {
     sessions: Sessions,
-    cursor: Arc<Cursor>,
+    pub(crate) cursor: Arc<Cursor>,
     user: String,
     id: String,
     /// The session values of the user and the application. `None` if the conversation was not opened from sessions.
@@ -75,29 +75,26 @@ impl Journal {
     async fn append(&self, node: &[String], conversation: &mut Conversation) -> Result<(), StoreError> {
         let turn = self.cursor.turnstile.clone().lock_owned().await;
         let position = lock(&self.cursor.position).clone();
-        let changes = conversation.changes(&position, node);
+        let values = conversation.session().store().snapshot();
+        let changes = conversation.changes(&position, &values, node);
         // A conversation without changes is saved once, so that it exists.
         if changes.is_empty() && position.version > 0 {
             return Ok(());
         }
         let entry = encode(&self.id, &changes)?;
-        let values = conversation.session().store().snapshot();
         conversation.mark_saved(position.generation);
         let journal = self.clone();
         let append = async move {
             let store = &*journal.sessions.inner.store;
-            let appended = store.append(&journal.user, &journal.id, position.version, &entry).await;
+            let unsaved = Unsaved(&journal.cursor);
+            let version = store.append(&journal.user, &journal.id, position.version, &entry).await?;
+            std::mem::forget(unsaved);
             let mut position = lock(&journal.cursor.position);
-            match &appended {
-                Ok(version) => {
-                    position.version = *version;
-                    position.values = values;
-                }
-                Err(_) => position.generation += 1,
-            }
+            position.version = version;
+            position.values = values;
             drop(position);
             drop(turn);
-            appended.map(drop)
+            Ok(())
         };
         match Handle::try_current() {
             // A task, because a dropped run must not leave the log ahead of its cursor.
@@ -107,5 +104,14 @@ impl Journal {
             }
             Err(_) => append.await,
         }
+    }
+}
+
+/// A save that has not ended. If it is dropped, because it failed or panicked, the next save writes everything.
+struct Unsaved<'a>(&'a Cursor);
+
+impl Drop for Unsaved<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.position).generation += 1;
     }
 }

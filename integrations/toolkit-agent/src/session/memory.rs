@@ -43,13 +43,11 @@ impl ConversationStore for MemoryStore {
         let mut stored = lock(&self.0);
         let next = stored.version + 1;
         let key = (user.to_owned(), id.to_owned());
-        let (saved_at, log) = stored
-            .conversations
-            .entry(key)
-            .or_insert_with(|| (SystemTime::now(), ConversationLog::default()));
-        if log.version != version {
+        if stored.conversations.get(&key).map_or(0, |(_, log)| log.version) != version {
             return Err(StoreError::conflict(id));
         }
+        let new = || (SystemTime::now(), ConversationLog::default());
+        let (saved_at, log) = stored.conversations.entry(key).or_insert_with(new);
         *saved_at = SystemTime::now();
         log.entries.push(entry.to_owned());
         log.version = next;

@@ -42,6 +42,9 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
+/// The error of an agent whose copy of the conversation was lost with a dropped run.
+const LOST: &str = "the agent was stopped in its work; its calls may have run";
+
 /// The result of one agent: its copy of the conversation and its output.
 type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
 
@@ -56,6 +59,10 @@ impl ParallelAgent {
     ) -> Result<BTreeMap<usize, Result<AgentOutput, AgentError>>, AgentError> {
         let mut tasks: JoinSet<Branch> = JoinSet::new();
         for (index, agent) in self.workflow.sub_agents.iter().cloned().enumerate() {
+            if !conversation.has_branch(index) {
+                // The copy was lost with a dropped run, and calls may have run.
+                failed.entry(index).or_insert_with(|| LOST.to_owned());
+            }
             if failed.contains_key(&index) {
                 continue;
             }
@@ -73,34 +80,48 @@ impl ParallelAgent {
                 (index, copy, output.and_then(|output| saved.map(|()| output)))
             });
         }
-        let mut outputs = BTreeMap::new();
+        let (mut outputs, mut saved) = (BTreeMap::new(), Ok(()));
         while let Some(ended) = tasks.join_next().await {
             let Ok((index, copy, output)) = ended else { continue };
             conversation.keep_branch(index, copy);
             if let Err(error) = &output
-                && !matches!(error, AgentError::Interrupted { .. } | AgentError::Cancelled)
+                && !matches!(
+                    error,
+                    AgentError::Interrupted { .. } | AgentError::Cancelled | AgentError::Store(_)
+                )
             {
                 failed.insert(index, error.to_string());
                 conversation.set_step(Step::Parallel(failed.clone()));
-                run.save(conversation).await?;
+                // A failed save does not lose the other agents.
+                saved = saved.and(run.save(conversation).await);
             }
             outputs.insert(index, output);
         }
-        Ok(outputs)
+        saved.map(|()| outputs)
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         conversation.settle();
         let mut failed = match conversation.enter(&self.workflow.name) {
             Some(Step::Parallel(failed)) => failed,
-            _ => BTreeMap::new(),
+            _ => {
+                let agents = 0..self.workflow.sub_agents.len();
+                agents.for_each(|index| conversation.begin_branch(index));
+                BTreeMap::new()
+            }
         };
         conversation.set_step(Step::Parallel(failed.clone()));
         run.save(conversation).await?;
         let mut outputs = self.branches(conversation, run, &mut failed).await?;
         run.check_cancelled()?;
-        if outputs.values().any(|output| matches!(output, Err(AgentError::Interrupted { .. }))) {
-            return Err(AgentError::Interrupted { pending: Vec::new() });
+        for output in outputs.values() {
+            match output {
+                Err(AgentError::Interrupted { .. }) => {
+                    return Err(AgentError::Interrupted { pending: Vec::new() });
+                }
+                Err(AgentError::Store(error)) => return Err(error.clone().into()),
+                _ => {}
+            }
         }
         let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
         for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
@@ -127,7 +148,7 @@ impl ParallelAgent {
         }
         if texts.is_empty() && !errors.is_empty() {
             // A resumed run asks all agents again.
-            conversation.set_step(Step::Parallel(BTreeMap::new()));
+            conversation.end_step();
             return Err(AgentError::Branches(errors));
         }
         texts.retain(|text| !text.is_empty());

@@ -3,7 +3,6 @@
 use crate::agent::{Agent, CalledAgents, Run};
 use crate::conversation::Owner;
 use crate::error::AgentError;
-use crate::helpers::lock;
 use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::json;
@@ -66,13 +65,18 @@ impl Agent {
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
     let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id().map(CallId::as_str));
-    let called = called.filter(|(called, id)| called.begin(id));
+    let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
+    let (called, unfinished) = match begun {
+        Some((called, id, (position, unfinished))) => (Some((called, id, position)), unfinished),
+        None => (None, None),
+    };
     let run = match context.extension::<Run>() {
-        Some(outer) => outer.nested(agent.clone(), cancellation, called.map(|(_, id)| id)),
+        Some(outer) => {
+            outer.nested(agent.clone(), cancellation, called.map(|(_, id, position)| (position, id)))
+        }
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let session = context.run().and_then(|run| run.session());
-    let unfinished = called.and_then(|(called, id)| lock(&called.conversations).remove(id));
     let input = unfinished.is_none().then(|| request.into());
     let mut conversation = unfinished.unwrap_or_default();
     if let Some(session) = session {
@@ -82,15 +86,18 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         conversation = conversation.with_user_id(user.as_str());
     }
     let output = agent.execute(&mut conversation, input, run).await;
-    if let Some((called, id)) = called {
-        called.end(id);
-        if output.is_err() && !conversation.pending().is_empty() {
-            lock(&called.conversations).insert(id.to_owned(), conversation);
+    if let Some((called, _, position)) = called {
+        let is_pending = output.is_err() && !conversation.pending().is_empty();
+        called.end(position, is_pending.then_some(conversation));
+        if is_pending {
             return Err(ToolError::deferred(agent.name()));
         }
     }
     match output {
         Ok(output) => ToolOutput::json(&json!({"response": output.text})).map_err(ToolError::invalid_output),
+        Err(AgentError::Interrupted { .. }) => {
+            Err(ToolError::failed("the agent needs a decision, which cannot be given for this call"))
+        }
         Err(AgentError::Cancelled) => Err(ToolError::cancelled(context.tool_name().as_str())),
         Err(error) => Err(ToolError::failed(error)),
     }

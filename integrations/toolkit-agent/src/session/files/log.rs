@@ -2,7 +2,7 @@
 
 use super::ConversationLog;
 use fs4::FileExt;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -15,10 +15,13 @@ const LENGTH_BITS: u32 = 40;
 
 /// Reads the entries of a log. An incomplete last line is ignored. Returns `None` if there is no entry.
 pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
-    let mut text = match fs::read(path) {
+    let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        text => text?,
+        file => file?,
     };
+    FileExt::lock_shared(&file)?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
     text.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
     let version = version_of(&text, text.len() as u64);
     let text = String::from_utf8(text).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
@@ -45,38 +48,57 @@ pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Optio
     // The rest of a save that a crash has interrupted.
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
-    file.write_all(format!("{entry}\n").as_bytes())?;
-    file.sync_data()?;
+    if let Err(error) = file.write_all(format!("{entry}\n").as_bytes()).and_then(|()| file.sync_data()) {
+        // The caller takes the entry for unsaved, so it must not be read.
+        file.set_len(length)?;
+        return Err(error);
+    }
     mark.extend(entry.bytes().chain([b'\n']).take(MARK as usize - mark.len().min(MARK as usize)));
     Ok(Some(version_of(&mark, length + entry.len() as u64 + 1)))
 }
 
 /// Deletes a log, and returns whether it existed.
 pub(super) fn delete(path: &Path) -> io::Result<bool> {
-    let file = match File::options().write(true).open(path) {
+    let file = match lock(path, File::options().read(true).write(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file?,
     };
-    FileExt::lock(&file)?;
     // A program that waits for the lock finds an empty log, and so a conflict.
     file.set_len(0)?;
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        removed => removed.map(|()| true),
-    }
+    fs::remove_file(path).map(|()| true)
 }
 
 /// Opens and locks the file, or creates it.
 fn open(path: &Path) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    lock(path, File::options().create(true).truncate(false).read(true).write(true))
+}
+
+fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
     loop {
-        let file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
+        let file = options.open(path)?;
         FileExt::lock(&file)?;
-        // Another program may have deleted the file before it was locked.
-        if path.exists() {
+        if is_at(&file, path)? {
             return Ok(file);
         }
     }
+}
+
+/// Returns whether the file is still at this path: another program may have deleted it before it was locked.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let own = file.metadata()?;
+    match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        at_path => at_path.map(|at_path| (at_path.dev(), at_path.ino()) == (own.dev(), own.ino())),
+    }
+}
+
+/// Returns whether the file is still at this path. An open file cannot be replaced on other systems.
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
 }
 
 /// Returns the version of a log with this beginning and length.
