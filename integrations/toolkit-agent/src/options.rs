@@ -43,8 +43,8 @@ setters! { RunOptions:
     /// Sets the decisions about the pending calls of an interrupted run, for [`Agent::resume`](crate::Agent::resume).
     /// Calls without a decision stay pending.
     with_decisions(decisions: Decisions) = decisions;
-    /// Saves the conversation during the run: after the input is added, before tool calls run, after each
-    /// result, and at the end. The conversations of agents called as tools and of parallel agents are saved with it.
+    /// Saves the conversation during the run: after the input is added, before tool calls run, after results while
+    /// other calls run, after each turn, and at the end. The conversations of agents called as tools and of parallel agents are saved with it.
     ///
     /// After a crash, the store contains the last saved state. [`Agent::resume`](crate::Agent::resume) continues
     /// from it.

@@ -126,12 +126,37 @@ impl Agent {
         run: RunOptions,
         structured: StructuredOptions,
     ) -> Result<(T, RunOutput), AgentError> {
+        self.execute_as(conversation, Some(input.into()), run, structured).await
+    }
+
+    /// Resumes an unanswered conversation, for example after an [interruption](AgentError::Interrupted), and returns
+    /// the answer as a value together with the output of the run.
+    ///
+    /// # Errors
+    /// See [`run_as`](Self::run_as) and [`resume`](Self::resume).
+    pub async fn resume_as<T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &mut Conversation,
+        run: RunOptions,
+        structured: StructuredOptions,
+    ) -> Result<(T, RunOutput), AgentError> {
+        self.execute_as(conversation, None, run, structured).await
+    }
+
+    async fn execute_as<T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &mut Conversation,
+        mut input: Option<UserMessage>,
+        run: RunOptions,
+        structured: StructuredOptions,
+    ) -> Result<(T, RunOutput), AgentError> {
         let reader = Reader::<T>::new()?;
         let mut native = structured.native;
         let run = Run::new(self.clone(), run, None);
-        conversation.settle();
+        if input.is_some() {
+            conversation.settle();
+        }
         let begin = conversation.messages().len();
-        let mut input = Some(input.into());
         let mut invalid = String::new();
         for _ in 0..structured.attempts.max(1) {
             let part = |native| run.with_answer_format(Some(reader.answer_format(native)));

@@ -630,3 +630,26 @@ async fn another_agent_reads_what_an_unfinished_turn_has_left() {
     );
     assert_sendable(&conversation);
 }
+
+#[tokio::test]
+async fn an_interrupted_run_may_end_with_a_value() {
+    let runs = Runs::default();
+    let (tools, permissions) = runs.tools(true);
+    #[derive(Debug, PartialEq, serde::Deserialize, toolkit_core::schemars::JsonSchema)]
+    #[schemars(crate = "toolkit_core::schemars")]
+    struct Door {
+        colour: String,
+    }
+    let model = ScriptedModel::new().call("ask", "{}").text("Blue.").text(r#"{"colour": "blue"}"#);
+    let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
+    let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let ended = agent.run_as_in::<Door>(&mut conversation, "Paint the door.").await;
+    let Err(AgentError::Interrupted { pending, .. }) = ended else { panic!("{ended:?}") };
+    let options = RunOptions::new().with_decisions(Order::All.decide(&pending));
+    let structured = toolkit_agent::structured::StructuredOptions::new();
+    let (door, output) = agent.resume_as::<Door>(&mut conversation, options, structured).await.unwrap();
+    assert_eq!(door, Door { colour: "blue".to_owned() });
+    // The model was asked once before the interruption, and twice after it.
+    assert_eq!((output.model_calls, output.tool_calls), (3, 1));
+}
