@@ -35,6 +35,9 @@ pub struct Limits {
     /// The maximum number of consecutive failures of the same tool with the same arguments. Further calls of
     /// this kind are refused with an error result. Default: 3.
     pub max_repeated_failures: u32,
+    /// The maximum number of consecutive calls of the same tool with the same arguments and the same output. Further
+    /// calls of this kind are refused with an error result that tells the model to use the output. Default: 5.
+    pub max_repeated_calls: u32,
 }
 
 impl Default for Limits {
@@ -46,6 +49,7 @@ impl Default for Limits {
             max_duration: None,
             model_timeout: None,
             max_repeated_failures: 3,
+            max_repeated_calls: 5,
         }
     }
 }
@@ -63,6 +67,9 @@ setters! { Limits:
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
     /// Sets the maximum number of consecutive failures of the same tool with the same arguments, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
+    /// Sets the maximum number of consecutive calls of the same tool with the same arguments and the same output, at
+    /// least 1.
+    with_max_repeated_calls(max_repeated_calls: u32) = max_repeated_calls.max(1);
 }
 
 /// The limits of a run, with the amounts used so far.

@@ -5,8 +5,9 @@ mod ask;
 mod builder;
 mod callbacks;
 mod calls;
-mod failures;
+
 mod history;
+mod repetitions;
 mod restart;
 mod tools;
 

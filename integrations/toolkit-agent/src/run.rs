@@ -119,10 +119,7 @@ impl Agent {
         let run = run.with_journal(conversation);
         run.connect(conversation, false);
         match input {
-            Some(input) => {
-                conversation.begin_run();
-                conversation.push(input);
-            }
+            Some(input) => conversation.begin_run(input),
             None => {
                 if run.is_outermost() {
                     run.0.decisions.check(&conversation.pending()).map_err(AgentError::InvalidDecision)?;
@@ -132,6 +129,7 @@ impl Agent {
                     ControlFlow::Continue(_) => {}
                     ControlFlow::Break(output) => {
                         // The last save may have failed.
+                        run.0.budget.set_earlier(conversation.spent());
                         run.save(conversation).await?;
                         return Ok(output);
                     }

@@ -2,6 +2,7 @@
 
 use super::progress::{Frame, Progress, Step};
 use super::{AgentOutput, Conversation, PendingCall, RunOutput};
+use crate::message::{Message, UserMessage};
 use crate::output::Spent;
 use std::ops::ControlFlow;
 use toolkit_core::Session;
@@ -21,11 +22,12 @@ fn child_of_branch(depth: usize, index: usize) -> String {
 }
 
 impl Conversation {
-    /// Begins a new run. Everything that an earlier run has left unfinished ends.
-    pub(crate) fn begin_run(&mut self) {
+    /// Begins a new run with the input. Everything that an earlier run has left unfinished ends.
+    pub(crate) fn begin_run(&mut self, input: UserMessage) {
         self.entered.clear();
         self.give_up_run();
         self.progress = Some(Progress { begin: self.messages.len(), ..Progress::default() });
+        self.add(Message::User(input));
     }
 
     /// Ends everything that the latest run has left unfinished. The messages of parallel agents are kept.
@@ -76,6 +78,11 @@ impl Conversation {
         progress.output = Some(output.clone());
         let (spent, begin) = (progress.spent, progress.begin);
         output.in_run(spent, self.messages_since(begin))
+    }
+
+    /// Returns the tokens, the cost and the calls of the latest run so far.
+    pub(crate) fn spent(&self) -> Spent {
+        self.progress.as_ref().map(|progress| progress.spent).unwrap_or_default()
     }
 
     /// Sets the tokens, the cost and the calls of the run so far.

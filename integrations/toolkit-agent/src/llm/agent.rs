@@ -2,8 +2,8 @@
 
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, without};
-use super::failures::Failures;
 use super::history;
+use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::tools::Tools;
 use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
@@ -105,7 +105,7 @@ impl LlmAgent {
         run: &Run,
         mut escalate: bool,
     ) -> Result<Outcome, AgentError> {
-        let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
+        let mut repetitions = Repetitions::new(&run.0.budget.limits);
         loop {
             run.check_cancelled()?;
             let restart = self.restart(conversation, run)?;
@@ -120,7 +120,7 @@ impl LlmAgent {
                 run,
                 agent: self.name(),
                 batch: dispatcher.batch([]),
-                failures: &mut failures,
+                repetitions: &mut repetitions,
                 started: Vec::new(),
                 dispatched: Vec::new(),
                 called,

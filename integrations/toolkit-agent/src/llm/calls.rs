@@ -1,6 +1,6 @@
 //! The tool calls of one turn, from start to result.
 
-use super::failures::Failures;
+use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{CalledAgents, Run};
 use crate::conversation::Conversation;
@@ -16,7 +16,7 @@ pub(super) struct TurnCalls<'a> {
     pub(super) run: &'a Run,
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
-    pub(super) failures: &'a mut Failures,
+    pub(super) repetitions: &'a mut Repetitions,
     /// All calls of the turn so far, including calls refused because of a limit.
     pub(super) started: Vec<ToolCall>,
     /// For each call in `batch`, the index of the call in `started`.
@@ -78,7 +78,7 @@ impl TurnCalls<'_> {
             let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
             (!self.run.0.budget.take_tool_call()).then(error)
         };
-        self.failures.refusal(call).or_else(limit)
+        self.repetitions.refusal(call).or_else(limit)
     }
 
     /// Waits for the next result. Returns `None` if no call is running.
@@ -90,7 +90,7 @@ impl TurnCalls<'_> {
         let result = self.batch.next().await?;
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
         if let Some(call) = self.started.get(position) {
-            self.failures.record(call, &result);
+            self.repetitions.record(call, &result);
         }
         Some(result.with_position(position))
     }

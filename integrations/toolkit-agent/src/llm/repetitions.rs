@@ -1,0 +1,150 @@
+//! Repetitions of the same call.
+
+use crate::limits::Limits;
+use serde_json::Value;
+use std::collections::HashMap;
+use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
+
+/// The tool name and the arguments of a call.
+type Key = (String, String);
+
+/// The numbers of consecutive failures and of consecutive equal outputs of each distinct call.
+#[derive(Debug)]
+pub(super) struct Repetitions {
+    max_failures: u32,
+    max_calls: u32,
+    /// The number of failures and the last error message.
+    failures: HashMap<Key, (u32, String)>,
+    /// The latest successful call, with its output and the number of times in a row.
+    latest: Option<(Key, String, u32)>,
+}
+
+impl Repetitions {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let (max_failures, max_calls) = (limits.max_repeated_failures, limits.max_repeated_calls);
+        Self { max_failures, max_calls, failures: HashMap::new(), latest: None }
+    }
+
+    /// Returns the error for `call` if the same call has failed too often, or had the same output too often.
+    pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
+        if self.failures.is_empty() && self.latest.as_ref().is_none_or(|(.., times)| *times < self.max_calls)
+        {
+            return None;
+        }
+        let key = key(call);
+        if let Some((times, message)) =
+            self.failures.get(&key).filter(|(times, _)| *times >= self.max_failures)
+        {
+            let text = format!(
+                "This very call has failed {times} times and was not run again. Do something else, or answer with \
+                 what you have. It failed with: {message}"
+            );
+            return Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call failed too often"));
+        }
+        let (.., times) =
+            self.latest.as_ref().filter(|(latest, _, times)| *times >= self.max_calls && *latest == key)?;
+        let text = format!(
+            "This very call has had the same output {times} times in a row and was not run again. Use the output, do \
+             something else, or answer with what you have"
+        );
+        Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call repeated too often"))
+    }
+
+    /// Counts a failure or an output. A success resets the count of failures.
+    pub(super) fn record(&mut self, call: &ToolCall, result: &ToolResult) {
+        let key = key(call);
+        match &result.outcome {
+            Ok(_) => {
+                self.failures.remove(&key);
+                let output = result.to_text();
+                match &mut self.latest {
+                    Some((latest, last, times)) if *latest == key && *last == output => *times += 1,
+                    latest => *latest = Some((key, output.into_owned(), 1)),
+                }
+            }
+            // A cancelled call did not fail by itself, and a pending call has not failed.
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => {}
+            Err(error) => {
+                self.latest = None;
+                let (times, message) = self.failures.entry(key).or_default();
+                *times += 1;
+                error.message().clone_into(message);
+            }
+        }
+    }
+}
+
+/// Returns the tool name and the arguments of a call, for comparison. The members of JSON objects are sorted
+/// by name.
+fn key(call: &ToolCall) -> Key {
+    let arguments = match serde_json::from_str::<Value>(call.arguments.as_str()) {
+        Ok(mut value) => {
+            value.sort_all_objects();
+            value.to_string()
+        }
+        Err(_) => call.arguments.as_str().trim().to_owned(),
+    };
+    (call.name.clone(), arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(max_failures: u32) -> Repetitions {
+        Repetitions::new(&Limits::default().with_max_repeated_failures(max_failures))
+    }
+
+    fn fails(failures: &mut Repetitions, arguments: &str) {
+        let call = ToolCall::new("1", "pay", arguments);
+        failures.record(&call, &ToolResult::of(&call, Err("no money".into())));
+    }
+
+    fn is_refused(failures: &Repetitions, arguments: &str) -> bool {
+        failures.refusal(&ToolCall::new("2", "pay", arguments)).is_some()
+    }
+
+    #[test]
+    fn a_call_is_refused_after_repeated_failures() {
+        let mut failures = new(2);
+        fails(&mut failures, r#"{"a": 1, "b": 2}"#);
+        assert!(!is_refused(&failures, r#"{"a": 1, "b": 2}"#));
+        fails(&mut failures, r#"{"b":2,"a":1}"#);
+        assert!(is_refused(&failures, r#"{"a": 1, "b": 2}"#));
+        assert!(!is_refused(&failures, r#"{"a": 1, "b": 3}"#));
+        fails(&mut failures, "oops");
+        fails(&mut failures, " oops\n");
+        assert!(is_refused(&failures, "oops"));
+    }
+
+    #[test]
+    fn a_success_resets_the_count() {
+        let mut failures = new(1);
+        fails(&mut failures, "{}");
+        let call = ToolCall::new("1", "pay", "{}");
+        failures.record(&call, &ToolResult::of(&call, Ok("paid".into())));
+        assert!(!is_refused(&failures, "{}"));
+    }
+
+    #[test]
+    fn a_call_with_the_same_output_is_refused_after_repetitions() {
+        let mut repetitions = Repetitions::new(&Limits::default().with_max_repeated_calls(2));
+        let mut ends = |arguments: &str, output: &str| {
+            let call = ToolCall::new("1", "look", arguments);
+            let refused = repetitions.refusal(&call).is_some();
+            if !refused {
+                repetitions.record(&call, &ToolResult::of(&call, Ok(output.into())));
+            }
+            refused
+        };
+        // Another output or another call begins a new count.
+        assert!(!ends("{}", "1"));
+        assert!(!ends("{}", "2"));
+        assert!(!ends("{}", "2"));
+        assert!(ends("{}", "2") && ends("{ }", "2"));
+        assert!(!ends(r#"{"a": 1}"#, "2"));
+        assert!(!ends("{}", "2"));
+        assert!(!ends("{}", "2"));
+        assert!(ends("{}", "2"));
+    }
+}
