@@ -16,7 +16,7 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, Socket};
 use toolkit_core::context::SessionDelta;
 
-/// How often a statement is executed that the server rolls back because of another one.
+/// The maximum number of executions of a statement that the server rolls back because of concurrent statements.
 const ATTEMPTS: usize = 10;
 
 const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
@@ -73,9 +73,9 @@ type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + 
 /// search path if they do not exist. The id of a conversation and the id of its user may have about 2,600 bytes
 /// together.
 ///
-/// An operation is one statement outside of a transaction, and has no prepared statement with a name. Connection poolers
-/// in transaction mode need this. There is no time limit by default: set `connect_timeout` and `tcp_user_timeout` in the connection
-/// string, and `statement_timeout` in its `options`.
+/// An operation is one statement outside of a transaction, without named prepared statements. Connection poolers in
+/// transaction mode need this. There is no time limit by default: set `connect_timeout` and `tcp_user_timeout` in the
+/// connection string, and `statement_timeout` in its `options`.
 ///
 /// ```no_run
 /// use toolkit_agent::{Sessions, session::PostgresStore};
