@@ -29,8 +29,8 @@ use toolkit_core::context::SessionDelta;
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// let sessions = Sessions::new(FileStore::new(folder));
-/// let conversation = sessions.open("ada", "What about ../../etc?").await?;
-/// sessions.save(&conversation).await?;
+/// let mut conversation = sessions.open("ada", "What about ../../etc?").await?;
+/// sessions.save(&mut conversation).await?;
 /// assert_eq!(sessions.list("ada").await?[0].id, "What about ../../etc?");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();

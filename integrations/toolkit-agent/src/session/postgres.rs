@@ -83,8 +83,8 @@ type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + 
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let store = PostgresStore::connect("host=localhost user=ada dbname=agents").await?;
 /// let sessions = Sessions::new(store);
-/// let conversation = sessions.open("ada", "session 1").await?;
-/// sessions.save(&conversation).await?;
+/// let mut conversation = sessions.open("ada", "session 1").await?;
+/// sessions.save(&mut conversation).await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```

@@ -39,8 +39,8 @@ const TABLES: &str = "
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("agents.db");
 /// let sessions = Sessions::new(SqliteStore::open(path).await?);
-/// let conversation = sessions.open("ada", "session 1").await?;
-/// sessions.save(&conversation).await?;
+/// let mut conversation = sessions.open("ada", "session 1").await?;
+/// sessions.save(&mut conversation).await?;
 /// assert_eq!(sessions.list("ada").await?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();

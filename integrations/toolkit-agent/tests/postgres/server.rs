@@ -20,7 +20,7 @@ exec >"$2/log" 2>&1
 "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off &
 server=$!
 read -r line
-kill -INT "$server"
+kill -TERM "$server"
 wait "$server"
 rm -rf "$2"
 "#;
