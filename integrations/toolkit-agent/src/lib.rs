@@ -61,6 +61,7 @@
 //! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
 //! | `files` | `session::FileStore`: conversations in JSON files |
 //! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |
+//! | `postgres` | `session::PostgresStore`: conversations in a PostgreSQL database |
 
 #[macro_use]
 mod helpers;

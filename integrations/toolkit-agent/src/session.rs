@@ -5,6 +5,8 @@ mod files;
 mod history_tool;
 mod journal;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sessions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -14,6 +16,8 @@ mod store;
 pub use files::FileStore;
 pub(crate) use journal::Journal;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use sessions::Sessions;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

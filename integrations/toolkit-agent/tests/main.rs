@@ -24,6 +24,8 @@ mod interruptions;
 mod kosong;
 mod limits;
 mod models;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod property;
 #[cfg(all(
     feature = "anthropic",

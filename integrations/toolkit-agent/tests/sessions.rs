@@ -7,7 +7,7 @@ use toolkit_agent::{Agent, AgentError, Message, RunOptions, ScriptedModel, Sessi
 use toolkit_core::{ClosureTool, ToolContext};
 
 /// Checks the contract of a store. `open` opens the same store again, like another program.
-async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
+pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     let ids =
         ["1", "../1", "A", "a", "", "con", "a/b\\c:d*e?f\"g<h>i|j", "ä\u{1F600}\0", &"long ".repeat(100)];
     let store = open().await;

@@ -21,7 +21,7 @@ use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolOutput, Too
 
 /// The part of a conversation with a nested value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+pub(crate) enum Place {
     Own,
     User,
     App,
@@ -51,7 +51,7 @@ fn nested(levels: &[bool]) -> Value {
     })
 }
 
-fn values() -> impl Strategy<Value = Vec<(Place, Vec<bool>)>> {
+pub(crate) fn values() -> impl Strategy<Value = Vec<(Place, Vec<bool>)>> {
     // Most values are near the limit of serde_json.
     let depth = prop_oneof![1 => 0..8_usize, 4 => 110..135_usize, 1 => 0..300_usize];
     let levels = depth.prop_flat_map(|depth| prop::collection::vec(any::<bool>(), depth));
@@ -94,7 +94,7 @@ fn add(conversation: &mut Conversation, place: Place, value: Value) {
 }
 
 /// Checks that a save succeeds or changes nothing; `open` opens the same store again, like another program.
-async fn check<S: ConversationStore>(
+pub(crate) async fn check<S: ConversationStore>(
     open: impl AsyncFn() -> S,
     values: &[(Place, Vec<bool>)],
 ) -> Result<(), TestCaseError> {

@@ -167,7 +167,7 @@ impl ConversationStore for SqliteStore {
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        let scope = key(scope);
+        let scope = scope.key().map(str::to_owned);
         let rows: Vec<(String, String)> = self
             .with_connection(move |connection| {
                 let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
@@ -180,7 +180,7 @@ impl ConversationStore for SqliteStore {
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         check_values(changes)?;
-        let ([scope, owner], changes) = (key(scope), changes.clone());
+        let ([scope, owner], changes) = (scope.key().map(str::to_owned), changes.clone());
         self.with_connection(move |connection| {
             let transaction = connection.transaction()?;
             for (key, value) in changes {
@@ -205,13 +205,6 @@ impl ConversationStore for SqliteStore {
 /// created again.
 fn version_of(number: i64, version: i64) -> u64 {
     (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
-}
-
-fn key(scope: StateScope<'_>) -> [String; 2] {
-    match scope {
-        StateScope::App => ["app".to_owned(), String::new()],
-        StateScope::User(user) => ["user".to_owned(), user.to_owned()],
-    }
 }
 
 fn failed(error: rusqlite::Error) -> StoreError {

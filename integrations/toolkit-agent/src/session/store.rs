@@ -125,6 +125,17 @@ pub enum StateScope<'a> {
     User(&'a str),
 }
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+impl<'a> StateScope<'a> {
+    /// Returns the columns `scope` and `owner` of a database.
+    pub(super) fn key(self) -> [&'a str; 2] {
+        match self {
+            Self::App => ["app", ""],
+            Self::User(user) => ["user", user],
+        }
+    }
+}
+
 /// An error of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

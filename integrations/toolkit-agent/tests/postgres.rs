@@ -1,0 +1,205 @@
+//! The store in a PostgreSQL database, on a real server.
+
+mod server;
+
+use crate::{sessions, storage};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use server::Schema;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio_postgres::NoTls;
+use toolkit_agent::session::{ConversationStore, PostgresStore, StateScope};
+use toolkit_core::context::SessionDelta;
+
+/// Isolation levels of the server. In the last two, the server rolls back statements instead of letting them wait.
+const LEVELS: [&str; 3] = ["read\\ committed", "repeatable\\ read", "serializable"];
+
+async fn open(config: &str) -> PostgresStore {
+    PostgresStore::connect(config).await.unwrap()
+}
+
+#[tokio::test]
+async fn postgres_store_keeps_conversations() {
+    let Some(schema) = Schema::new().await else { return };
+    sessions::check(async || open(&schema.config()).await).await;
+    schema.drop().await;
+}
+
+#[test]
+fn a_value_saved_in_postgres_can_be_read_again() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut runner = TestRunner::new(ProptestConfig { cases: 15, ..ProptestConfig::default() });
+    let checked = runner.run(&storage::values(), |values| {
+        runtime.block_on(async {
+            let Some(schema) = Schema::new().await else { return Ok(()) };
+            let checked = storage::check(async || open(&schema.config()).await, &values).await;
+            schema.drop().await;
+            checked
+        })
+    });
+    checked.unwrap();
+}
+
+#[tokio::test]
+async fn programs_that_start_at_once_create_the_tables_once() {
+    let Some(schema) = Schema::new().await else { return };
+    let mut programs = JoinSet::new();
+    for number in 0..12 {
+        let config = schema.config();
+        programs.spawn(async move {
+            open(&config).await.append("ada", &number.to_string(), 0, "[]").await.unwrap();
+        });
+    }
+    programs.join_all().await;
+    assert_eq!(open(&schema.config()).await.list("ada").await.unwrap().len(), 12);
+    schema.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_many_concurrent_appends_to_a_version_wins() {
+    let Some(schema) = Schema::new().await else { return };
+    for level in LEVELS {
+        let config = schema.config_with(&format!("-cdefault_transaction_isolation={level}"));
+        let mut stores = Vec::new();
+        for _ in 0..8 {
+            stores.push(open(&config).await);
+        }
+        let (mut version, mut expected) = (0, Vec::new());
+        for round in 0..10 {
+            let mut writers = JoinSet::new();
+            for (number, store) in stores.iter().cloned().enumerate() {
+                let entry = format!("[{round}, {number}]");
+                writers.spawn(async move {
+                    let appended = store.append("ada", "race", version, &entry).await;
+                    (entry, appended)
+                });
+            }
+            let appended = writers.join_all().await;
+            let won: Vec<_> = appended.iter().filter(|(_, appended)| appended.is_ok()).collect();
+            assert_eq!(won.len(), 1, "{level}: {appended:?}");
+            for (_, lost) in appended.iter().filter(|(_, appended)| appended.is_err()) {
+                let error = lost.as_ref().unwrap_err();
+                assert!(error.is_conflict, "{level}: {error}");
+            }
+            version = *won[0].1.as_ref().unwrap();
+            expected.push(won[0].0.clone());
+            let log = stores[0].load("ada", "race").await.unwrap().unwrap();
+            assert_eq!((log.entries, log.version), (expected.clone(), version));
+        }
+        assert!(stores[0].delete("ada", "race").await.unwrap());
+    }
+    schema.drop().await;
+}
+
+/// Appends and deletes at once leave no entry without a conversation.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_conversation_has_no_entries_of_concurrent_appends() {
+    let Some(schema) = Schema::new().await else { return };
+    let (one, other) = (open(&schema.config()).await, open(&schema.config()).await);
+    for _ in 0..50 {
+        let version = one.append("ada", "1", 0, "[1]").await.unwrap();
+        let (appended, deleted) =
+            tokio::join!(one.append("ada", "1", version, "[2]"), other.delete("ada", "1"));
+        assert!(deleted.unwrap());
+        assert!(
+            appended.is_ok_and(|appended| appended > version) || one.list("ada").await.unwrap().is_empty()
+        );
+        assert!(one.load("ada", "1").await.unwrap().is_none());
+    }
+    schema.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_changes_of_shared_values_are_all_applied() {
+    let Some(schema) = Schema::new().await else { return };
+    for level in LEVELS {
+        let config = schema.config_with(&format!("-cdefault_transaction_isolation={level}"));
+        let mut writers = JoinSet::new();
+        for number in 0..4 {
+            let store = open(&config).await;
+            writers.spawn(async move {
+                for round in 0..10 {
+                    // Half of the writers remove `a\0` and set `b`, the others the reverse.
+                    let [set, removed] = if number % 2 == 0 { ["b", "a\0"] } else { ["a\0", "b"] };
+                    let changes = [
+                        (set.to_owned(), Some(round.into())),
+                        (removed.to_owned(), None),
+                        (format!("{level} {number} {round}"), Some("ü\0".into())),
+                    ];
+                    store.update_state(StateScope::App, &SessionDelta::from(changes)).await.unwrap();
+                }
+            });
+        }
+        writers.join_all().await;
+        let values = open(&config).await.load_state(StateScope::App).await.unwrap();
+        let found: BTreeSet<_> = values.keys().filter(|key| key.starts_with(level)).collect();
+        assert_eq!(found.len(), 40, "{values:?}");
+        assert_eq!(values[&format!("{level} 0 0")], "ü\0");
+    }
+    schema.drop().await;
+}
+
+/// Ends the connections of a store, like a restart of the server.
+async fn disconnect(schema: &Schema) {
+    let sql = format!(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+        WHERE query LIKE '%toolkit_entries%' AND query NOT LIKE '%pg_stat_activity%' AND application_name = '{}'",
+        schema.name
+    );
+    schema.execute(&sql).await;
+    // The client reads the end of the connection.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_an_error_or_replaced() {
+    let Some(schema) = Schema::new().await else { return };
+    let config = schema.config_with(&format!("-capplication_name={}", schema.name));
+    let store = open(&config).await;
+    let version = store.append("ada", "1", 0, "[1]").await.unwrap();
+    disconnect(&schema).await;
+    store.append("ada", "1", version, "[2]").await.unwrap();
+
+    let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+    tokio::spawn(async { drop(connection.await) });
+    let given = PostgresStore::new(client).await.unwrap();
+    assert_eq!(given.load("ada", "1").await.unwrap().unwrap().entries, ["[1]", "[2]"]);
+    disconnect(&schema).await;
+    let error = given.load("ada", "1").await.unwrap_err();
+    assert_eq!(error.message, "the PostgreSQL database of conversations failed: connection closed");
+    assert!(!error.is_conflict);
+    assert_eq!(store.load("ada", "1").await.unwrap().unwrap().entries.len(), 2);
+    schema.drop().await;
+}
+
+#[tokio::test]
+async fn a_user_without_the_right_to_create_tables_uses_those_that_exist() {
+    let Some(schema) = Schema::new().await else { return };
+    drop(open(&schema.config()).await);
+    let name = &schema.name;
+    schema
+        .execute(&format!(
+            "CREATE ROLE {name}; GRANT USAGE ON SCHEMA {name} TO {name};
+            GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {name};"
+        ))
+        .await;
+    let store = open(&schema.config_with(&format!("-crole={name}"))).await;
+    let version = store.append("ada", "1", 0, "[1]").await.unwrap();
+    store.append("ada", "1", version, "[2]").await.unwrap();
+    assert!(store.delete("ada", "1").await.unwrap());
+    schema.execute(&format!("DROP OWNED BY {name}; DROP ROLE {name}")).await;
+    schema.drop().await;
+}
+
+#[tokio::test]
+async fn errors_of_connections_contain_no_secrets() {
+    let invalid = PostgresStore::connect("host=localhost password=open sesame=1").await.unwrap_err().message;
+    assert!(invalid.contains("connection string") && !invalid.contains("sesame"), "{invalid}");
+    let absent = "host=/nowhere/at/all user=ada password=sesame connect_timeout=5";
+    let absent = PostgresStore::connect(absent).await.unwrap_err().message;
+    let expected = "the PostgreSQL database of conversations failed: error connecting to server: ";
+    assert!(absent.starts_with(expected) && !absent.contains("sesame"), "{absent}");
+    assert!(absent.contains("No such file"), "{absent}");
+}
