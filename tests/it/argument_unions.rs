@@ -143,6 +143,77 @@ fn values_of_a_branch_are_taken() {
     }
 }
 
+#[derive(Debug, ToolParams)]
+enum Word {
+    First,
+    #[serde(alias = "2nd")]
+    Second,
+}
+
+#[derive(Debug, ToolParams)]
+struct Numbered {
+    number: u8,
+}
+
+#[derive(Debug, ToolParams)]
+struct Worded {
+    number: i64,
+    words: Vec<Word>,
+}
+
+/// `Plain` has only the bounds of its types, which the type itself enforces.
+#[derive(Debug, ToolParams)]
+#[serde(untagged)]
+enum Bounded {
+    Plain {
+        number: u8,
+        text: String,
+    },
+    Alias {
+        number: i64,
+        text: Word,
+    },
+    Limited {
+        #[param(range = ..=9)]
+        limited: u8,
+    },
+    Word {
+        limited: i64,
+        word: Word,
+    },
+    Lists {
+        list: Vec<Numbered>,
+    },
+    Other {
+        list: Vec<Worded>,
+    },
+}
+
+/// Takes a union with the bounds of types, and with aliases that the schema does not list.
+#[tool(register = false, coerce = false)]
+fn bounded(it: Bounded) -> String {
+    format!("{it:?}")
+}
+
+#[test]
+fn a_bound_of_a_type_does_not_hold_a_value_to_a_variant_that_the_type_refuses() {
+    for (it, expected) in [
+        (r#"{"number": -1, "text": "2nd"}"#, "Alias { number: -1, text: Second }"),
+        (r#"{"number": 1, "text": "2nd"}"#, r#"Plain { number: 1, text: "2nd" }"#),
+        (r#"{"limited": 256, "word": "2nd"}"#, "Word { limited: 256, word: Second }"),
+        (
+            r#"{"list": [{"number": 1, "words": []}, {"number": -1, "words": ["2nd"]}]}"#,
+            "Other { list: [Worded { number: 1, words: [] }, Worded { number: -1, words: [Second] }] }",
+        ),
+    ] {
+        let output = call(&bounded::tool(), &format!(r#"{{"it": {it}}}"#)).expect(it);
+        assert_eq!(output, expected, "{it}");
+    }
+    // The type takes this value as `Limited`, whose limit it does not know.
+    let error = call(&bounded::tool(), r#"{"it": {"limited": 10, "word": "2nd"}}"#).expect_err("a limit");
+    assert!(error.contains("`it.limited`: expected integer from 0 to 9"), "{error}");
+}
+
 #[test]
 fn a_limit_is_that_of_the_branch() {
     let error = call(&strict(), r#"{"result": {"Err": 100}}"#).expect_err("beyond the limit");

@@ -297,6 +297,7 @@ impl ToolContext {
     }
 
     /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.
+    #[inline]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)

@@ -24,6 +24,7 @@ mod found;
 mod inside;
 mod repeated;
 mod rounded;
+mod variant;
 
 pub(crate) use branches::candidates;
 pub(crate) use branches::has_other_tag;

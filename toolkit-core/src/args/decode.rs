@@ -49,7 +49,7 @@ fn decode_directly(
         let mut guess = 0;
         loop {
             let index = cursor.key(params, guess)?;
-            let bit = 1_u64.checked_shl(u32::try_from(index).ok()?)?;
+            let bit = 1_u64 << (index % MARKS);
             if seen & bit != 0 {
                 return None;
             }
@@ -133,11 +133,16 @@ impl<'a> Cursor<'a> {
         self.expect(b'"')?;
         match params.get(guess) {
             Some(param) if self.accept_key(param.name) => Some(guess),
-            _ => {
-                let name = self.string()?;
-                params.iter().position(|param| param.answers_to(name))
-            }
+            _ => self.other_key(params),
         }
+    }
+
+    /// Consumes the rest of a key after its opening quote, and returns the index of the parameter with this name
+    /// or alias.
+    #[inline(never)]
+    fn other_key(&mut self, params: &[Param<'_>]) -> Option<usize> {
+        let name = self.string()?;
+        params.iter().position(|param| param.answers_to(name))
     }
 
     /// Consumes `name` and the closing quote if the key equals `name`. Returns whether the key was consumed.

@@ -14,9 +14,15 @@ pub(crate) const CALL_REASON: &str = "call_reason";
 ///
 /// The call reason is a member of the arguments object. The model cannot be asked if the arguments are not an
 /// object.
+#[inline]
 pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
-    definition.metadata.call_reason.unwrap_or(by_default)
-        && definition.kind == ToolKind::Function
+    definition.metadata.call_reason.unwrap_or(by_default) && takes_object(definition)
+}
+
+/// Returns whether the tool is a function with an object as its arguments.
+#[inline(never)]
+fn takes_object(definition: &ToolDefinition) -> bool {
+    definition.kind == ToolKind::Function
         && (properties(definition).is_some() || definition.parameters.get("type") == Some(&"object".into()))
 }
 

@@ -86,6 +86,12 @@ impl<'a> ToolFuture<'a> {
         Self(State::Done(None))
     }
 
+    /// Returns whether the future has returned its outcome and never completes.
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        matches!(self.0, State::Done(None))
+    }
+
     /// Returns the outcome of an ended call without waiting.
     ///
     /// # Errors

@@ -68,6 +68,26 @@ impl<'a> Running<'a> {
         Self { call, context, is_limited: false, stop }
     }
 
+    /// Polls the future for stopping the call, after the tool has returned `Pending`.
+    #[inline(never)]
+    fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { context, is_limited, stop, .. } = self;
+        if stop.is_none() && !*is_limited && !context.can_be_cancelled() {
+            return Poll::Pending;
+        }
+        let limit = || context.limit().filter(|_| *is_limited);
+        let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
+        // In a runtime without a timer, polling panics.
+        let error = match guarded(|| stop.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(error)) => error,
+            Err(panicked) => panicked.of_call(context),
+        };
+        self.discard_call();
+        Poll::Ready(Err(error))
+    }
+
+    /// Drops the tool's future and catches a panic of its destructor.
     fn discard_call(&mut self) {
         discard(std::mem::replace(&mut self.call, ToolFuture::spent()));
     }
@@ -77,31 +97,23 @@ impl Future for Running<'_> {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { call, context, is_limited, stop } = &mut *self;
-        let ended = match guarded(|| Pin::new(&mut *call).poll(cx)) {
-            Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
-                let limit = || context.limit().filter(|_| *is_limited);
-                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
-                // In a runtime without a timer, polling panics.
-                match guarded(|| stop.as_mut().poll(cx)) {
-                    Ok(Poll::Pending) => return Poll::Pending,
-                    Ok(Poll::Ready(error)) => Err(error),
-                    Err(panicked) => Err(panicked.of_call(context)),
-                }
-            }
-            Ok(Poll::Pending) => return Poll::Pending,
+        let ended = match guarded(|| Pin::new(&mut self.call).poll(cx)) {
             Ok(Poll::Ready(outcome)) => outcome,
-            Err(panicked) => Err(panicked.of_call(context)),
+            Ok(Poll::Pending) => return self.poll_stop(cx),
+            Err(panicked) => Err(panicked.of_call(self.context)),
         };
         self.discard_call();
         Poll::Ready(ended)
     }
 }
 
-/// Drops the tool's future and catches a panic of its destructor.
+/// Drops the future of a call that has not ended.
 impl Drop for Running<'_> {
+    #[inline]
     fn drop(&mut self) {
-        self.discard_call();
+        if !self.call.is_spent() {
+            self.discard_call();
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::ptr;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
@@ -34,21 +35,21 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ///
     /// For `anyOf`, the search stops at the first fitting branch, so the number is at most 1.
     ///
-    /// A decoded value is of a branch whose form it has as it is written. Only if there is no such branch, it may be
-    /// of a branch with other names or forms.
+    /// A decoded value is of a branch whose form it has as it is written, unless the type refuses the value there.
+    /// Only if there is no such branch, the value may be of a branch with other names or forms.
     fn closest_branch(
         &mut self,
         keyword: &str,
         branches: &'a [Value],
         value: &Json<'v>,
     ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
-        let candidates = self.branches_of(branches, value);
+        let mut candidates = self.branches_of(branches, value);
         let widest = self.reading;
         if self.scope == Scope::Constraints && candidates.len() > 1 {
             for reading in [Reading::Literal, Reading::Names].into_iter().filter(|reading| *reading < widest)
             {
                 self.reading = reading;
-                let (fitting, closest) = self.closest_of(keyword, &candidates, value);
+                let (fitting, closest) = self.closest_of(keyword, &mut candidates, value);
                 self.reading = widest;
                 let is_of_branch = |found: &Found<'_, '_>| found.kind == ViolationKind::Constraint;
                 if fitting > 0 || closest.as_ref().is_some_and(|found| found.iter().all(is_of_branch)) {
@@ -56,17 +57,20 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 }
             }
         }
-        self.closest_of(keyword, &candidates, value)
+        self.closest_of(keyword, &mut candidates, value)
     }
 
+    /// Returns the number of fitting candidates, and the violations found for the closest of the other candidates.
+    /// Removes candidates that the value cannot be of, if others remain.
     fn closest_of(
         &mut self,
         keyword: &str,
-        candidates: &[&'a Value],
+        candidates: &mut Vec<&'a Value>,
         value: &Json<'v>,
     ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
         let mut closest: Option<((usize, usize), Vec<Found<'a, 'v>>)> = None;
         let mut fitting = 0;
+        let mut refuted: Vec<&Value> = Vec::new();
         for branch in candidates.iter().copied() {
             let found = self.violations_of(branch, value);
             if found.is_empty() {
@@ -74,11 +78,19 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 if keyword == "anyOf" {
                     break;
                 }
+            } else if candidates.len() > 1
+                && found.iter().all(|found| found.kind == ViolationKind::Constraint)
+                && self.is_of_other_variant(branch, value)
+            {
+                refuted.push(branch);
             } else if let Some(rank) = self.rank(&found)
                 && closest.as_ref().is_none_or(|(lower, _)| rank < *lower)
             {
                 closest = Some((rank, found));
             }
+        }
+        if refuted.len() < candidates.len() {
+            candidates.retain(|branch| !refuted.iter().any(|other| ptr::eq(*other, *branch)));
         }
         (fitting, closest.map(|(_, found)| found))
     }

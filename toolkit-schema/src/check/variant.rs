@@ -1,0 +1,57 @@
+//! The variants that a decoded value cannot be of, because its type refuses it there.
+
+use super::Search;
+use super::decoded::Reading;
+use crate::json::{Json, Kind, quoted};
+use crate::properties::item_schema;
+use crate::reference::resolve;
+use crate::sample::sample;
+use crate::types::fields;
+use serde_json::Value;
+
+impl<'a, 'v> Search<'a, 'v, '_> {
+    /// Returns whether the type cannot have decoded `value` as the variant with the schema `branch`, because the
+    /// type itself refuses a violating part, such as -1 for a `u8`. The value is then of another variant.
+    ///
+    /// The type is asked about a value with samples instead of all other members of the variant, which no other
+    /// variant may accept. The answer counts only if the type accepts the value with samples alone.
+    pub(super) fn is_of_other_variant(&mut self, branch: &'a Value, value: &Json<'v>) -> bool {
+        if self.reading != Reading::Literal || self.accepts.is_none() {
+            return false;
+        }
+        let Some(plain) = self.of_samples(branch, value, false) else { return false };
+        let Some(violating) = self.of_samples(branch, value, true) else { return false };
+        self.accepts_instead(value, &[&plain]) && !self.accepts_instead(value, &[&violating])
+    }
+
+    /// Returns the value as JSON text with samples instead of its parts, and without members that the schema does
+    /// not list. With `keeps`, violating parts stay as written.
+    fn of_samples(&mut self, schema: &'a Value, value: &Json<'v>, keeps: bool) -> Option<String> {
+        if !self.fits(schema, value) {
+            let own = resolve(self.root, schema)?;
+            let is_union = ["anyOf", "oneOf", "allOf"].iter().any(|keyword| own.get(keyword).is_some());
+            match (&value.kind, fields(own)) {
+                (Kind::Object(members), Some(fields)) if !is_union => {
+                    let mut written = Vec::new();
+                    for (name, member) in members {
+                        if let Some(field) = fields.get(&**name) {
+                            let text = self.of_samples(field, member, keeps)?;
+                            written.push(format!("{}:{text}", quoted(name)));
+                        }
+                    }
+                    return Some(format!("{{{}}}", written.join(",")));
+                }
+                (Kind::Array(items), _) if !is_union => {
+                    let mut written = Vec::new();
+                    for (index, item) in items.iter().enumerate() {
+                        written.push(self.of_samples(item_schema(own, index)?, item, keeps)?);
+                    }
+                    return Some(format!("[{}]", written.join(",")));
+                }
+                _ if keeps => return Some(value.text.to_owned()),
+                _ => {}
+            }
+        }
+        sample(self.root, schema).map(|sample| sample.to_string())
+    }
+}
