@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
 use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
@@ -92,6 +92,9 @@ pub struct Conversation {
     /// The names of the nested agents that run now, the outermost first.
     #[serde(skip)]
     entered: Vec<String>,
+    /// Alive while a run works in this conversation.
+    #[serde(skip)]
+    running: Weak<()>,
 }
 
 /// The id of the user who owns the conversation, passed to the tools of a run as an extension.
@@ -154,7 +157,8 @@ impl Conversation {
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
         let message = message.into();
-        if self.depth() == 0 && matches!(message, Message::User(_)) {
+        if self.running.strong_count() == 0 && matches!(message, Message::User(_)) {
+            self.entered.clear();
             self.give_up_run();
         }
         self.add(message);
@@ -304,14 +308,14 @@ pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     within.or_else(|| messages.iter().rposition(is_user)).unwrap_or(0)
 }
 
-/// Returns one result per call, in the order of the calls. If several calls have the same id, each gets the
-/// next result with this id.
+/// Returns one result per call, in the order of the calls. The position of a result is the index of its call.
 fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
     results.sort_by_key(|result| result.position);
+    let mut results = results.into_iter().peekable();
     let of_call = |(position, call): (usize, &ToolCall)| {
-        let found = results.iter().position(|result| result.call_id == call.id && result.name == call.name);
         let cancelled = || ToolResult::of(call, Err(ToolError::cancelled(&call.name)));
-        found.map_or_else(cancelled, |index| results.remove(index)).with_position(position)
+        let found = results.next_if(|result| result.position == position && result.call_id == call.id);
+        found.unwrap_or_else(cancelled).with_position(position)
     };
     calls.iter().enumerate().map(of_call).collect()
 }

@@ -118,6 +118,7 @@ impl Agent {
     ) -> Result<RunOutput, AgentError> {
         let run = run.with_journal(conversation);
         run.connect(conversation, false);
+        let _running = conversation.start_run();
         match input {
             Some(input) => conversation.begin_run(input),
             None => {

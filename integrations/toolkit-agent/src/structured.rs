@@ -152,20 +152,27 @@ impl Agent {
     ) -> Result<(T, RunOutput), AgentError> {
         let reader = Reader::<T>::new()?;
         let mut native = structured.native;
-        let run = Run::new(self.clone(), run, None);
+        let mut run = Run::new(self.clone(), run, None);
         if input.is_some() {
             conversation.settle();
         }
-        let begin = conversation.messages().len();
+        let begin = match input {
+            Some(_) => conversation.messages().len(),
+            None => conversation.begin_of_run(),
+        };
         let mut invalid = String::new();
         for _ in 0..structured.attempts.max(1) {
-            let part = |native| run.with_answer_format(Some(reader.answer_format(native)));
-            let mut output = match self.execute(conversation, input.take(), part(native)).await {
+            let part = run.with_answer_format(Some(reader.answer_format(native)));
+            let first = self.execute(conversation, input.take(), part).await;
+            // Decisions are made once.
+            run = run.without_decisions();
+            let mut output = match first {
                 Err(AgentError::Model(error))
                     if error.kind == ModelErrorKind::InvalidRequest && native != Some(false) =>
                 {
                     native = Some(false);
-                    self.execute(conversation, None, part(native)).await?
+                    let part = run.with_answer_format(Some(reader.answer_format(native)));
+                    self.execute(conversation, None, part).await?
                 }
                 output => output?,
             };

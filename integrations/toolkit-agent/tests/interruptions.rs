@@ -355,19 +355,35 @@ async fn the_model_reads_each_decision() {
 #[tokio::test]
 async fn new_input_gives_up_the_pending_calls() {
     for kind in 0..KINDS {
-        let runs = Runs::default();
-        let agent = runs.team(kind, true);
-        let mut conversation = Conversation::new("1");
-        let calls = pending(agent.run_in(&mut conversation, "go").await);
-        let before = runs.counts();
-        conversation.push(Message::user("Forget it."));
-        assert_sendable(&conversation);
-        let decided = Order::All.decide(&calls);
-        let refused = decide(&agent, &mut conversation, decided).await;
-        assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{kind}: {refused:?}");
-        pending(agent.run_in(&mut conversation, "go again").await);
-        assert_sendable(&conversation);
-        assert_eq!(runs.counts()[0], before[0], "{kind}");
+        for way in [Way::InMemory, Way::AsJson, Way::Stored(MemoryStore::new())] {
+            let case = format!("kind {kind}, {way:?}");
+            let runs = Runs::default();
+            let agent = runs.team(kind, true);
+            let (mut conversation, options) = way.reload(Conversation::new("1")).await;
+            let calls = pending(agent.run_with(&mut conversation, "go", options).await);
+            let before = runs.counts();
+            conversation = way.reload(conversation).await.0;
+            conversation.push(Message::user("Forget it."));
+            assert_sendable(&conversation);
+            if let Way::Stored(store) = &way {
+                // The store forgets the pending calls, too.
+                let sessions = Sessions::new(store.clone());
+                let mut saved = sessions.open("ada", "1").await.unwrap();
+                saved.push(Message::user("Forget it."));
+                sessions.save(&mut saved).await.unwrap();
+            }
+            let (mut conversation, options) = way.reload(conversation).await;
+            assert_eq!(conversation.pending(), [], "{case}");
+            let length = conversation.messages().len();
+            let decisions = Order::All.decide(&calls);
+            let refused = agent.resume(&mut conversation, options.with_decisions(decisions)).await;
+            assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{case}: {refused:?}");
+            let (mut conversation, options) = way.reload(conversation).await;
+            assert_eq!(conversation.messages().len(), length, "{case}");
+            pending(agent.run_with(&mut conversation, "go again", options).await);
+            assert_sendable(&conversation);
+            assert_eq!(runs.counts()[0], before[0], "{case}");
+        }
     }
 }
 
@@ -652,4 +668,75 @@ async fn an_interrupted_run_may_end_with_a_value() {
     assert_eq!(door, Door { colour: "blue".to_owned() });
     // The model was asked once before the interruption, and twice after it.
     assert_eq!((output.model_calls, output.tool_calls), (3, 1));
+}
+
+#[tokio::test]
+async fn agents_called_with_the_same_id_answer_in_a_saved_run() {
+    let runs = Runs::default();
+    let expert = runs.agent("expert", "look", &[], false);
+    let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
+    let call = || ToolCall::new("x", "expert", r#"{"request": "Help."}"#);
+    let model = ScriptedModel::new().response(ModelResponse::calls([call(), call()])).text("done");
+    let agent = Agent::builder(model).tools(tools).build().unwrap();
+    let sessions = Sessions::default();
+    sessions.run(&agent, "ada", "1", "go").await.unwrap();
+    let saved = sessions.open("ada", "1").await.unwrap();
+    let answer = r#"{"response":"expert is done."}"#;
+    assert_eq!(transcript(saved.messages())[2], format!("results: {answer}, {answer}"));
+}
+
+#[tokio::test]
+async fn a_decision_is_not_lost_to_another_agent() {
+    let runs = Runs::default();
+    let mut conversation = Conversation::new("1");
+    let calls = pending(runs.team(0, true).run_in(&mut conversation, "go").await);
+    let other = runs.agent("other", "look", &[], true);
+    let refused = decide(&other, &mut conversation, Order::All.decide(&calls)).await;
+    assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{refused:?}");
+    decide(&runs.team(0, true), &mut conversation, Order::All.decide(&calls)).await.unwrap();
+    assert_eq!(runs.counts(), [1, 1]);
+}
+
+#[tokio::test]
+async fn a_cancelled_run_keeps_the_pending_calls_of_an_agent_called_as_a_tool() {
+    let runs = Runs::default();
+    let agent = runs.team(1, true);
+    let mut conversation = Conversation::new("1");
+    let calls = pending(agent.run_in(&mut conversation, "go").await);
+    // The expert gets one of two decisions, and the run is cancelled before it starts.
+    let token = toolkit_core::CancellationToken::new();
+    token.cancel();
+    let decisions = Decisions::new().approve(&calls[0].id);
+    let options = RunOptions::new().with_decisions(decisions).with_cancellation(token);
+    assert_eq!(agent.resume(&mut conversation, options).await, Err(AgentError::Cancelled));
+    assert_eq!(conversation.pending(), calls);
+    decide(&agent, &mut conversation, Order::All.decide(&calls)).await.unwrap();
+    assert_eq!(runs.counts(), [2, 1]);
+}
+
+/// An agent that asks another agent a question of its own.
+struct Passing(Agent);
+
+impl RunAgent for Passing {
+    fn name(&self) -> &str {
+        "passing"
+    }
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        let output = self.0.join_run(conversation, run).await?;
+        conversation.push(Message::user("Really?"));
+        self.0.join_run(conversation, run).await?;
+        Ok(output)
+    }
+}
+
+#[tokio::test]
+async fn a_message_of_a_custom_agent_belongs_to_its_run() {
+    let runs = Runs::default();
+    let agent = Agent::from(Passing(runs.agent("one", "look", &[], false)));
+    let mut conversation = Conversation::new("1");
+    for _ in 0..2 {
+        let output = agent.run_in(&mut conversation, "go").await.unwrap();
+        assert_eq!((output.messages.len(), output.model_calls, output.tool_calls), (8, 4, 2));
+    }
 }

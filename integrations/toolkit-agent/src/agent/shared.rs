@@ -73,6 +73,11 @@ impl Run {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
+    /// Returns the same run without decisions about pending calls.
+    pub(crate) fn without_decisions(&self) -> Self {
+        Self(Arc::new(RunInner { decisions: Decisions::default(), ..RunInner::clone(&self.0) }))
+    }
+
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation token.
     /// `called` is the index of the call in its turn and the id of the call. It is `None` if the conversation of the
     /// agent cannot be continued after an interruption.
@@ -91,6 +96,7 @@ impl Run {
             }
             None => {
                 inner.journal = None;
+                inner.autosave = None;
                 inner.decisions = Decisions::default();
             }
         }
@@ -253,12 +259,12 @@ impl CalledAgents {
         is_first.then(|| (position, called.conversations.remove(&position)))
     }
 
-    /// Ends the agent of a call, so that the call may be repeated. Keeps the conversation if it is unfinished.
-    pub(crate) fn end(&self, position: usize, unfinished: Option<Conversation>) {
+    /// Ends the agent of a call, so that the call may be repeated. Keeps the conversation if it has pending calls.
+    pub(crate) fn end(&self, position: usize, conversation: Conversation) {
         let mut called = lock(&self.0);
         called.working.remove(&position);
-        if let Some(unfinished) = unfinished {
-            called.conversations.insert(position, unfinished);
+        if !conversation.pending().is_empty() {
+            called.conversations.insert(position, conversation);
         }
     }
 

@@ -35,6 +35,9 @@ pub(crate) struct Changes {
     turn_ends: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    /// Whether the run was given up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    progress_ends: bool,
     /// The changed session values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     state: BTreeMap<String, Value>,
@@ -149,6 +152,7 @@ impl Conversation {
         let is_shorter = saved.is_some_and(|marks| kept < marks.messages);
         let progress = self.relative_progress();
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
+        let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
         let changes = Changes {
             node: node.to_vec(),
@@ -157,6 +161,7 @@ impl Conversation {
             times: self.times.get(self.base + kept..).unwrap_or_default().to_vec(),
             turn: self.turn.as_ref().and_then(|turn| turn.changes(saved_turn)),
             turn_ends: self.turn.is_none() && (saved_turn.is_some() || is_repeated),
+            progress_ends: progress.is_none() && (had_progress || is_repeated),
             progress: progress.filter(|_| !is_same),
             ..Changes::default()
         };
@@ -227,8 +232,8 @@ impl Conversation {
         if let Some(turn) = changes.turn {
             turn.apply(&mut self.turn);
         }
-        if let Some(progress) = changes.progress {
-            self.progress = Some(progress);
+        if changes.progress_ends || changes.progress.is_some() {
+            self.progress = changes.progress;
             self.drop_branches();
         }
     }

@@ -5,6 +5,7 @@ use super::{AgentOutput, Conversation, PendingCall, RunOutput};
 use crate::message::{Message, UserMessage};
 use crate::output::Spent;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use toolkit_core::Session;
 use toolkit_core::context::SessionMap;
 
@@ -35,6 +36,18 @@ impl Conversation {
         self.settle();
         self.add_branches();
         self.progress = None;
+    }
+
+    /// Notes that a run works in this conversation until the returned value is dropped.
+    pub(crate) fn start_run(&mut self) -> Arc<()> {
+        let running = Arc::new(());
+        self.running = Arc::downgrade(&running);
+        running
+    }
+
+    /// Returns the index of the first message of the latest run.
+    pub(crate) fn begin_of_run(&self) -> usize {
+        self.progress.as_ref().map_or(self.messages.len(), |progress| progress.begin)
     }
 
     /// Leaves all agents, because the run has stopped.

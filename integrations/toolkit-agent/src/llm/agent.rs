@@ -110,6 +110,7 @@ impl LlmAgent {
             run.check_cancelled()?;
             let restart = self.restart(conversation, run)?;
             if restart.is_none() {
+                self.check_decisions(conversation, run)?;
                 // The model reads what an unfinished turn of another agent has left.
                 conversation.settle();
             }
@@ -168,6 +169,19 @@ impl LlmAgent {
                 return Ok(Outcome::Answer(AgentOutput { text, agent, finish: response.finish, escalate }));
             }
         }
+    }
+
+    /// Checks that no decision is about the unfinished turn of another agent, because its calls would be lost.
+    fn check_decisions(&self, conversation: &Conversation, run: &Run) -> Result<(), AgentError> {
+        let Some(turn) = conversation.unfinished().filter(|turn| turn.has_pending()) else { return Ok(()) };
+        if run.0.decisions.is_empty() {
+            return Ok(());
+        }
+        let (other, name) = (&turn.message().agent, self.name());
+        let text = format!(
+            "the pending calls are calls of agent `{other}`, and agent `{name}` runs; resume with `{other}`"
+        );
+        Err(AgentError::InvalidDecision(text))
     }
 
     /// Returns how the calls of an unfinished turn of this agent continue, if there are any.

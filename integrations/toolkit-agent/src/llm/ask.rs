@@ -24,7 +24,7 @@ impl LlmAgent {
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, model, retry, .. }) = (calls.run, &self.settings);
+        let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
         for attempt in 1_u32.. {
             run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
             let error = match self.attempt(request.clone(), calls).await {
@@ -37,6 +37,9 @@ impl LlmAgent {
                 Err(AgentError::Model(error)) => error,
                 Err(error) => return Err(error),
             };
+            if let Some(partial) = &error.partial {
+                run.0.budget.add_usage(partial.usage, price);
+            }
             calls.conversation.discard_turn();
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());

@@ -96,20 +96,20 @@ impl TurnCalls<'_> {
     }
 
     /// Adds a result to the turn, or notes that the result comes later. Emits an event.
-    pub(super) fn keep(&mut self, result: ToolResult) {
+    pub(super) fn keep(&mut self, mut result: ToolResult) {
+        // An agent called as a tool may have stopped with pending calls. They can be decided later.
+        if let Some(child) = self.called.take(result.position).filter(|child| !child.pending().is_empty()) {
+            self.conversation.keep_called(result.position, child);
+            if result.error().is_some_and(|error| error.pending().is_none()) {
+                result.outcome = Err(ToolError::deferred(result.name.as_str()));
+            }
+        }
         let agent = || self.agent.to_owned();
-        match result.error().and_then(ToolError::pending) {
+        match result.error().and_then(ToolError::pending).cloned() {
             None => self.run.emit(|| RunEvent::Result { agent: agent(), result: Box::new(result.clone()) }),
             Some(reason) => {
-                let call_id = || result.call_id.clone();
-                self.run.emit(|| RunEvent::CallPending {
-                    agent: agent(),
-                    call_id: call_id(),
-                    reason: reason.clone(),
-                });
-                if let Some(child) = self.called.take(result.position) {
-                    self.conversation.keep_called(result.position, child);
-                }
+                let call_id = result.call_id.clone();
+                self.run.emit(|| RunEvent::CallPending { agent: agent(), call_id, reason });
             }
         }
         self.conversation.add_result(result);

@@ -164,7 +164,7 @@ fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_dir() {
             list(root, &path, found)?;
-        } else if let Some(id) = id_of(root, &path) {
+        } else if let Some(id) = id_of(root, &path).filter(|_| metadata.len() > 0) {
             let saved_at = metadata.modified().map_err(unreadable)?;
             found.push(ConversationInfo::new(id, saved_at));
         }

@@ -82,7 +82,11 @@ impl ParallelAgent {
         }
         let (mut outputs, mut saved) = (BTreeMap::new(), Ok(()));
         while let Some(ended) = tasks.join_next().await {
-            let Ok((index, copy, output)) = ended else { continue };
+            let Ok((index, copy, mut output)) = ended else { continue };
+            if output.is_err() && !copy.pending().is_empty() {
+                // Its pending calls can still be decided.
+                output = Err(AgentError::Interrupted { pending: Vec::new() });
+            }
             conversation.keep_branch(index, copy);
             if let Err(error) = &output
                 && !matches!(

@@ -1,7 +1,7 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
 use crate::agent::{Agent, CalledAgents, Run};
-use crate::conversation::Owner;
+use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::options::RunOptions;
 use serde::Deserialize;
@@ -66,32 +66,27 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let cancellation = context.cancellation_token();
     let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id().map(CallId::as_str));
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
-    let (called, unfinished) = match begun {
-        Some((called, id, (position, unfinished))) => (Some((called, id, position)), unfinished),
-        None => (None, None),
-    };
+    let position = begun.as_ref().map(|(_, id, (position, _))| (*position, *id));
     let run = match context.extension::<Run>() {
-        Some(outer) => {
-            outer.nested(agent.clone(), cancellation, called.map(|(_, id, position)| (position, id)))
-        }
+        Some(outer) => outer.nested(agent.clone(), cancellation, position),
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
-    let session = context.run().and_then(|run| run.session());
+    let (called, unfinished) = match begun {
+        Some((called, _, (position, unfinished))) => (Some((called, position)), unfinished),
+        None => (None, None),
+    };
     let input = unfinished.is_none().then(|| request.into());
     let mut conversation = unfinished.unwrap_or_default();
-    if let Some(session) = session {
+    if let Some(session) = context.run().and_then(|run| run.session()) {
         conversation = conversation.sharing(session);
     }
     if let Some(Owner(user)) = context.extension() {
         conversation = conversation.with_user_id(user.as_str());
     }
-    let output = agent.execute(&mut conversation, input, run).await;
-    if let Some((called, _, position)) = called {
-        let is_pending = output.is_err() && !conversation.pending().is_empty();
-        called.end(position, is_pending.then_some(conversation));
-        if is_pending {
-            return Err(ToolError::deferred(agent.name()));
-        }
+    let mut work = Work { called, conversation };
+    let output = agent.execute(&mut work.conversation, input, run).await;
+    if work.called.is_some() && output.is_err() && !work.conversation.pending().is_empty() {
+        return Err(ToolError::deferred(agent.name()));
     }
     match output {
         Ok(output) => ToolOutput::json(&json!({"response": output.text})).map_err(ToolError::invalid_output),
@@ -100,6 +95,20 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         }
         Err(AgentError::Cancelled) => Err(ToolError::cancelled(context.tool_name().as_str())),
         Err(error) => Err(ToolError::failed(error)),
+    }
+}
+
+/// The work of an agent called as a tool. Dropped at the end of the call, also if the call is cancelled or timed out.
+struct Work<'a> {
+    called: Option<(&'a Arc<CalledAgents>, usize)>,
+    conversation: Conversation,
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        if let Some((called, position)) = self.called {
+            called.end(position, std::mem::take(&mut self.conversation));
+        }
     }
 }
 
