@@ -11,8 +11,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The changes of one conversation between two saves. An entry in the log contains the changes of the
-/// outermost conversation and of the conversations nested in it.
+/// The changes of one conversation between two saves. An entry in the log contains the changes of one or more
+/// conversations: the outermost one, and those nested in it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Changes {
