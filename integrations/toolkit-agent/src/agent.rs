@@ -52,7 +52,8 @@ pub trait RunAgent: Send + Sync + 'static {
         &[]
     }
 
-    /// Returns the limits of a run of this agent.
+    /// Returns the limits of a run started with this agent.
+    /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them.
     fn limits(&self) -> Limits {
         Limits::default()
     }
@@ -157,7 +158,7 @@ impl Agent {
         self.0.sub_agents()
     }
 
-    /// Finds an agent by name, among this agent and all agents below it.
+    /// Finds an agent by name, among this agent and its direct and indirect sub-agents.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {
@@ -166,7 +167,7 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers the conversation as a step in `run`, the run of another agent. The limits and the listener of
+    /// Answers the conversation as a part of `run`, the run of another agent. The limits and the listener of
     /// `run` apply.
     ///
     /// # Errors

@@ -23,9 +23,9 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
 /// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
-/// A conversation can be serialized at any time, also during a run, and continued later. If a call had no
-/// result when the conversation was serialized, the call gets an error result as soon as the conversation is
-/// continued.
+/// A conversation can be serialized at any time, even in the middle of a run, and continued later.
+/// [`Agent::resume`](crate::Agent::resume) continues an unfinished run. If the program adds new input
+/// instead, calls without a result get an error result.
 ///
 /// The [details](ToolError::details) of errors, such as the messages of panics, are not stored, because they
 /// may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
@@ -70,26 +70,26 @@ pub struct Conversation {
     user: SessionMap,
     #[serde(skip)]
     app: SessionMap,
-    /// A session with the approvals for this session.
+    /// A session object with the approvals given for the session.
     #[serde(skip)]
     approvals: Session,
     /// Whether the JSON of the conversation includes the details of errors.
     #[serde(skip)]
     error_details: bool,
-    /// While this conversation is open, keeps in memory the session values that the user's conversations
-    /// share.
+    /// Keeps the shared session values of the user in memory while this conversation is open.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
-    /// The parts of the conversation that are saved.
+    /// The connection to the log, and the parts already saved.
     #[serde(skip)]
     pub(crate) saved: Saved,
-    /// The number of messages before those of a parallel agent, in its copy of the conversation.
+    /// In the copy for a parallel agent, the number of messages copied from the original conversation.
+    /// Otherwise 0.
     #[serde(skip)]
     base: usize,
     /// The number of turns begun since the conversation was loaded.
     #[serde(skip)]
     turns: u64,
-    /// The names of the nested agents that run now, the outermost first.
+    /// The names of the nested agents running now, the outermost first.
     #[serde(skip)]
     entered: Vec<String>,
     /// Alive while a run works in this conversation.
@@ -132,7 +132,7 @@ impl Conversation {
         &self.id
     }
 
-    /// Returns the id of the user. Empty if unknown.
+    /// Returns the id of the user, or an empty string if the user is unknown.
     #[must_use]
     pub fn user_id(&self) -> &str {
         &self.user_id
@@ -145,15 +145,16 @@ impl Conversation {
         &self.messages
     }
 
-    /// Returns the time of a message, with a precision of one second. `None` if unknown.
+    /// Returns the time of the message at `index`, with a precision of one second. Returns `None` if the time
+    /// is unknown.
     #[must_use]
     pub fn time_of(&self, index: usize) -> Option<SystemTime> {
         let seconds = *self.times.get(index).filter(|seconds| **seconds > 0)?;
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
-    /// Adds a message. If a turn is unfinished, it is [settled](Self::settle) first. After a message of the user, an
-    /// unfinished run does not continue where it stopped: [`resume`](crate::Agent::resume) answers the message.
+    /// Adds a message. An unfinished turn is [settled](Self::settle) first. A message of the user also gives
+    /// up an unfinished run: [`resume`](crate::Agent::resume) then answers this message.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
         let message = message.into();
@@ -202,7 +203,8 @@ impl Conversation {
         self.remove_first(start);
     }
 
-    /// Completes a turn left unfinished by a crash, a dropped run or an [interruption](crate::AgentError::Interrupted).
+    /// Completes a turn left unfinished by a crash, a dropped run or an
+    /// [interruption](crate::AgentError::Interrupted).
     ///
     /// The message and the results of the turn are kept. Each call without a result gets an error result, as
     /// if the call had been cancelled. Pending calls cannot be decided afterwards.
@@ -213,8 +215,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the calls that wait for a decision or a result of the program, including the calls of agents called
-    /// as tools and of parallel agents.
+    /// Returns the calls waiting for a decision or a result from the program. They include the calls of
+    /// agents called as tools and of parallel agents.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
@@ -238,7 +240,7 @@ impl Conversation {
         self.turn.get_or_insert_default()
     }
 
-    /// Replaces the unfinished turn with an earlier state of it.
+    /// Replaces the unfinished turn with an earlier copy of this turn.
     pub(crate) fn restore_turn(&mut self, turn: Turn) {
         self.turns += 1;
         self.turn = Some(turn.renumbered(self.turns));
@@ -256,9 +258,9 @@ impl Conversation {
         self.turn().add_result(result, error_details);
     }
 
-    /// Ends the unfinished turn: adds the message of the model and the results of its calls to the conversation.
-    /// Returns the results in the order of the calls. A message with neither text nor calls is only added if
-    /// `is_kept` is `true`.
+    /// Ends the unfinished turn: adds the message of the model and the results of its calls to the
+    /// conversation. Returns the results in the order of the calls. If `is_kept` is `false`, an empty message
+    /// is not added.
     pub(crate) fn end_turn(&mut self, is_kept: bool) -> Vec<ToolResult> {
         let (message, results) = self.turn.take().unwrap_or_default().into_parts();
         self.add_turn(message, results, is_kept)
@@ -294,7 +296,7 @@ setters! { Conversation:
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
     /// Sets whether the JSON of the conversation includes the [details](ToolError::details) of errors. By
-    /// default, only the program sees them, in the results and [events](crate::RunEvent::Result) of a run.
+    /// default, only the results and [events](crate::RunEvent::Result) of a run contain them.
     with_error_details(error_details: bool) = error_details;
 }
 

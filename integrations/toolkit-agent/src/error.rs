@@ -10,7 +10,8 @@ use toolkit_core::BuildError;
 
 /// An error of a run.
 ///
-/// Even after an error, every call in the conversation has a result, so the conversation can be continued.
+/// The conversation can be continued after any error. Every call in its messages has a result, and the
+/// pending calls of an interrupted run can still be decided.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -20,15 +21,17 @@ pub enum AgentError {
     Limit(Limit),
     /// The run was cancelled.
     Cancelled,
-    /// The run waits for decisions about calls, or for their results. The conversation contains the pending calls,
-    /// also after it was saved. [`Agent::resume`](crate::Agent::resume) continues the run with
+    /// The run has stopped because calls wait for decisions or results from the program. The conversation
+    /// contains the pending calls, even after it is saved and loaded again.
+    /// [`Agent::resume`](crate::Agent::resume) continues the run with
     /// [decisions](crate::RunOptions::with_decisions).
     #[non_exhaustive]
     Interrupted {
         /// The pending calls.
         pending: Vec<PendingCall>,
     },
-    /// A decision is not about a pending call, or does not fit its reason. Nothing was changed.
+    /// A decision is not about a pending call, or approves a call that does not wait for approval. The
+    /// conversation is unchanged.
     InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),
@@ -40,7 +43,7 @@ pub enum AgentError {
     Branches(Vec<(String, Self)>),
     /// The conversation could not be read or saved.
     Store(StoreError),
-    /// Any other error of the program.
+    /// Any other error.
     Other(String),
 }
 

@@ -1,8 +1,8 @@
-//! Evals: tasks asked of agents with several models, scored, and summed up in a report.
+//! Evals: agents with different models answer the same tasks, and a report compares their scores.
 //!
-//! An [`Eval`] asks every [`Task`] of every model, several times if wanted. Each run is a [`Trial`] with a fresh
-//! agent. [`Score`]s say whether the trial had the expected tool calls and the expected answer, and the
-//! [`Report`] has a table per model and per task, and all trials as JSON.
+//! An [`Eval`] asks every model every [`Task`], once or several times. Each run is a [`Trial`] with a new
+//! agent. A [`Score`] tells whether the trial had the expected tool calls, for example, or the expected
+//! answer. The [`Report`] prints a table of the models and a table of the tasks, and serializes all trials.
 //!
 //! ```
 //! use toolkit::prelude::*;
@@ -35,7 +35,7 @@
 //!
 //! # Tasks as data
 //!
-//! [`Task::from_json_lines`] reads a task per line:
+//! [`Task::from_json_lines`] reads tasks from JSON, usually one task per line:
 //!
 //! ```
 //! use toolkit_agent::eval::Task;
@@ -82,7 +82,7 @@ use std::sync::Arc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-/// One run of a task with a model, as passed to the function that builds the agent.
+/// One run of a task with a model. The function that builds the agent receives it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trial {
@@ -92,7 +92,7 @@ pub struct Trial {
     pub model_name: Arc<str>,
     /// The model, for [`Agent::builder`]. The eval counts the calls and tokens of this model.
     pub model: BoxModel,
-    /// The number of the repetition, counted from 1.
+    /// The index of the repetition, beginning with 1.
     pub repetition: u32,
 }
 
@@ -143,8 +143,8 @@ impl Eval {
 
     /// Adds a model, with a name for the report.
     ///
-    /// The models need not differ: one model under several names compares instructions, options or tools, if
-    /// the function that builds the agent looks at [`Trial::model_name`].
+    /// The same model may be added under several names, to compare instructions, options or tools. The
+    /// function that builds the agent then chooses them by [`Trial::model_name`].
     #[must_use]
     pub fn model(self, name: impl Into<String>, model: impl ChatModel) -> Self {
         self.priced_model(name, model, Price::default())
@@ -167,10 +167,11 @@ impl Eval {
 
     /// Runs all trials and returns the report.
     ///
-    /// `agent` builds the agent of a trial. It is called for each trial, so tools with state start afresh.
+    /// `agent` builds the agent of a trial. It is called for each trial, so it can create new tools with
+    /// initial state.
     ///
-    /// A trial that fails, or that panics, has an error in the report and does not affect other trials. If the
-    /// returned future is dropped, all trials stop.
+    /// If a trial fails or panics, the report contains its error, and the other trials go on. If the returned
+    /// future is dropped, all trials stop.
     pub async fn run<F, E>(&self, agent: F) -> Report
     where
         F: Fn(Trial) -> Result<Agent, E> + Send + Sync + 'static,
@@ -243,7 +244,7 @@ async fn conduct(
     report.error = ended.as_ref().err().map(ToString::to_string);
     let transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
     report.scores = task.score(&transcript).await;
-    // The other scorers rate answers, so there is nothing to score after an error.
+    // The scorers of the eval rate answers, so there is nothing to rate after an error.
     if report.error.is_none() {
         for scorer in scorers {
             match scorer.score(&task, &transcript).await {

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The limits of a run. They apply to all agents of the run together.
+/// The limits of a run. All agents of the run share them, except where noted. `None` means no limit. A
+/// [resumed](crate::Agent::resume) run counts from zero again.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,17 +27,20 @@ pub struct Limits {
     /// The maximum number of tool calls. Calls beyond the maximum get an error result, so that the model can
     /// still answer.
     pub max_tool_calls: Option<u32>,
-    /// The maximum number of input and output tokens together.
+    /// The maximum number of input and output tokens together. It is checked before each model call, so the
+    /// last model call may exceed it.
     pub max_tokens: Option<u64>,
     /// The maximum duration of the run.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// The maximum number of consecutive failures of the same tool with the same arguments. Further calls of
-    /// this kind are refused with an error result. Default: 3.
+    /// The maximum number of failures of the same tool with the same arguments, without a success of this
+    /// call in between. Further calls of this kind are refused with an error result. Each agent counts its
+    /// own calls. Default: 3.
     pub max_repeated_failures: u32,
-    /// The maximum number of consecutive calls of the same tool with the same arguments and the same output. Further
-    /// calls of this kind are refused with an error result that tells the model to use the output. Default: 5.
+    /// The maximum number of consecutive calls of the same tool with the same arguments and the same output.
+    /// Further calls of this kind are refused. The error result tells the model to use the output. Each agent
+    /// counts its own calls. Default: 5.
     pub max_repeated_calls: u32,
 }
 
@@ -67,8 +71,8 @@ setters! { Limits:
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
     /// Sets the maximum number of consecutive failures of the same tool with the same arguments, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
-    /// Sets the maximum number of consecutive calls of the same tool with the same arguments and the same output, at
-    /// least 1.
+    /// Sets the maximum number of consecutive calls of the same tool with the same arguments and the same
+    /// output, at least 1.
     with_max_repeated_calls(max_repeated_calls: u32) = max_repeated_calls.max(1);
 }
 
@@ -81,7 +85,7 @@ pub(crate) struct Budget {
     tool_calls: AtomicU32,
     /// The tokens used so far, and their cost.
     spent: Mutex<(Usage, f64)>,
-    /// The tokens, the cost and the calls of the run before an interruption. The limits do not apply to them.
+    /// The tokens, the cost and the numbers of calls before an interruption. The limits do not apply to them.
     earlier: Mutex<Spent>,
 }
 
@@ -122,14 +126,16 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Sets the tokens, the cost and the calls of the run before an interruption, unless they are counted already.
+    /// Sets the tokens, the cost and the numbers of calls before an interruption, unless anything is already
+    /// counted.
     pub(crate) fn set_earlier(&self, earlier: Spent) {
         if self.sum() == Spent::default() {
             *lock(&self.earlier) = earlier;
         }
     }
 
-    /// Returns the tokens, the cost and the calls of the run so far, including those before an interruption.
+    /// Returns the tokens, the cost and the numbers of calls so far, including the part before an
+    /// interruption.
     pub(crate) fn sum(&self) -> Spent {
         let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =

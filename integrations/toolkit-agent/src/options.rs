@@ -11,17 +11,18 @@ use toolkit_core::{CancellationToken, RunContext};
 pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
-    /// The token to cancel the run. On cancellation, each unfinished call gets an error result, so that the
-    /// conversation can continue.
+    /// The token for cancelling the run. On cancellation, each running call gets an error result, so that the
+    /// conversation can be continued.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new id.
     pub invocation_id: Option<String>,
-    /// The store for saving the conversation during the run. Default: the conversation is not saved.
+    /// The sessions with the store for saving the conversation during the run. Default: the conversation is
+    /// not saved.
     pub autosave: Option<Sessions>,
     /// The decisions about the pending calls of an interrupted run.
     pub decisions: Decisions,
-    /// The context of the tools in the run: extensions and state of the program. The agent sets its name, the
-    /// id of the run and the session.
+    /// The context passed to the tools in the run, with extensions and state of the program. The agent adds
+    /// its name, the id of the run and the session.
     pub context: RunContext,
 }
 
@@ -40,16 +41,19 @@ setters! { RunOptions:
     with_cancellation(cancellation: CancellationToken) = cancellation;
     /// Sets the id of the run.
     with_invocation_id(invocation_id: impl Into<String>) = Some(invocation_id.into());
-    /// Sets the decisions about the pending calls of an interrupted run, for [`Agent::resume`](crate::Agent::resume).
-    /// Calls without a decision stay pending.
+    /// Sets the decisions about the pending calls of an interrupted run, for
+    /// [`Agent::resume`](crate::Agent::resume). Calls without a decision stay pending.
     with_decisions(decisions: Decisions) = decisions;
-    /// Saves the conversation during the run: after the input is added, before tool calls run, after results while
-    /// other calls run, after each turn, and at the end. The conversations of agents called as tools and of parallel agents are saved with it.
+    /// Saves the conversation during the run: after the input is added, before each call runs, after each
+    /// result while other calls run, after each turn, and at the end. Each save includes the conversations of
+    /// agents called as tools and of parallel agents.
     ///
-    /// After a crash, the store contains the last saved state. [`Agent::resume`](crate::Agent::resume) continues
-    /// from it.
+    /// After a crash, the store contains the last saved state. [`Agent::resume`](crate::Agent::resume)
+    /// continues from it.
     with_autosave(autosave: &Sessions) = Some(autosave.clone());
-    /// Sets the context of the tools in the run, for example with the caller of a web service or with a trace
-    /// context as extension. Clones of a context share approvals, so make a new one for each run.
+    /// Sets the context passed to the tools in the run. Its extensions may contain the caller of a web
+    /// service or a trace context, for example. Create a new context for each run, because clones share the
+    /// `temp:` values of the session and the counts of an
+    /// [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
     with_context(context: RunContext) = context;
 }

@@ -27,7 +27,8 @@ impl AgentOutput {
     }
 }
 
-/// The output of a run.
+/// The output of a run. The output of a [resumed](crate::Agent::resume) run also covers the part before the
+/// run stopped.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct RunOutput {
@@ -41,18 +42,19 @@ pub struct RunOutput {
     pub escalate: bool,
     /// The tokens of all model calls.
     pub usage: Usage,
-    /// The cost of all tokens, at the [price](crate::AgentBuilder::price) of each agent. An agent without a
-    /// price costs 0.
+    /// The cost of the tokens of all model calls. Each agent has its own [price](crate::AgentBuilder::price).
+    /// The tokens of an agent without a price cost 0.
     pub cost: f64,
     /// The number of model calls.
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
-    /// The messages added by this run.
+    /// The messages added by this run, beginning with its input. After
+    /// [`Agent::resume_as`](crate::Agent::resume_as), only the messages added since the resume.
     pub messages: Vec<Message>,
 }
 
-/// The tokens, the cost and the calls of a run, including the parts before an interruption.
+/// The tokens, the cost and the numbers of calls of a run, including the part before an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Spent {
@@ -78,7 +80,7 @@ impl Spent {
 }
 
 impl AgentOutput {
-    /// Returns the output of a run that ended with this output of an agent.
+    /// Converts the output of the answering agent into the output of the run.
     pub(crate) fn in_run(self, spent: Spent, messages: Vec<Message>) -> RunOutput {
         let Self { text, agent, finish, escalate } = self;
         RunOutput { text, agent, finish, escalate, messages, ..spent.output() }

@@ -1,26 +1,28 @@
-//! Calls that wait for a decision or a result of the program.
+//! Tool calls waiting for a decision or a result from the program.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_core::error::Pending;
 use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 
-/// A call that waits for a decision or a result of the program.
+/// A tool call waiting for a decision or a result from the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
-    /// The id for [`Decisions`]: the id of the call. For a call within an agent called as a tool, the ids of the
-    /// enclosing calls precede it, separated by `/`. If several calls of a turn have the same id, a number follows.
+    /// The key of the call in [`Decisions`]. Usually, this is the id of the call. For a call made inside an
+    /// agent called as a tool, the id of the enclosing call comes first, followed by `/`. For a call made by
+    /// a parallel agent, the index of the agent comes first, followed by `/`. If earlier calls of the turn
+    /// have the same id, a number is appended, as in `call_1#2`.
     pub id: String,
-    /// The name of the calling agent.
+    /// The name of the agent making the call.
     pub agent: String,
-    /// The call.
+    /// The tool call.
     pub call: ToolCall,
-    /// The reason why the result comes later.
+    /// The reason why the call waits.
     pub reason: Pending,
 }
 
-/// The decision about a pending call, or its result.
+/// A decision about a pending call, or the result of the call.
 ///
 /// In JSON: `"approve"`, `"approve_for_session"`, `{"change": {…}}`, `{"deny": "too expensive"}`,
 /// `{"answer": "the second one"}` or `{"fail": "the job crashed"}`.
@@ -30,16 +32,18 @@ pub struct PendingCall {
 pub enum Decision {
     /// The call runs.
     Approve,
-    /// The call runs, and so do later calls of the tool that need approval for the same reason, as long as the
-    /// session is open in this program.
+    /// The call runs. Later calls of the tool also run if they need approval for the same reason. This holds
+    /// for the open [`Conversation`](crate::Conversation) and its clones. It is not saved: after the
+    /// conversation is opened again, such calls need approval again.
     ApproveForSession,
-    /// The call runs with these arguments instead.
+    /// The call runs with these arguments instead of the arguments from the model.
     Change(serde_json::Value),
     /// The call does not run. The model reads the reason.
     Deny(String),
-    /// The result of the call: a string for a text, or any other JSON value.
+    /// The result of the call. A string becomes the text of the result. The model reads any other value as
+    /// JSON.
     Answer(serde_json::Value),
-    /// The result of the call, with media items or several contents.
+    /// The result of the call as a [`ToolOutput`], for example with media items.
     Output(#[serde(with = "toolkit_core::output::serde::tool_output")] ToolOutput),
     /// The call has failed. The model reads the reason.
     Fail(String),
@@ -51,7 +55,8 @@ impl Decision {
         matches!(self, Self::Approve | Self::ApproveForSession | Self::Change(_))
     }
 
-    /// Returns the result of a call that does not run.
+    /// Converts the decision into the result of the call, without running the call. Decisions to run the call
+    /// become a cancellation error.
     pub(crate) fn into_outcome(self, tool: &str) -> Result<ToolOutput, ToolError> {
         match self {
             Self::Deny(reason) => Err(ToolError::denied(tool, &reason)),
@@ -64,9 +69,10 @@ impl Decision {
     }
 }
 
-/// The decisions about pending calls, by the [id](PendingCall::id) of the pending call.
+/// Decisions about pending calls. The key of a decision is the [id](PendingCall::id) of the pending call.
 ///
-/// In JSON, an object: the body of a request to a web service may be read as `Decisions`.
+/// In JSON, the decisions are an object. A web service can therefore read `Decisions` from the body of a
+/// request.
 ///
 /// ```
 /// use toolkit_agent::{Decision, Decisions};
@@ -106,7 +112,8 @@ impl Decisions {
         self.with(id, Decision::Deny(reason.into()))
     }
 
-    /// Gives the result of a call: a string for a text, or any other JSON value.
+    /// Sets the result of a call. A string becomes the text of the result. The model reads any other value as
+    /// JSON.
     #[must_use]
     pub fn answer(self, id: impl Into<String>, answer: impl Into<serde_json::Value>) -> Self {
         self.with(id, Decision::Answer(answer.into()))
@@ -124,13 +131,14 @@ impl Decisions {
         self.0.is_empty()
     }
 
-    /// Returns whether there is a decision about a call within the call `id`.
+    /// Returns whether any decision is about a call made inside the agent call `id`.
     pub(crate) fn are_within(&self, id: &str) -> bool {
         let prefix = format!("{id}/");
         self.0.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
     }
 
-    /// Checks that each decision is about a pending call and fits the reason of the call.
+    /// Checks that each decision is about a pending call, and that only calls waiting for approval are
+    /// approved.
     pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
         for (id, decision) in &self.0 {
             let Some(call) = pending.iter().find(|call| call.id == *id) else {

@@ -55,12 +55,15 @@ impl Agent {
     /// Resumes an unanswered conversation, for example after a crash, an error, a cancelled run or an
     /// [interruption](AgentError::Interrupted).
     ///
-    /// Calls that have begun and have no saved result run again only if their tools are idempotent or read-only. For
-    /// other calls, the model reads that they may have run. If the conversation has its answer, the answer is
-    /// returned again and nothing is changed.
+    /// After a crash, a call without a saved result runs again only if its tool is idempotent or read-only.
+    /// An agent called as a tool continues from its saved conversation. For any other call, the model reads
+    /// that the call may have run.
+    ///
+    /// If the conversation already has its answer, the answer is returned again and nothing is changed.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer. [`AgentError::Interrupted`] if calls are still pending.
+    /// [`AgentError`] if there is no answer: [`AgentError::Interrupted`] if calls are still pending, or
+    /// [`AgentError::InvalidDecision`] if a decision does not fit a pending call.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
@@ -129,7 +132,7 @@ impl Agent {
                     ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
                     ControlFlow::Continue(_) => {}
                     ControlFlow::Break(output) => {
-                        // The last save may have failed.
+                        // Save again, because the last save may have failed.
                         run.0.budget.set_earlier(conversation.spent());
                         run.save(conversation).await?;
                         return Ok(output);
@@ -141,7 +144,7 @@ impl Agent {
             Ok(()) => self.join_run(conversation, &run).await,
             Err(error) => Err(error),
         };
-        // The agent may have replaced the conversation.
+        // Connect again, because the agent may have put another conversation in its place.
         run.connect(conversation, true);
         conversation.leave_all();
         let output = match output {
@@ -154,7 +157,7 @@ impl Agent {
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
             Err(error) => {
-                // Pending calls can still be decided.
+                // A turn with pending calls stays unfinished, because the calls can still be decided.
                 if conversation.pending().is_empty() {
                     conversation.settle();
                 }
@@ -169,7 +172,8 @@ impl Agent {
 }
 
 impl Sessions {
-    /// Answers `input` with `agent` in a saved conversation. The conversation is saved again during the run.
+    /// Answers `input` with `agent` in the conversation `id` of a user. The conversation is created if the
+    /// store does not contain it, and saved [during the run](RunOptions::with_autosave).
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -208,8 +212,9 @@ impl Sessions {
         agent.resume(&mut conversation, options.with_autosave(self)).await
     }
 
-    /// Answers `input` with `agent` in a saved conversation, and returns the events of the run as a stream. The
-    /// stream owns everything that it needs, so a web server can send it to a client.
+    /// Answers `input` with `agent` in the conversation `id` of a user, and returns the events of the run as
+    /// a stream. The conversation is created if the store does not contain it. The stream borrows nothing, so
+    /// a web server can send it to a client.
     #[must_use]
     pub fn run_stream(
         &self,
@@ -260,15 +265,16 @@ pub struct RunStream<'a> {
 }
 
 impl RunStream<'_> {
-    /// Waits for the next event. Returns `None` after the last one.
+    /// Waits for the next event. Returns `None` after the last event.
     pub async fn next(&mut self) -> Option<Result<RunEvent, AgentError>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Waits for the end of the run.
+    /// Waits for the end of the run and returns its output. All events before the end are skipped.
     ///
     /// # Errors
-    /// The [`AgentError`] of the run.
+    /// The [`AgentError`] of the run, or [`AgentError::Other`] if the stream has already yielded the end of
+    /// the run.
     pub async fn finish(mut self) -> Result<RunOutput, AgentError> {
         while let Some(event) = self.next().await {
             if let RunEvent::Finished { output } = event? {

@@ -1,4 +1,4 @@
-//! The progress reports of one call that wait for a slow reader.
+//! A queue for the progress reports of one call, for slow readers.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 /// The maximum number of waiting reports.
 const MAX_WAITING: usize = 64;
 
-/// A queue of reports with one reader. A report never waits for the reader: if the queue is full, the report
-/// replaces the newest waiting report. Therefore, the newest report always reaches the reader.
+/// A queue of reports with one reader. Adding a report never waits: if the queue is full, the new report
+/// replaces the newest waiting report. Therefore, the newest report is never lost to a slow reader.
 #[derive(Debug)]
 pub(crate) struct Reports<T> {
     waiting: Mutex<VecDeque<T>>,
@@ -42,8 +42,8 @@ impl<T> Reports<T> {
         self.waiting().pop_front()
     }
 
-    /// Waits for the oldest report, removes it and returns it. This method is cancel safe: dropping the future
-    /// loses no report.
+    /// Waits for the oldest report, removes it and returns it. This method is cancel safe: dropping the
+    /// future loses no report.
     pub(crate) async fn next(&self) -> T {
         loop {
             if let Some(report) = self.take() {
@@ -69,7 +69,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Random sequences of added reports (`true`) and reads (`false`), beside a list of all reports.
+        /// Runs random sequences of added reports (`true`) and reads (`false`), and compares the reports read
+        /// with the reports added.
         #[test]
         fn reports_are_read_in_order_and_the_newest_is_never_lost(steps in prop::collection::vec(any::<bool>(), 0..600)) {
             let reports = Reports::default();

@@ -1,4 +1,4 @@
-//! Results that come later.
+//! Errors for pending calls, whose results come later.
 
 use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use std::fmt;
 
 /// The reason why the result of a call comes later.
 ///
-/// A tool or a middleware ends the call with an error of the kind [`Pending`](ErrorKind::Pending). An agent then
-/// interrupts its run until the program provides the decision or the result. Without an agent, the model reads
-/// the message of the error.
+/// A tool or a middleware ends the call with an error of the kind [`Pending`](ErrorKind::Pending). An agent
+/// then interrupts its run until the program provides the decision or the result. Outside of an agent, the
+/// error is an ordinary result, and the model reads its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum Pending {
         /// The question.
         question: String,
     },
-    /// The work goes on elsewhere, for instance in a queue of jobs, and ends with the result of the call.
+    /// The work continues elsewhere, for example in a job queue. Its outcome is the result of the call.
     #[non_exhaustive]
     Deferred {
         /// Data for the program, such as the id of a job.
@@ -35,7 +35,7 @@ pub enum Pending {
 }
 
 impl ToolError {
-    /// Creates the error for a call that must be approved later.
+    /// Creates the error for a call waiting for approval.
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -50,7 +50,7 @@ impl ToolError {
         Self::pending_for(Pending::Approval { reason }, message).with_brief("Waits for approval")
     }
 
-    /// Creates the error for a call that waits for the user's answer to a question.
+    /// Creates the error for a call waiting for the user's answer to a question.
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -65,8 +65,8 @@ impl ToolError {
         Self::pending_for(Pending::Question { question }, message).with_brief("Waits for an answer")
     }
 
-    /// Creates the error for a call whose work goes on elsewhere. `job` is data for the program, such as the id of
-    /// a job.
+    /// Creates the error for a call with work that continues elsewhere. `job` is data for the program, such
+    /// as the id of a job.
     ///
     /// ```
     /// use toolkit::{ErrorKind, ToolError};
@@ -86,7 +86,8 @@ impl ToolError {
         error
     }
 
-    /// Returns the reason why the result comes later, for an error of the kind [`ErrorKind::Pending`].
+    /// Returns the reason why the result of the call comes later. Returns `None` for errors of other kinds
+    /// than [`ErrorKind::Pending`].
     #[must_use]
     pub fn pending(&self) -> Option<&Pending> {
         self.0.pending.as_deref()

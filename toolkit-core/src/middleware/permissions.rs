@@ -34,8 +34,8 @@ pub enum Permission {
 pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The arguments of the call, with aliases replaced by the names of the parameters. Integers beyond 64 bits are
-    /// rounded; the text of [`ToolRequest::arguments_json`] is exact.
+    /// The arguments of the call, with aliases replaced by the names of the parameters. Integers beyond 64
+    /// bits are rounded; the text of [`ToolRequest::arguments_json`] is exact.
     pub arguments: Value,
     /// The reason why the call needs approval.
     pub reason: String,
@@ -52,20 +52,20 @@ pub enum Approval {
     /// the run has no session. To keep the approval longer, the program must store the approval and answer
     /// again.
     GrantedForSession,
-    /// The call runs with these arguments instead.
+    /// The call runs with these arguments instead of the arguments from the model.
     Changed(Value),
     /// The call does not run. The model reads the reason.
     Refused(String),
-    /// The decision comes later. The call does not run now, and ends with an error of the kind
-    /// [`Pending`](crate::ErrorKind::Pending). An agent then interrupts its run until the program provides the
-    /// decision.
+    /// The decision comes later. The call does not run now, but ends with an error of the kind
+    /// [`Pending`](crate::ErrorKind::Pending). An agent then interrupts its run until the program provides
+    /// the decision.
     Later,
 }
 
-/// The approvals decided before their calls run, by call id.
+/// Approvals decided before their calls run, by call id.
 ///
-/// [`Permissions`] find them as an [extension](RunContext::with_extension) of the run, and do not ask the handler
-/// about these calls.
+/// Add them to a run as an [extension](RunContext::with_extension). [`Permissions`] then take the approvals
+/// of these calls from the extension, and do not ask the handler.
 ///
 /// ```
 /// use toolkit::RunContext;
@@ -84,7 +84,7 @@ impl DecidedApprovals {
         Self::default()
     }
 
-    /// Adds the approval of the calls with this id.
+    /// Adds the approval for all calls with this id.
     pub fn with(mut self, call_id: impl Into<CallId>, approval: Approval) -> Self {
         self.0.insert(call_id.into(), approval);
         self
@@ -181,16 +181,16 @@ impl Permissions {
         self
     }
 
-    /// Sets the time limit of the handler. If the handler has not answered after `limit`, the answer is
-    /// `unanswered`.
+    /// Sets the time limit of the handler. If the handler has not answered after `limit`, or if there is no
+    /// handler, the answer is `unanswered`.
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
         self
     }
 
-    /// Decides all approvals later: calls that need approval end with an error of the kind
-    /// [`Pending`](crate::ErrorKind::Pending), and agents interrupt their runs. Replaces the handler.
+    /// Postpones all approvals. Each call that needs approval ends with an error of the kind
+    /// [`Pending`](crate::ErrorKind::Pending), and an agent interrupts its run. Replaces the handler.
     pub fn decide_later(self) -> Self {
         self.with_handler(|_| std::future::ready(Approval::Later))
     }
@@ -240,8 +240,8 @@ impl Permissions {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }
 
-    /// Returns the approval decided before the call, or else the answer of the handler. Emits events about the
-    /// request and the decision.
+    /// Returns the approval decided before the call if there is one, or else the answer of the handler. Emits
+    /// events about the request and the decision.
     async fn approval(&self, asked: ApprovalRequest) -> Approval {
         let (context, asked_at) = (asked.request.context().clone(), Instant::now());
         if let Some(emitter) = context.emitter() {

@@ -35,15 +35,15 @@ pub(crate) struct RunInner {
     /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
-    /// The log for the conversations of the run, while the run is saved.
+    /// The log for all conversations of the run. `None` if the run is not saved.
     journal: Option<Journal>,
-    /// The keys of the agent's conversation in the outermost conversation.
+    /// The path of keys from the outermost conversation to the conversation of this agent.
     pub(crate) node: Vec<String>,
     pub(crate) decisions: Decisions,
-    /// The beginning of the ids of pending calls of this agent.
+    /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
     pub(crate) answer_format: Option<AnswerFormat>,
-    /// The already emitted losses of the run, each with the name of the agent.
+    /// The losses already emitted in the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
@@ -78,9 +78,9 @@ impl Run {
         Self(Arc::new(RunInner { decisions: Decisions::default(), ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation token.
-    /// `called` is the index of the call in its turn and the id of the call. It is `None` if the conversation of the
-    /// agent cannot be continued after an interruption.
+    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
+    /// token. `called` contains the index of the call in its turn and the id of the call. It is `None` if the
+    /// conversation of the agent cannot be continued after an interruption.
     pub(crate) fn nested(
         &self,
         root: Agent,
@@ -103,8 +103,8 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for the parallel agent at `index`, working on a copy of the conversation. `node` contains
-    /// the keys of the copy.
+    /// Returns the run for the parallel agent at `index`. The agent works on a copy of the conversation, and
+    /// `node` is the path of keys to this copy.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
         let prefix = format!("{}{index}/", self.0.prefix);
         Self(Arc::new(RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) }))
@@ -121,16 +121,16 @@ impl Run {
         }
     }
 
-    /// Connects a conversation to the log of the run. `is_replaced` tells that another conversation was connected
-    /// before.
+    /// Connects a conversation to the log of the run. `is_replaced` is `true` if an agent may have put the
+    /// conversation in the place of the one connected before.
     pub(crate) fn connect(&self, conversation: &mut Conversation, is_replaced: bool) {
         if let Some(journal) = &self.0.journal {
             conversation.saved.connect(&journal.cursor, is_replaced);
         }
     }
 
-    /// Saves the conversation if the run was started with autosave. A conversation that is not part of the run, such as
-    /// a clone, is not saved.
+    /// Saves the conversation if the run was started with autosave. Does nothing for a conversation outside
+    /// of the run, such as a clone.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.0.node.is_empty() {
             conversation.set_spent(self.0.budget.sum());
@@ -155,7 +155,8 @@ impl Run {
         &self.0.cancellation
     }
 
-    /// Returns the root agent of the team: the agent started by the program.
+    /// Returns the root agent of the team: the agent started by the program or, in a nested run, the agent
+    /// called as a tool.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
@@ -180,7 +181,7 @@ impl Run {
         }
     }
 
-    /// Emits the new losses of a request. Losses that the run has already emitted for this agent are skipped.
+    /// Emits the losses of a request, except for losses already emitted for this agent in the run.
     pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
         if losses.is_empty() || !self.has_listener() {
             return;
@@ -230,18 +231,18 @@ pub(crate) struct CalledAgents(Mutex<Called>);
 
 #[derive(Debug, Default)]
 struct Called {
-    /// The unfinished conversations by the index of the call: those to continue, and after an interruption those to
-    /// keep.
+    /// The unfinished conversations of the agents, by the index of the call. A conversation is taken out
+    /// while its agent works, and put back if the agent is interrupted.
     conversations: BTreeMap<usize, Conversation>,
-    /// The index of each call by its id. `None` if several calls have the id, because their agents cannot be told
-    /// apart.
+    /// The index of each call, by its id. `None` if several calls have the same id, because the id does not
+    /// say which call an agent belongs to.
     positions: HashMap<String, Option<usize>>,
-    /// The indexes of the calls with an agent that works now.
+    /// The indexes of the calls with a working agent.
     working: HashSet<usize>,
 }
 
 impl CalledAgents {
-    /// Notes that a call begins, with the unfinished conversation of its agent.
+    /// Registers a call before it runs, with the unfinished conversation of its agent if there is one.
     pub(crate) fn add(&self, call_id: &str, position: usize, unfinished: Option<Conversation>) {
         let mut called = lock(&self.0);
         let known = called.positions.entry(call_id.to_owned());
@@ -251,7 +252,9 @@ impl CalledAgents {
         }
     }
 
-    /// Begins an agent called with this id. Returns the index of the call, and the unfinished conversation.
+    /// Begins the agent of the call with this id. Returns the index of the call, and the unfinished
+    /// conversation to continue. Returns `None` if the id is unknown or belongs to several calls, or if the
+    /// agent already works.
     pub(crate) fn begin(&self, call_id: &str) -> Option<(usize, Option<Conversation>)> {
         let mut called = lock(&self.0);
         let position = (*called.positions.get(call_id)?)?;
@@ -259,7 +262,7 @@ impl CalledAgents {
         is_first.then(|| (position, called.conversations.remove(&position)))
     }
 
-    /// Ends the agent of a call, so that the call may be repeated. Keeps the conversation if it has pending calls.
+    /// Ends the agent of a call, so that a repeated call may begin it again. Keeps the conversation if it has pending calls.
     pub(crate) fn end(&self, position: usize, conversation: Conversation) {
         let mut called = lock(&self.0);
         called.working.remove(&position);

@@ -11,14 +11,16 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// An entry in the log of a conversation: the changes of the conversation, or of a conversation nested in it.
+/// The changes of one conversation between two saves. An entry in the log contains the changes of one or more
+/// conversations: the outermost one, and those nested in it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Changes {
-    /// The keys of the nested conversation, the outermost first.
+    /// The path of keys to the nested conversation, the outermost first. Empty for the outermost
+    /// conversation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     node: Vec<String>,
-    /// The number of messages to keep; all messages after them are removed. `None` to keep all.
+    /// The number of messages to keep. All later messages are removed. `None` keeps all messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     keep: Option<usize>,
     /// The new messages.
@@ -46,19 +48,19 @@ pub(crate) struct Changes {
     removed: Vec<String>,
 }
 
-/// The saved part of a conversation.
+/// The extent of the parts already saved.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Marks {
-    /// The number of saved messages, without those before `base`.
+    /// The number of saved messages, not counting the messages before `base`.
     messages: usize,
-    /// The index of the first message that differs from the saved one, without those before `base`.
+    /// The index of the first message changed since the last save, not counting the messages before `base`.
     changed: Option<usize>,
     turn: Option<TurnMarks>,
     progress: Option<Progress>,
 }
 
-/// The connection of a conversation to its log, and the parts already saved. A clone has its own connection: after
-/// a save of one, a save of the other is refused.
+/// The connection of a conversation to its log, and the parts already saved. A clone has its own connection:
+/// once one of the two is saved, a save of the other is refused.
 #[derive(Debug, Default)]
 pub(crate) struct Saved {
     pub(crate) cursor: Arc<Cursor>,
@@ -82,8 +84,8 @@ impl Saved {
         self.log.as_ref().is_some_and(|own| Arc::ptr_eq(own, log))
     }
 
-    /// Connects the conversation to the log of a run. A conversation that took the place of another one is saved as a
-    /// whole.
+    /// Connects the conversation to the log of a run. If the conversation replaces the one connected before,
+    /// the next save writes all of its messages.
     pub(crate) fn connect(&mut self, log: &Arc<Cursor>, is_replaced: bool) {
         if is_replaced && !self.is_in(log) {
             self.marks = Some((u64::MAX, Marks::default()));
@@ -92,7 +94,7 @@ impl Saved {
         self.cursor = log.clone();
     }
 
-    /// Connects to the log of another conversation, if that one is connected.
+    /// Connects to the log of `other`, if `other` is connected to a log.
     pub(super) fn connect_like(&mut self, other: &Self) {
         self.log.clone_from(&other.log);
     }
@@ -102,7 +104,7 @@ impl Saved {
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) position: Mutex<Position>,
-    /// A lock held during a save, so that saves follow one another.
+    /// A lock held during a save, so that only one save runs at a time.
     pub(crate) turnstile: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -112,16 +114,16 @@ pub(crate) struct Position {
     pub(crate) store: Option<Weak<dyn Any + Send + Sync>>,
     /// The version of the log after the latest entry.
     pub(crate) version: u64,
-    /// Increased after a failed save, because all parts must be saved again.
+    /// Increased after a failed save, and when the store changes, because all parts must then be saved again.
     pub(crate) generation: u64,
     /// The saved session values.
     pub(crate) values: BTreeMap<String, Value>,
 }
 
 impl Conversation {
-    /// Returns the changes since the last save, of this conversation and of the nested ones, for the log of the
-    /// outermost conversation. `node` contains the keys of this conversation in the outermost one, and `values` the
-    /// values of the session.
+    /// Returns the changes of this conversation and of its nested conversations since the last save. `node`
+    /// is the path of keys from the outermost conversation to this one. `values` contains the current values
+    /// of the session.
     pub(crate) fn changes(
         &self,
         position: &Position,
@@ -144,7 +146,8 @@ impl Conversation {
     fn collect_changes(&self, generation: u64, node: &[String], all: &mut Vec<Changes>) {
         let marks = self.saved.marks.as_ref();
         let saved = marks.filter(|(of, _)| *of == generation).map(|(_, marks)| marks);
-        // After a failed save, the log may contain anything. A nested conversation may replace one with the same key.
+        // After a failed save, the log may contain any part of it. A nested conversation may replace an
+        // earlier one with the same key.
         let is_repeated = saved.is_none() && (marks.is_some() || !node.is_empty());
         let own = self.messages.get(self.base..).unwrap_or_default();
         let kept = saved.map_or(0, |marks| marks.changed.unwrap_or(marks.messages).min(marks.messages));
@@ -174,14 +177,14 @@ impl Conversation {
         }
     }
 
-    /// Returns the progress, with indexes that do not count the messages before `base`.
+    /// Returns the progress with message indexes relative to `base`.
     fn relative_progress(&self) -> Option<Progress> {
         let mut progress = self.progress.clone()?;
         progress.move_by(-self.base.cast_signed());
         Some(progress)
     }
 
-    /// Notes that all changes are saved.
+    /// Marks all changes of this conversation and of its nested conversations as saved.
     pub(crate) fn mark_saved(&mut self, generation: u64) {
         let marks = Marks {
             messages: self.messages.len().saturating_sub(self.base),
@@ -193,7 +196,7 @@ impl Conversation {
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
     }
 
-    /// Removes the first messages.
+    /// Removes the first `removed` messages.
     pub(super) fn remove_first(&mut self, removed: usize) {
         self.messages.drain(..removed.min(self.messages.len()));
         self.times.drain(..removed.min(self.times.len()));
@@ -207,7 +210,7 @@ impl Conversation {
         }
     }
 
-    /// Applies an entry of the log to this conversation.
+    /// Applies changes from the log to this conversation, or to the nested conversation at their path.
     pub(crate) fn apply(&mut self, mut changes: Changes) {
         for (key, value) in std::mem::take(&mut changes.state) {
             self.own.set(key, value);

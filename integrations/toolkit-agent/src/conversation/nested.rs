@@ -12,18 +12,20 @@ use toolkit_core::context::SessionMap;
 const CALL: &str = "call/";
 const BRANCH: &str = "branch/";
 
-/// Returns the key of the conversation of an agent called as a tool. `position` is the index of the call in its turn.
+/// Returns the key of the conversation of an agent called as a tool. `position` is the index of the call in
+/// its turn.
 pub(super) fn child_of_call(position: usize) -> String {
     format!("{CALL}{position}")
 }
 
-/// Returns the key of the conversation of a parallel agent. `depth` is the number of agents around the group.
+/// Returns the key of the conversation of a parallel agent. `depth` is the number of agents enclosing the
+/// parallel group.
 fn child_of_branch(depth: usize, index: usize) -> String {
     format!("{BRANCH}{depth}/{index}")
 }
 
 impl Conversation {
-    /// Begins a new run with the input. Everything that an earlier run has left unfinished ends.
+    /// Begins a new run with the input. Gives up an earlier run if it is unfinished.
     pub(crate) fn begin_run(&mut self, input: UserMessage) {
         self.entered.clear();
         self.give_up_run();
@@ -31,7 +33,7 @@ impl Conversation {
         self.add(Message::User(input));
     }
 
-    /// Ends everything that the latest run has left unfinished. The messages of parallel agents are kept.
+    /// Gives up the latest run if it is unfinished. The messages of its parallel agents are kept.
     pub(super) fn give_up_run(&mut self) {
         self.settle();
         self.add_branches();
@@ -55,8 +57,8 @@ impl Conversation {
         self.entered.clear();
     }
 
-    /// Continues the latest run. Returns its output if it has ended with an answer. Otherwise returns the tokens,
-    /// the cost and the calls so far.
+    /// Continues the latest run. If the run has ended with an answer, returns its output. Otherwise, returns
+    /// the tokens, the cost and the numbers of calls so far.
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         self.entered.clear();
         let (finished, begin) = (self.finished(), self.messages.len());
@@ -74,7 +76,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the output of the latest run, if the run has ended with an answer and nothing was added since.
+    /// Returns the output of the latest run, if the run has ended with an answer and no message was added
+    /// since.
     pub(crate) fn finished(&self) -> Option<AgentOutput> {
         let progress = self.progress.as_ref().filter(|progress| progress.end == Some(self.messages.len()))?;
         progress.output.clone().filter(|_| self.turn.is_none())
@@ -93,12 +96,12 @@ impl Conversation {
         output.in_run(spent, self.messages_since(begin))
     }
 
-    /// Returns the tokens, the cost and the calls of the latest run so far.
+    /// Returns the tokens, the cost and the numbers of calls of the latest run so far.
     pub(crate) fn spent(&self) -> Spent {
         self.progress.as_ref().map(|progress| progress.spent).unwrap_or_default()
     }
 
-    /// Sets the tokens, the cost and the calls of the run so far.
+    /// Sets the tokens, the cost and the numbers of calls of the run so far.
     pub(crate) fn set_spent(&mut self, spent: Spent) {
         if let Some(progress) = &mut self.progress {
             progress.spent = spent;
@@ -131,7 +134,7 @@ impl Conversation {
         }
     }
 
-    /// Ends the step of the agent entered last, so that a later run begins it again.
+    /// Ends the step of the agent entered last, so that a later run begins the agent again.
     pub(crate) fn end_step(&mut self) {
         let depth = self.entered.len().saturating_sub(1);
         if let Some(progress) = &mut self.progress {
@@ -145,8 +148,8 @@ impl Conversation {
         self.entered.len()
     }
 
-    /// Leaves all agents but the outermost `depth`. If the agent after them has succeeded, its step ends; otherwise
-    /// a later run continues it.
+    /// Leaves all agents except the outermost `depth` agents. If the outermost agent left has succeeded, its
+    /// step ends. Otherwise, a later run continues the step.
     pub(crate) fn leave(&mut self, depth: usize, has_succeeded: bool) {
         self.entered.truncate(depth);
         if has_succeeded {
@@ -200,12 +203,14 @@ impl Conversation {
         self.children.insert(child_of_call(position), child.detached());
     }
 
-    /// Returns the keys of a nested conversation: those of this conversation, and the one of a call.
+    /// Returns the path of keys to the conversation of an agent called as a tool. `node` is the path to the
+    /// calling conversation.
     pub(crate) fn node_of_call(node: &[String], position: usize) -> Vec<String> {
         node.iter().cloned().chain([child_of_call(position)]).collect()
     }
 
-    /// Returns the keys of the conversation of a parallel agent of the group entered last.
+    /// Returns the path of keys to the conversation of a parallel agent in the group entered last. `node` is
+    /// the path to this conversation.
     pub(crate) fn node_of_branch(&self, node: &[String], index: usize) -> Vec<String> {
         node.iter().cloned().chain([self.branch_key(index)]).collect()
     }
@@ -214,12 +219,13 @@ impl Conversation {
         child_of_branch(self.entered.len().saturating_sub(1), index)
     }
 
-    /// Adds an empty copy for a parallel agent of the group that begins.
+    /// Adds an empty entry for a parallel agent when its group begins.
     pub(crate) fn begin_branch(&mut self, index: usize) {
         self.children.insert(self.branch_key(index), Self::default());
     }
 
-    /// Returns a copy for a parallel agent of the group entered last. The copy continues an unfinished copy.
+    /// Returns a copy of the conversation for a parallel agent in the group entered last. If there is an
+    /// unfinished copy, the new copy also contains its messages.
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
         let base = self.messages.len();
@@ -246,12 +252,13 @@ impl Conversation {
         copy
     }
 
-    /// Keeps the unfinished or finished copy of a parallel agent, without the messages of this conversation.
+    /// Stores the copy of a parallel agent, finished or not, without the messages copied from this
+    /// conversation.
     pub(crate) fn keep_branch(&mut self, index: usize, branch: Self) {
         self.children.insert(self.branch_key(index), branch.detached());
     }
 
-    /// Appends the messages of the copy of a parallel agent.
+    /// Appends the new messages in the copy of a parallel agent.
     pub(crate) fn add_branch(&mut self, branch: Self) {
         let mut branch = branch.detached();
         branch.settle();
@@ -286,7 +293,7 @@ impl Conversation {
         self.children.remove(&self.branch_key(index))
     }
 
-    /// Returns the conversation without the messages copied from another one, and without session values.
+    /// Removes the messages copied from another conversation and the session values.
     fn detached(mut self) -> Self {
         self.times.resize(self.messages.len(), 0);
         let base = std::mem::take(&mut self.base).min(self.messages.len());
@@ -302,7 +309,7 @@ impl Conversation {
         self
     }
 
-    /// Collects the calls that wait for the program, in this conversation and in the nested ones.
+    /// Collects the pending calls of this conversation and of its nested conversations.
     pub(super) fn waiting(&self, prefix: &str, found: &mut Vec<PendingCall>) {
         if let Some(turn) = &self.turn {
             turn.waiting(&self.children, prefix, found);
@@ -316,7 +323,7 @@ impl Conversation {
 }
 
 impl Progress {
-    /// Moves the indexes of messages, because messages before them were removed or added.
+    /// Shifts the message indexes by `by`, after earlier messages were removed or added.
     pub(super) fn move_by(&mut self, by: isize) {
         self.begin = self.begin.saturating_add_signed(by);
         self.end = self.end.map(|end| end.saturating_add_signed(by));

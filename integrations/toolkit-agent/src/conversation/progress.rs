@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Progress {
     /// The index of the first message of the run.
     pub(super) begin: usize,
-    /// The number of messages at the end of the run.
+    /// The number of messages in the conversation when the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<usize>,
     /// The output, if the run has ended with an answer.
@@ -41,11 +41,11 @@ pub(crate) enum Step {
     Sequence {
         iteration: u32,
         index: usize,
-        /// The output of the last agent that has ended.
+        /// The output of the agent that ended last.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<AgentOutput>,
     },
-    /// Agents run in parallel. The map contains the errors of agents that have failed, by the index of the agent. The
-    /// copies of the conversation contain the outputs of agents that have ended.
+    /// Agents run in parallel. The map contains the errors of failed agents, by the index of the agent. The
+    /// outputs of finished agents are in their copies of the conversation.
     Parallel(BTreeMap<usize, String>),
 }

@@ -16,19 +16,19 @@ pub(crate) struct Turn {
     message: AssistantMessage,
     /// The results so far, in the order of completion. The position of a result is the index of its call.
     results: Vec<ToolResult>,
-    /// The calls whose results come later, by the index of the call.
+    /// The pending calls: the index of each call, with the reason why its result comes later.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
-    /// The number of results whose changes of session values are applied.
+    /// The number of results with already applied changes of session values.
     #[serde(skip_serializing_if = "is_zero")]
     applied: usize,
-    /// The changes of `pending`, to save only the new ones.
+    /// All changes of `pending`. A save writes only the changes added since the last save.
     #[serde(skip)]
     pending_changes: Vec<(usize, Option<Pending>)>,
-    /// The number of the turn in its conversation, to find unsaved changes.
+    /// The number of the turn in its conversation. A save compares it to recognize a new turn.
     #[serde(skip)]
     number: u64,
-    /// The number of changes other than added calls and results.
+    /// The number of edits of the message, not counting added calls.
     #[serde(skip)]
     revision: u64,
 }
@@ -51,10 +51,10 @@ pub(super) struct TurnChange {
     /// Whether a new turn begins.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) begins: bool,
-    /// The message, if it changed other than by new calls.
+    /// The complete message, if it was edited. Added calls are not an edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<AssistantMessage>,
-    /// The new calls, if the message is not included.
+    /// The new calls, if `message` is `None`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +76,7 @@ impl Turn {
         Self { message, number, ..Self::default() }
     }
 
-    /// Returns the same turn with another number, so that it is saved as a whole.
+    /// Returns the same turn with another number, so that the next save writes the complete turn.
     pub(super) fn renumbered(self, number: u64) -> Self {
         Self { number, ..self }
     }
@@ -96,7 +96,7 @@ impl Turn {
         self.message.calls.push(call);
     }
 
-    /// Adds a result. A result that comes later is noted as pending.
+    /// Adds a result. If the result is an error of the kind `Pending`, only records the call as pending.
     pub(super) fn add_result(&mut self, mut result: ToolResult, error_details: bool) {
         if let Some(pending) = result.error().and_then(ToolError::pending) {
             self.pending.insert(result.position, pending.clone());
@@ -116,8 +116,8 @@ impl Turn {
         }
     }
 
-    /// Returns the changes of session values by results whose changes were not applied before a crash. Notes that the
-    /// changes of all results are applied.
+    /// Returns the changes of session values by results, unless they are already applied. Marks the changes
+    /// of all results as applied. After a crash, the returned changes are missing in the session.
     pub(crate) fn take_state_changes(&mut self) -> SessionDelta {
         let mut results: Vec<&ToolResult> = self.results.iter().skip(self.applied).collect();
         results.sort_by_key(|result| result.position);
@@ -151,8 +151,8 @@ impl Turn {
         (self.message, self.results)
     }
 
-    /// Lists the calls that wait for a decision or a result of the program. `children` are the conversations of
-    /// agents called as tools, also after a crash while the agent worked.
+    /// Collects the pending calls of the turn. `children` contains the conversations of agents called as
+    /// tools, including agents stopped by a crash.
     pub(super) fn waiting(
         &self,
         children: &BTreeMap<String, super::Conversation>,
@@ -237,7 +237,8 @@ impl TurnChange {
     }
 }
 
-/// Returns the key of a call in its turn: the id of the call, with a number if earlier calls have the same id.
+/// Returns the key of a call in its turn: the id of the call, followed by a number if earlier calls have the
+/// same id.
 pub(crate) fn key(calls: &[ToolCall], position: usize) -> String {
     let Some(call) = calls.get(position) else { return String::new() };
     let earlier = calls.iter().take(position).filter(|other| other.id == call.id).count();

@@ -31,9 +31,9 @@ impl ExpectedCall {
 
 /// How the calls of an agent are compared with the expected calls.
 ///
-/// Calls are equal if they mean the same to the tool: the order of members, the spelling of numbers, aliases,
-/// default values and coerced near misses do not matter. Calls that were refused before they reached their tool
-/// are ignored, so a model may correct itself.
+/// Two calls are equal if they mean the same to the tool: the order of members, the spelling of numbers,
+/// aliases, default values and coerced near misses do not matter. Calls that have not [reached their
+/// tool](super::CalledTool::reached_tool) are ignored, so a model may correct itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -60,7 +60,7 @@ impl CallMatch {
 /// expected call without arguments matches any arguments.
 pub(super) type Comparable = (String, Option<String>);
 
-/// Compares calls. Returns the description of the first difference.
+/// Compares calls. Returns a description of the first difference as the error.
 pub(super) fn compare_calls(
     how: CallMatch,
     expected: &[Comparable],
@@ -69,7 +69,8 @@ pub(super) fn compare_calls(
     let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
     let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
     let mut left: Vec<&Comparable> = actual.iter().collect();
-    // In any order, a call with expected arguments is looked for before one that accepts any arguments.
+    // If the order does not matter, find the calls with expected arguments first, before a call with any
+    // arguments takes their place.
     let mut wanted: Vec<&Comparable> = expected.iter().collect();
     if !is_ordered {
         wanted.sort_by_key(|(_, arguments)| arguments.is_none());
@@ -123,7 +124,7 @@ pub enum ExpectedAnswer {
 }
 
 impl ExpectedAnswer {
-    /// Compares the answer. Returns the description of the first difference.
+    /// Compares the answer. Returns a description of the first difference as the error.
     pub(super) fn compare(&self, answer: &str) -> Result<(), String> {
         let answer = answer.trim();
         match self {
@@ -142,7 +143,7 @@ impl ExpectedAnswer {
     }
 }
 
-/// Returns whether two values are equal. Numbers are equal if their values are.
+/// Returns whether two values are equal. Numbers are compared by value: 21 is equal to 21.0.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),

@@ -19,10 +19,10 @@ const INSTRUCTIONS: &str = "You grade the answer of an AI agent. The user messag
 
 const CRITERIA: &str = "The answer is correct, complete, and agrees with the results of the tools.";
 
-/// A scorer that asks a model whether an answer meets the criteria of its task.
+/// A scorer with a model: it decides whether an answer meets the criteria of its task.
 ///
-/// The judge sees the question, the tool calls with their results, the answer and the criteria. It answers in a
-/// structured form: a reason and a decision. An answer of another form is refused and asked for again.
+/// The judge sees the question, the tool calls with their results, the answer and the criteria. It answers in
+/// a structured form: a reason and a decision. If its answer has another form, the judge is asked again.
 ///
 /// If a task has no [criteria](Task::criteria), the criteria of the judge apply.
 ///
@@ -60,7 +60,8 @@ struct Decision {
 }
 
 impl Judge {
-    /// Creates a judge with a temperature of 0. Its criteria: the answer is correct and complete.
+    /// Creates a judge with a temperature of 0. The default criteria are: the answer is correct, complete,
+    /// and agrees with the results of the tools.
     #[must_use]
     pub fn new(model: impl ChatModel) -> Self {
         let options = ModelOptions::new().with_temperature(0.0);

@@ -1,4 +1,4 @@
-//! A model wrapper that counts calls and tokens and notes the tools.
+//! A model wrapper for counting calls and tokens and collecting the tool registries.
 
 use crate::helpers::lock;
 use crate::model::{
@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::ToolRegistry;
 
-/// A model with a count of its calls and tokens. They are known even if the run fails.
+/// A model wrapped to count its calls and tokens. The counts are known even if the run fails.
 pub(super) struct Observed {
     model: BoxModel,
     seen: Seen,
 }
 
-/// The calls, tokens and tools seen so far. Clones share them.
+/// The calls, tokens and tool registries seen so far. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Seen(Arc<Mutex<Counts>>);
 

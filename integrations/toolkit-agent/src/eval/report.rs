@@ -29,20 +29,20 @@ pub struct TrialReport {
     pub task: String,
     /// The name of the model in the eval.
     pub model: String,
-    /// The number of the repetition, counted from 1.
+    /// The index of the repetition, beginning with 1.
     pub repetition: u32,
-    /// The scores: those of the task, then those of the scorers of the eval.
+    /// The scores for the expectations of the task, and then the scores by the scorers of the eval.
     pub scores: Vec<Score>,
     /// The error that ended the run, or the error of a scorer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The number of model calls.
     pub model_calls: u32,
-    /// The tokens of all model calls, also of a failed run.
+    /// The tokens of all model calls, even if the run failed.
     pub usage: Usage,
     /// The cost of the tokens. 0 if the model has no price.
     pub cost: f64,
-    /// The duration of the run, without scoring. In JSON, a number of seconds.
+    /// The time for building and running the agent, without scoring. In JSON, a number of seconds.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub duration: Duration,
     /// The messages and tool calls.
@@ -57,11 +57,12 @@ pub struct Summary {
     pub model: String,
     /// The number of trials.
     pub trials: usize,
-    /// The number of solved trials: without an error, and passed by every scorer.
+    /// The number of [solved](TrialReport::is_solved) trials.
     pub solved: usize,
     /// The number of trials with an error.
     pub errors: usize,
-    /// For each scorer, its name, the number of trials that passed, and the number of trials that were scored.
+    /// For each scorer, its name, the number of trials that passed, and the number of trials that were
+    /// scored.
     pub scores: Vec<(String, usize, usize)>,
     /// The number of model calls.
     pub model_calls: u32,
@@ -96,7 +97,7 @@ impl TrialReport {
         }
     }
 
-    /// Returns whether the trial ended without an error and every scorer passed it.
+    /// Returns whether the trial ended without an error and all of its scores are passed.
     #[must_use]
     pub fn is_solved(&self) -> bool {
         self.error.is_none() && self.scores.iter().all(|score| score.passed)

@@ -15,7 +15,7 @@ pub struct Score {
     pub scorer: String,
     /// Whether the trial passes.
     pub passed: bool,
-    /// Why the trial passes or fails. Empty if there is nothing to say.
+    /// Why the trial passes or fails. May be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The tokens used by the scorer itself.
@@ -48,9 +48,10 @@ impl From<Result<(), String>> for Score {
     }
 }
 
-/// A rule or a model that scores trials.
+/// A rule or a model for scoring trials.
 ///
-/// The expectations of a [`Task`] need no scorer. Implement this trait for rules about all tasks of an eval.
+/// The expectations of a [`Task`] are scored without a scorer. Implement this trait for rules about all tasks
+/// of an eval.
 ///
 /// ```
 /// use toolkit_agent::AgentError;
@@ -72,7 +73,7 @@ pub trait Scorer: Send + Sync + 'static {
     /// Returns the name of the scorer, for the report.
     fn name(&self) -> &str;
 
-    /// Scores the transcript of a trial that ended without an error.
+    /// Scores the transcript of a trial. Called only for trials that ended without an error.
     ///
     /// # Errors
     /// [`AgentError`] if there is no score. The report contains the error, and the trial is not solved.

@@ -12,7 +12,7 @@ type Check = dyn Fn(&Transcript) -> Score + Send + Sync;
 
 /// A question for an agent, with the expected tool calls and the expected answer.
 ///
-/// Without any expectation, a task is solved by any answer.
+/// If a task has no expectations, any answer solves it, unless a scorer of the eval rejects the answer.
 ///
 /// ```
 /// use serde_json::json;
@@ -30,13 +30,14 @@ pub struct Task {
     pub id: String,
     /// The question for the agent.
     pub question: String,
-    /// The expected tool calls. `None` if the calls are not scored; an empty list expects no calls.
+    /// The expected tool calls. `None` if the calls are not scored. An empty list means that no call is
+    /// expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<ExpectedCall>>,
     /// How the calls of the agent are compared with the expected calls.
     #[serde(default, skip_serializing_if = "CallMatch::is_default")]
     pub call_match: CallMatch,
-    /// The expected answer. `None` if the answer is not scored by a rule.
+    /// The expected answer. `None` if no rule scores the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<ExpectedAnswer>,
     /// The criteria of a good answer, in words, for a [`Judge`](super::Judge).
@@ -84,20 +85,21 @@ impl Task {
         self
     }
 
-    /// Sets the expected calls. An empty list expects an answer without calls.
+    /// Sets the expected calls. An empty list means that no call is expected.
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ExpectedCall>) -> Self {
         self.calls = Some(calls.into_iter().collect());
         self
     }
 
-    /// Expects an answer with all these strings.
+    /// Sets the expected answer: an answer that contains all these strings.
     #[must_use]
     pub fn with_answer_containing<S: Into<String>>(self, parts: impl IntoIterator<Item = S>) -> Self {
         self.with_answer(ExpectedAnswer::Contains(parts.into_iter().map(Into::into).collect()))
     }
 
-    /// Sets a function that scores the transcript. It returns a [`Score`], or whether the trial passes.
+    /// Sets a function to score the transcript. The function returns a [`Score`], a `bool` (whether the trial
+    /// passes), or a `Result` with the reason of a failure.
     #[must_use]
     pub fn with_check<S: Into<Score>>(
         mut self,
@@ -107,7 +109,7 @@ impl Task {
         self
     }
 
-    /// Parses tasks from JSON, one after another. Line breaks between and within the tasks do not matter.
+    /// Parses a sequence of tasks in JSON. Line breaks between and within the tasks do not matter.
     ///
     /// # Errors
     /// [`TaskError`] if the text is not a sequence of tasks, or if two tasks have the same id.

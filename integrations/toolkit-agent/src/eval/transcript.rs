@@ -20,11 +20,12 @@ pub struct Transcript {
     pub answer: String,
     /// The reason why the answer ended.
     pub finish: FinishReason,
-    /// The tool calls of all agents, in order.
+    /// The tool calls in the messages, in order. The calls of an agent called as a tool are in no message,
+    /// and so are not included.
     pub calls: Vec<CalledTool>,
     /// All messages of the conversation, including the question.
     pub messages: Vec<Message>,
-    /// The registries of the requests to the model, each once. The latest is the last.
+    /// The registries in the requests to the model, each once, in the order of their first request.
     #[serde(skip)]
     tools: Vec<Arc<ToolRegistry>>,
 }
@@ -42,7 +43,9 @@ pub struct CalledTool {
     pub error: Option<ErrorKind>,
     /// The text of the result.
     pub result: String,
-    /// Whether the call reached its tool. Calls of unknown tools and calls with invalid arguments do not.
+    /// Whether the call reached its tool. `false` for calls of unknown or disabled tools, calls with invalid
+    /// arguments, and calls without a result. Calls denied by permissions or refused by a limit count as
+    /// reached.
     pub reached_tool: bool,
     #[serde(skip)]
     pub(super) comparable: Comparable,
@@ -50,7 +53,7 @@ pub struct CalledTool {
 
 impl Transcript {
     /// Creates the transcript of existing messages, to score conversations that were not run by an eval. The
-    /// answer is the text of the last message.
+    /// answer is the text of the last message if the model wrote it, and empty otherwise.
     ///
     /// `tools` is the registry of the agent, needed to compare calls by their meaning.
     ///
@@ -128,7 +131,7 @@ impl Transcript {
         }
     }
 
-    /// Returns a call in comparable form: under the own name of its tool, with canonical arguments.
+    /// Converts a call into comparable form: the tool's own name and the canonical arguments.
     ///
     /// If no registry accepts the call, the arguments are JSON with sorted members.
     pub(super) async fn comparable(&self, name: &str, arguments: &str) -> Comparable {
@@ -145,11 +148,11 @@ impl Transcript {
     }
 }
 
-/// Returns the name of the called tool and the canonical arguments. Returns `None` if the registry has no such
-/// tool, or if the arguments are not a JSON object.
+/// Returns the name of the called tool and the canonical arguments. Returns `None` if the registry has no
+/// such tool, or if there are no canonical arguments, for example because the text is not a JSON object.
 ///
-/// Canonical arguments are known to middleware, so the call passes through a dispatcher whose only middleware
-/// reads them and does not run the tool.
+/// Only middleware can read canonical arguments. The call therefore passes through a dispatcher with a single
+/// middleware, and this middleware reads the arguments and does not run the tool.
 async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<Comparable> {
     let found = Arc::new(Mutex::new(None));
     let read = {

@@ -17,7 +17,7 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) repetitions: &'a mut Repetitions,
-    /// All calls of the turn so far, including calls refused because of a limit.
+    /// All calls of the turn so far, including refused calls.
     pub(super) started: Vec<ToolCall>,
     /// For each call in `batch`, the index of the call in `started`.
     pub(super) dispatched: Vec<usize>,
@@ -26,7 +26,7 @@ pub(super) struct TurnCalls<'a> {
 }
 
 impl TurnCalls<'_> {
-    /// Starts a call, or adds an error result if a limit is reached.
+    /// Starts a call, or adds an error result if the call exceeds a limit or is repeated too often.
     pub(super) fn start(&mut self, call: ToolCall) {
         let position = self.started.len();
         self.started.push(call.clone());
@@ -43,8 +43,8 @@ impl TurnCalls<'_> {
         self.batch.push(call);
     }
 
-    /// Continues the unfinished turn of the conversation: adds the results known by now, and starts the calls that
-    /// may run.
+    /// Continues the unfinished turn of the conversation: adds the results in `restart`, and starts its
+    /// calls.
     pub(super) async fn restart(&mut self, restart: Restart) -> Result<ModelResponse, AgentError> {
         let before = self.conversation.turn().clone();
         self.started = before.message().calls.clone();
@@ -57,7 +57,7 @@ impl TurnCalls<'_> {
             self.conversation.turn().restart(result.position);
             self.keep(result);
         }
-        // What runs now is no longer pending after a crash.
+        // Save before the calls run: after a crash, they must not be pending again.
         if let Err(error) = self.run.save(self.conversation).await {
             self.conversation.restore_turn(before);
             return Err(error);
@@ -84,7 +84,7 @@ impl TurnCalls<'_> {
     /// Waits for the next result. Returns `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
         if self.batch.is_empty() {
-            // More calls may be added to the batch later.
+            // Do not wait for the empty batch: more calls may be added later.
             return None;
         }
         let result = self.batch.next().await?;
@@ -95,7 +95,7 @@ impl TurnCalls<'_> {
         Some(result.with_position(position))
     }
 
-    /// Adds a result to the turn, or notes that the result comes later. Emits an event.
+    /// Adds a result to the turn, or records the call as pending. Emits an event.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         // An agent called as a tool may have stopped with pending calls. They can be decided later.
         if let Some(child) = self.called.take(result.position).filter(|child| !child.pending().is_empty()) {
@@ -115,13 +115,14 @@ impl TurnCalls<'_> {
         self.conversation.add_result(result);
     }
 
-    /// Waits for all results, and adds the turn to the conversation. Returns the results in the order of the calls.
+    /// Waits for all results, and adds the turn to the conversation. Returns the results in the order of the
+    /// calls.
     ///
     /// If calls are pending, the turn stays unfinished.
     pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<Vec<ToolResult>, AgentError> {
         let finished = self.finish().await;
         if self.conversation.turn().has_pending() {
-            // The end of the batch applies the changes.
+            // The batch has already applied the changes to the session.
             self.conversation.turn().take_state_changes();
             finished?;
             return Err(AgentError::Interrupted { pending: Vec::new() });
@@ -130,14 +131,14 @@ impl TurnCalls<'_> {
         finished.map(|()| results)
     }
 
-    /// Waits for all results. If the run stops, the running calls are cancelled, and each still gets a
-    /// result.
+    /// Waits for all results. If the run is cancelled or out of time, the running calls are cancelled, and
+    /// each of them still gets a result.
     async fn finish(&mut self) -> Result<(), AgentError> {
         let run = self.run;
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             let next = match stopped {
-                // A failed save stops the run after the running calls.
+                // After a failed save, wait for the running calls. Then the run stops.
                 Ok(()) | Err(AgentError::Store(_)) => run.until_stopped(self.next()).await,
                 Err(_) => Ok(self.next().await),
             };

@@ -8,14 +8,16 @@ use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 /// The tool name and the arguments of a call.
 type Key = (String, String);
 
-/// The numbers of consecutive failures and of consecutive equal outputs of each distinct call.
+/// The number of failures of each distinct call since its last success, and the number of consecutive equal
+/// outputs of the latest call.
 #[derive(Debug)]
 pub(super) struct Repetitions {
     max_failures: u32,
     max_calls: u32,
-    /// The number of failures and the last error message.
+    /// For each call, the number of failures since its last success, and the last error message.
     failures: HashMap<Key, (u32, String)>,
-    /// The latest successful call, with its output and the number of times in a row.
+    /// The latest call if it succeeded: its key, its output, and the number of consecutive calls with the
+    /// same key and output.
     latest: Option<(Key, String, u32)>,
 }
 
@@ -25,7 +27,8 @@ impl Repetitions {
         Self { max_failures, max_calls, failures: HashMap::new(), latest: None }
     }
 
-    /// Returns the error for `call` if the same call has failed too often, or had the same output too often.
+    /// Returns an error to refuse `call` if the same call has failed too often, or has had the same output
+    /// too often.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         if self.failures.is_empty() && self.latest.as_ref().is_none_or(|(.., times)| *times < self.max_calls)
         {
@@ -50,7 +53,8 @@ impl Repetitions {
         Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call repeated too often"))
     }
 
-    /// Counts a failure or an output. A success resets the count of failures.
+    /// Counts a failure or an output. A success resets the failures of the same call. A failure resets the
+    /// count of equal outputs.
     pub(super) fn record(&mut self, call: &ToolCall, result: &ToolResult) {
         let key = key(call);
         match &result.outcome {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
 use toolkit_core::{CallId, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
 
-/// How the calls of an unfinished turn continue. Calls that are not listed stay pending.
+/// The plan for the calls of an unfinished turn. Calls that are not listed stay pending.
 #[derive(Debug, Default)]
 pub(super) struct Restart {
     /// The indexes of the calls to run.
@@ -16,12 +16,13 @@ pub(super) struct Restart {
     pub(super) results: Vec<ToolResult>,
     /// The approvals for the calls to run.
     pub(super) approvals: DecidedApprovals,
-    /// The ids of the calls to run. Approvals belong to ids, so of several calls with the same id only one runs.
+    /// The ids of the calls to run. Approvals are looked up by call id, so only one of several calls with the
+    /// same id runs.
     ids: HashSet<CallId>,
 }
 
 impl Restart {
-    /// Decides about each call of the unfinished turn that has no result.
+    /// Decides how each call without a result in the unfinished turn continues.
     pub(super) fn new(turn: &Turn, conversation: &Conversation, run: &Run, tools: &ToolRegistry) -> Self {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
@@ -63,7 +64,7 @@ impl Restart {
         }
     }
 
-    /// Adds a call to run. Returns `false` for a second call with the same id.
+    /// Adds a call to run. Returns `false` and adds nothing if another call with the same id is to run.
     fn run(&mut self, position: usize, call: &ToolCall) -> bool {
         let is_first = self.ids.insert(call.id.clone());
         if is_first {
@@ -79,7 +80,7 @@ fn may_repeat(call: &ToolCall, tools: &ToolRegistry) -> bool {
     metadata.is_some_and(|metadata| metadata.idempotent == Some(true) || metadata.read_only == Some(true))
 }
 
-/// Returns the error for a call that has begun before a crash, and may or may not have run.
+/// Creates the error for a call started before a crash. The call may or may not have run.
 fn unknown(call: &ToolCall) -> ToolError {
     let text = format!(
         "Tool `{}` was started, but the program stopped before it had a result. It may have run; find out before \

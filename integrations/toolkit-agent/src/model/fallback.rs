@@ -1,4 +1,4 @@
-//! A model with substitutes for failures.
+//! A model with substitutes to ask after a failure.
 
 use super::{BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
 
@@ -9,8 +9,8 @@ use super::{BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, Model
 /// are returned at once, because they are usually mistakes of the program, such as an invalid API key.
 /// [`with_kinds`](Self::with_kinds) changes this.
 ///
-/// Each request begins with the first model. A stream moves to the next model only before its first piece.
-/// If all models fail, the error of the last one is returned, and its message lists the earlier errors.
+/// Each request begins with the first model. A stream moves to the next model only before its first piece. If
+/// no model answers, the error of the last model asked is returned, and its message lists the earlier errors.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ModelError, ScriptedModel};
@@ -29,7 +29,7 @@ use super::{BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, Model
 #[derive(Debug, Clone)]
 pub struct Fallback {
     models: Vec<BoxModel>,
-    /// The kinds of errors that lead to the next model. If `None`, retryable errors do.
+    /// The kinds of errors that lead to the next model. If `None`, retryable errors lead to the next model.
     kinds: Option<Vec<ModelErrorKind>>,
 }
 
@@ -69,7 +69,8 @@ impl Fallback {
         self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
     }
 
-    /// Asks the models in order, up to the first answer or the first error that ends the search.
+    /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
+    /// model.
     async fn first<T, Answer>(&self, ask: impl Fn(BoxModel) -> Answer + Send) -> Result<T, ModelError>
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,

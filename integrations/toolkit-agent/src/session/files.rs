@@ -19,8 +19,8 @@ use toolkit_core::context::SessionDelta;
 
 /// A store with one file for each conversation, in a folder. Clones share the conversations.
 ///
-/// A save appends one line of JSON to the file. After a crash, an incomplete last line is ignored. Several programs
-/// may share a folder: a lock on the file protects each save.
+/// A save appends one line of JSON to the file. After a crash, an incomplete last line is ignored. Several
+/// programs may share a folder: a lock on the file protects each save.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};
@@ -118,7 +118,7 @@ fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError 
     StoreError::new(format_args!("file `{}` cannot be {what}: {error}", path.display()))
 }
 
-/// Opens and locks a file, until the returned file is dropped.
+/// Opens and locks a file, creating it if needed. Dropping the returned file releases the lock.
 fn locked(path: &Path) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let file = File::options().create(true).append(true).open(path)?;
@@ -149,7 +149,7 @@ fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     replace().map_err(|error| failed("written", path, &error))
 }
 
-/// Adds the conversations in `folder` and its subfolders to `found`. The path of a long id has several
+/// Adds the conversations in `folder` and its subfolders to `found`. The path for a long id contains several
 /// folders.
 fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
     let unreadable = |error: io::Error| failed("read", folder, &error);

@@ -1,4 +1,4 @@
-//! The tool `search_history`, for finding messages of earlier conversations.
+//! The tool `search_history`, for finding messages in saved conversations.
 
 use super::sessions::Sessions;
 use crate::conversation::{Conversation, Owner};
@@ -30,11 +30,13 @@ fn ten() -> usize {
 }
 
 impl Sessions {
-    /// Creates the tool `search_history`, for finding messages of the user's earlier conversations. The tool
-    /// returns the latest messages that contain a keyword, each with its time (UTC) and author.
+    /// Creates the tool `search_history`, for finding messages in the user's saved conversations, including
+    /// the current one. The tool returns the latest messages that contain a keyword, each with its time (UTC)
+    /// and author. It searches the messages of the user and of one agent, in all conversations with a message
+    /// from this agent.
     ///
-    /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the run's
-    /// conversation identifies the user.
+    /// The tool never reads conversations of another user. It takes the user from the [user
+    /// id](Conversation::user_id) of the conversation in which it is called.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel, Sessions};

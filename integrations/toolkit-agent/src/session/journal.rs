@@ -1,4 +1,4 @@
-//! Saves of a conversation: each appends the changes since the last save to the log of the conversation.
+//! Saving conversations. Each save appends the changes since the last save to the log of the conversation.
 
 use super::sessions::{Sessions, SharedState};
 use super::store::{StateScope, StoreError, encode};
@@ -8,15 +8,16 @@ use std::any::Any;
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 
-/// The log of one conversation, shared by the agents of a run. The agents save their nested conversations into the
-/// log of the outermost conversation.
+/// The log of one conversation, shared by the agents of a run. The agents save their nested conversations
+/// into the log of the outermost conversation.
 #[derive(Clone)]
 pub(crate) struct Journal {
     sessions: Sessions,
     pub(crate) cursor: Arc<Cursor>,
     user: String,
     id: String,
-    /// The session values of the user and the application. `None` if the conversation was not opened from sessions.
+    /// The session values of the user and the application. `None` if the conversation was not opened from
+    /// sessions.
     shared: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -35,7 +36,7 @@ impl Sessions {
         Journal { sessions: self.clone(), cursor, user, id, shared: conversation.lease.clone() }
     }
 
-    /// Notes that a conversation was loaded from a log of this version.
+    /// Marks a conversation as loaded from a log with this version.
     pub(super) fn attach(&self, conversation: &mut Conversation, version: u64) {
         let values = conversation.session().store().snapshot();
         let store = Some(self.store_id());
@@ -50,8 +51,9 @@ impl Sessions {
 }
 
 impl Journal {
-    /// Appends the changes of a conversation to the log. `node` contains the keys of the conversation in the
-    /// outermost one. If the future is dropped, the save still ends.
+    /// Appends the changes of a conversation to the log. `node` is the path of keys from the outermost
+    /// conversation to this one. Within a Tokio runtime, an append that has begun finishes even if the future
+    /// is dropped.
     pub(crate) async fn save(
         &self,
         node: &[String],
@@ -77,7 +79,7 @@ impl Journal {
         let position = lock(&self.cursor.position).clone();
         let values = conversation.session().store().snapshot();
         let changes = conversation.changes(&position, &values, node);
-        // A conversation without changes is saved once, so that it exists.
+        // Save a new conversation even without changes, so that it exists in the store.
         if changes.is_empty() && position.version > 0 {
             return Ok(());
         }
@@ -97,7 +99,8 @@ impl Journal {
             Ok(())
         };
         match Handle::try_current() {
-            // A task, because a dropped run must not leave the log ahead of its cursor.
+            // Use a task, because the append and the update of the cursor must both finish even if the run is
+            // dropped.
             Ok(runtime) => {
                 let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
                 runtime.spawn(append).await.unwrap_or_else(lost)
@@ -107,7 +110,8 @@ impl Journal {
     }
 }
 
-/// A save that has not ended. If it is dropped, because it failed or panicked, the next save writes everything.
+/// A guard for a running append. It is dropped only if the append fails or panics, and the next save then
+/// writes everything again.
 struct Unsaved<'a>(&'a Cursor);
 
 impl Drop for Unsaved<'_> {

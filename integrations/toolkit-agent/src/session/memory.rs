@@ -19,7 +19,8 @@ pub struct MemoryStore(Arc<Mutex<Stored>>);
 struct Stored {
     /// The logs of the conversations by user and id, each with the time of the last save.
     conversations: HashMap<(String, String), (SystemTime, ConversationLog)>,
-    /// The version after the latest entry of any log, so that a deleted log never returns to an old version.
+    /// The version of the latest entry in any log. All logs share it, so a log that is deleted and created
+    /// again never has an old version.
     version: u64,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,

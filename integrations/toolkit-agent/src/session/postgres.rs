@@ -16,17 +16,20 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, Socket};
 use toolkit_core::context::SessionDelta;
 
-/// The maximum number of executions of a statement that the server rolls back because of concurrent statements.
+/// The maximum number of attempts to execute a statement. The server may roll back an attempt because of
+/// concurrent statements.
 const ATTEMPTS: usize = 10;
 
 const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
     AND to_regclass('toolkit_entries') IS NOT NULL AND to_regclass('toolkit_state') IS NOT NULL";
 
-/// Several statements in one request are one transaction. The lock belongs to this transaction: without it, programs
-/// that start at once would fail, because `IF NOT EXISTS` does not see the tables of other transactions.
+/// The server executes all statements of one request in one transaction. The lock is held until the end of
+/// this transaction. Without it, programs starting at the same time would fail, because `IF NOT EXISTS` does
+/// not see the tables of other transactions.
 ///
-/// Strings are bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the database. Versions
-/// of all conversations come from one sequence, so a conversation that is created again has other versions.
+/// Strings are bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the database.
+/// Versions of all conversations come from one sequence, so a conversation that is created again has other
+/// versions.
 const TABLES: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367905);
     CREATE TABLE IF NOT EXISTS toolkit_conversations (
@@ -66,16 +69,17 @@ const UPDATE_STATE: &str = "
 
 type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + Send + Sync>;
 
-/// A store in a PostgreSQL database, version 11 or later. Several programs may share the database. Clones share the
-/// connection.
+/// A store in a PostgreSQL database, version 11 or later. Several programs may share the database. Clones
+/// share the connection.
 ///
-/// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema of the
-/// search path if they do not exist. The id of a conversation and the id of its user may have about 2,600 bytes
-/// together.
+/// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema
+/// of the search path if they do not exist. The id of a conversation and the id of its user may have about
+/// 2,600 bytes together.
 ///
-/// An operation is one statement outside of a transaction, without named prepared statements. Connection poolers in
-/// transaction mode need this. There is no time limit by default: set `connect_timeout` and `tcp_user_timeout` in the
-/// connection string, and `statement_timeout` in its `options`.
+/// Each operation executes one statement, without an explicit transaction and without named prepared
+/// statements. It therefore works with connection poolers in transaction mode. There is no time limit by
+/// default. To set time limits, use `connect_timeout` and `tcp_user_timeout` in the connection string, and
+/// `statement_timeout` in its `options`.
 ///
 /// ```no_run
 /// use toolkit_agent::{Sessions, session::PostgresStore};
@@ -93,7 +97,7 @@ pub struct PostgresStore(Arc<Inner>);
 
 struct Inner {
     client: Mutex<Arc<Client>>,
-    /// Replaces a lost connection. `None` if the connection belongs to the program.
+    /// Opens a new connection after the connection is lost. `None` if the program has opened the connection.
     connect: Option<Connect>,
 }
 
@@ -103,12 +107,12 @@ impl PostgresStore {
     /// Connects without encryption to the server in a connection string, such as
     /// `host=localhost user=ada dbname=agents` or `postgresql://ada@localhost/agents`.
     ///
-    /// Use this for a server on the same machine or in a private network; for others, see
-    /// [`connect_with`](Self::connect_with), which also describes lost connections.
+    /// Use this for a server on the same machine or in a private network. For other servers, use
+    /// [`connect_with`](Self::connect_with). Its documentation also describes lost connections.
     ///
     /// # Errors
-    /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot be
-    /// created.
+    /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot
+    /// be created.
     pub async fn connect(config: &str) -> Result<Self, StoreError> {
         // The reason would contain parts of the string, and these may be parts of a password.
         let invalid = |_| {
@@ -138,7 +142,7 @@ impl PostgresStore {
             let (config, tls) = (config.clone(), tls.clone());
             Box::pin(async move {
                 let (client, connection) = config.connect(tls).await.map_err(failed)?;
-                // The failure of a connection is also the error of its statements.
+                // If the connection fails, its statements also return an error.
                 tokio::spawn(async { drop(connection.await) });
                 Ok(client)
             })
@@ -146,8 +150,8 @@ impl PostgresStore {
         Self::open(connect().await?.into(), Some(connect)).await
     }
 
-    /// Creates a store on a connection of the program, which must also run the task of this connection. The store
-    /// does not connect again: all operations fail after the connection is lost.
+    /// Creates a store from an open connection. The program must also run the task of the connection. The
+    /// store does not connect again: after the connection is lost, all operations fail.
     ///
     /// # Errors
     /// [`StoreError`] if the tables cannot be created.
@@ -175,7 +179,7 @@ impl PostgresStore {
         Ok(client.clone())
     }
 
-    /// Executes a statement, again if the server has rolled it back because of a concurrent statement.
+    /// Executes a statement. Repeats it if the server has rolled it back because of a concurrent statement.
     async fn query(
         &self,
         sql: &str,
@@ -199,7 +203,7 @@ impl PostgresStore {
 
 impl ConversationStore for PostgresStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        // A conversation has at least one entry, and the version of its log is the version of the last one.
+        // A conversation has at least one entry. The version of the log is the version of the last entry.
         let sql =
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
         let rows = self.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
@@ -286,7 +290,8 @@ fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {
     get(row, column).map(i64::cast_unsigned)
 }
 
-/// Converts an error of the server or the connection. The message has no details, because they contain values of rows.
+/// Converts an error of the server or the connection. The message has no details, because they contain values
+/// of rows.
 fn failed(error: tokio_postgres::Error) -> StoreError {
     let mut reason = match error.as_db_error() {
         Some(error) => error.message().to_owned(),

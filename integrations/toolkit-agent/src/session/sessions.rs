@@ -101,18 +101,19 @@ impl Sessions {
         shared
     }
 
-    /// Saves the changes of a conversation since the last save. For a conversation created by [`open`](Self::open),
-    /// the changed session values of the user and the application are saved as well.
+    /// Saves the changes of a conversation since the last save. For a conversation created by
+    /// [`open`](Self::open), the changed session values of the user and the application are saved as well.
     ///
-    /// A conversation that was not opened from these sessions is saved as a new conversation.
+    /// A conversation that was not opened from these sessions is saved as a new conversation. This fails with
+    /// a conflict if the store already contains a conversation with the same user and id.
     ///
     /// Values nested too deeply to be read again are refused. If the conversation contains such a value, the
     /// conversation is not saved. If a session value of the user or the application is nested too deeply, the
     /// value saved last is restored.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be written, or, with [`is_conflict`](StoreError::is_conflict), if another
-    /// program or task has saved the conversation since it was opened.
+    /// [`StoreError`] if the store cannot be written, or, with [`is_conflict`](StoreError::is_conflict), if
+    /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
         self.journal(conversation).save(&[], conversation).await
     }

@@ -25,14 +25,14 @@ pub trait ConversationStore: Send + Sync + 'static {
         id: &str,
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
-    /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is the
-    /// version to append to, or 0 to create the log. The entry is one line of text.
+    /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is
+    /// the expected version of the log, or 0 to create the log. The entry is one line of text.
     ///
     /// After a crash, the log contains either the whole entry or nothing of it.
     ///
     /// # Errors
-    /// [`StoreError::conflict`] if the log has another version, because another program or task has appended an
-    /// entry. Any other [`StoreError`] if the store cannot be written.
+    /// [`StoreError::conflict`] if the log has another version, because another program or task has appended
+    /// an entry, deleted the log, or created it. Any other [`StoreError`] if the store cannot be written.
     fn append(
         &self,
         user: &str,
@@ -62,8 +62,8 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Applies `changes` to the session values of a scope. A change to `None` removes the key. Keys without a
-    /// change keep their values.
+    /// Applies `changes` to the session values of a scope. A change to `None` removes the key. All other keys
+    /// keep their values.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.
@@ -74,13 +74,15 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// The log of a conversation: the entries of all saves. The conversation is the result of all entries.
+/// The log of a conversation, with one entry for each save. Applying all entries in order gives the
+/// conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ConversationLog {
     /// The entries, the oldest first.
     pub entries: Vec<String>,
-    /// The version of the log: any number greater than 0 that differs after each entry.
+    /// The version of the log: a number greater than 0 that changes with each entry. A log that is deleted
+    /// and created again should not have a version of the deleted log.
     pub version: u64,
 }
 
@@ -142,7 +144,8 @@ impl<'a> StateScope<'a> {
 pub struct StoreError {
     /// The message of the error.
     pub message: String,
-    /// Whether the save was refused because another program or task has saved the conversation since it was loaded.
+    /// Whether the save was refused because another program or task has saved the conversation since it was
+    /// loaded.
     pub is_conflict: bool,
 }
 
@@ -153,7 +156,7 @@ impl StoreError {
         Self { message: message.to_string(), is_conflict: false }
     }
 
-    /// Creates the error for a conversation that another program or task has saved in the meantime.
+    /// Creates the error for a save refused because another program or task has saved the conversation first.
     #[must_use]
     pub fn conflict(id: &str) -> Self {
         let message = format!(
@@ -187,8 +190,8 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 
-/// Encodes an entry of the log: a JSON object for each changed conversation. Fails if the entry is nested too deeply to
-/// be decoded again.
+/// Encodes an entry of the log, with a JSON object for each changed conversation. Returns an error if the
+/// entry is nested too deeply to be decoded again.
 pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> {
     let objects = entry.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
     let text = objects.join(" ");
@@ -205,7 +208,8 @@ pub(super) fn decode(id: &str, entry: &str) -> Result<Vec<Changes>, StoreError> 
     changes.collect::<Result<_, _>>().map_err(failed)
 }
 
-/// Checks the nesting depth of a session value. Some stores wrap the value in one more level.
+/// Checks that a session value is not nested too deeply to be read again. Some stores wrap the value in one
+/// more level.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
     let Some(value) = value else { return Ok(()) };
     check_nesting(&value.to_string(), MAX_NESTING - 1)

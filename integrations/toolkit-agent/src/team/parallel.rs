@@ -17,7 +17,9 @@ use tokio::task::JoinSet;
 /// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
 /// values is visible to all agents immediately.
 ///
-/// A [resumed](Agent::resume) run continues the agents that had not ended.
+/// A [resumed](Agent::resume) run continues the agents that had not finished. If the program has dropped a
+/// run and resumes the same [`Conversation`] value, the agents that were working count as failed, because
+/// their calls may have run.
 ///
 /// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
 /// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail.
@@ -49,8 +51,9 @@ const LOST: &str = "the agent was stopped in its work; its calls may have run";
 type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
 
 impl ParallelAgent {
-    /// Runs each agent in a copy of the conversation, except for agents that ended before an interruption. The copies
-    /// stay in the conversation. Returns the outputs by the index of the agent; a panicked agent has none.
+    /// Runs each agent in a copy of the conversation, except for agents that finished or failed before an
+    /// interruption. The copies stay in the conversation. Returns the outputs by the index of the agent.
+    /// Panicked agents, and agents that failed before the interruption, have no output.
     async fn branches(
         &self,
         conversation: &mut Conversation,
@@ -60,7 +63,7 @@ impl ParallelAgent {
         let mut tasks: JoinSet<Branch> = JoinSet::new();
         for (index, agent) in self.workflow.sub_agents.iter().cloned().enumerate() {
             if !conversation.has_branch(index) {
-                // The copy was lost with a dropped run, and calls may have run.
+                // The copy was lost with a dropped run, and its calls may have run.
                 failed.entry(index).or_insert_with(|| LOST.to_owned());
             }
             if failed.contains_key(&index) {
@@ -96,7 +99,7 @@ impl ParallelAgent {
             {
                 failed.insert(index, error.to_string());
                 conversation.set_step(Step::Parallel(failed.clone()));
-                // A failed save does not lose the other agents.
+                // After a failed save, still wait for the other agents.
                 saved = saved.and(run.save(conversation).await);
             }
             outputs.insert(index, output);
@@ -151,7 +154,7 @@ impl ParallelAgent {
             errors.push((agent, error));
         }
         if texts.is_empty() && !errors.is_empty() {
-            // A resumed run asks all agents again.
+            // End the step, so that a resumed run asks all agents again.
             conversation.end_step();
             return Err(AgentError::Branches(errors));
         }

@@ -27,10 +27,13 @@ impl Agent {
     /// agent, and the name of the agent normalized to a legal tool name. [`AdaptedTool`] can change both.
     ///
     /// The agent answers in a new conversation and shares the session and the user of the caller. When
-    /// another agent calls the tool, the call is part of that agent's run: the limits of the run apply, and
-    /// cancelling the call stops the agent. The called agent emits [events](crate::RunEvent) under its own
-    /// name. An [interruption](crate::AgentError::Interrupted) of the agent interrupts that run, too. When a program
-    /// calls the tool, the call is a separate run. In both cases, a failed run becomes the error result of the call.
+    /// another agent calls the tool, the call is part of the calling agent's run: the limits of the run
+    /// apply, and cancelling the call stops the called agent. The called agent emits
+    /// [events](crate::RunEvent) under its own name. If the called agent is
+    /// [interrupted](crate::AgentError::Interrupted), the run of the calling agent is interrupted, too.
+    ///
+    /// When a program calls the tool, the call is a separate run. It cannot be resumed, so an interruption is
+    /// a failure. In both cases, a failed run becomes the error result of the call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -126,8 +129,8 @@ struct Target {
 }
 
 impl TransferTool {
-    /// Creates the tool. `targets` are further agents to transfer to, in addition to the sub-agents, as pairs
-    /// of name and description.
+    /// Creates the tool. `targets` contains the name and the description of each further agent to transfer
+    /// to, in addition to the sub-agents.
     pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
         let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
         let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
@@ -199,7 +202,7 @@ impl Tool for TransferTool {
     }
 }
 
-/// Checks that no two different agents in a team have the same name, because messages belong to agents by
+/// Checks that no two different agents in a team have the same name, because messages refer to their agent by
 /// name. The same agent may appear several times.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: Vec<&Agent> = Vec::new();

@@ -1,4 +1,4 @@
-//! The file of one conversation: a line for each save.
+//! The file of one conversation, with one line for each save.
 
 use super::ConversationLog;
 use fs4::FileExt;
@@ -7,10 +7,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The number of bytes at the beginning of a file that identify its conversation.
+/// The number of bytes at the beginning of a file used to recognize its conversation.
 const MARK: u64 = 256;
-/// The number of bits of a version for the length of the file. The other bits contain a hash of its beginning,
-/// because a deleted conversation may be created again.
+/// The number of bits in a version for the length of the file. The other bits contain a hash of the beginning
+/// of the file: if a conversation is deleted and created again, its versions differ.
 const LENGTH_BITS: u32 = 40;
 
 /// Reads the entries of a log. An incomplete last line is ignored. Returns `None` if there is no entry.
@@ -29,8 +29,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
     Ok((!entries.is_empty()).then(|| ConversationLog::new(entries, version)))
 }
 
-/// Appends an entry to a log of this version, and returns the new version. Returns `None` if the log has another
-/// version.
+/// Appends an entry if the log has this version, and returns the new version. Returns `None` if the log has
+/// another version.
 pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
     let mut file = open(path)?;
     let length = version & ((1 << LENGTH_BITS) - 1);
@@ -45,11 +45,11 @@ pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Optio
     if file.metadata()?.len() < length || rest.contains(&b'\n') {
         return Ok(None);
     }
-    // The rest of a save that a crash has interrupted.
+    // Remove the incomplete line of a save interrupted by a crash.
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     if let Err(error) = file.write_all(format!("{entry}\n").as_bytes()).and_then(|()| file.sync_data()) {
-        // The caller takes the entry for unsaved, so it must not be read.
+        // The caller treats the entry as unsaved, so remove it: no later load may read it.
         file.set_len(length)?;
         return Err(error);
     }
@@ -63,12 +63,12 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file?,
     };
-    // A program that waits for the lock finds an empty log, and so a conflict.
+    // A program waiting for the lock then finds an empty log and reports a conflict.
     file.set_len(0)?;
     fs::remove_file(path).map(|()| true)
 }
 
-/// Opens and locks the file, or creates it.
+/// Opens and locks the file, creating it if needed.
 fn open(path: &Path) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     lock(path, File::options().create(true).truncate(false).read(true).write(true))
@@ -101,7 +101,7 @@ fn is_at(_: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()
 }
 
-/// Returns the version of a log with this beginning and length.
+/// Returns the version of a log from the beginning and the length of its file.
 fn version_of(beginning: &[u8], length: u64) -> u64 {
     if length == 0 {
         return 0;
