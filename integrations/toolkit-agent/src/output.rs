@@ -49,8 +49,7 @@ pub struct RunOutput {
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
-    /// The messages added by this run, beginning with its input. After
-    /// [`Agent::resume_as`](crate::Agent::resume_as), only the messages added since the resume.
+    /// The messages added by this run, also before an interruption.
     pub messages: Vec<Message>,
 }
 
