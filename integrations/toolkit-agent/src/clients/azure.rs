@@ -1,6 +1,7 @@
 //! OpenAI's APIs at Azure.
 
-use super::settings::{PLAIN, Service, Settings, client_setters, segment, token_setter, variable};
+use super::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use super::text::segment;
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;

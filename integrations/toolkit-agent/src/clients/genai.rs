@@ -5,8 +5,9 @@ mod reply;
 mod request;
 
 use super::auth::Auth;
+use super::connection::{kept, tls};
 use super::fault::timed_out;
-use super::http::Http;
+use super::http::{AGENT, headers};
 use super::settings::{PLAIN, Settings, after, client_settings};
 use crate::model::{ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream};
 use ::genai::adapter::AdapterKind;
@@ -14,6 +15,7 @@ use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
 use ::genai::{Client, ServiceTarget};
 use futures_core::Stream;
+use reqwest::redirect::Policy;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -75,9 +77,19 @@ impl GenAi {
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        let http = Http::new(&self.settings)?;
-        let Settings { base_url, auth, .. } = self.settings.clone();
-        let builder = Client::builder().with_reqwest(http.client);
+        // The headers are checked here, and sent with each request.
+        headers(&self.settings)?;
+        let Settings { base_url, auth, limits, .. } = self.settings.clone();
+        let is_plain = base_url.starts_with("http://");
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(is_plain)?)
+            .connect_timeout(limits.connect)
+            .pool_max_idle_per_host(kept(is_plain))
+            .redirect(Policy::none())
+            .user_agent(AGENT)
+            .build();
+        let http = http.map_err(|error| fault::of_reqwest(&error))?;
+        let builder = Client::builder().with_reqwest(http);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
             if !base_url.is_empty() {
                 target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));

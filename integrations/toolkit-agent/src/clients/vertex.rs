@@ -1,6 +1,7 @@
 //! The models of Google, Anthropic and others at Vertex AI.
 
-use super::settings::{PLAIN, Service, Settings, client_setters, segment, token_setter, variable};
+use super::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use super::text::segment;
 use super::transport::HttpTransport;
 use crate::wire::{Server, WireModel};
 use toolkit_wire::ApiFormat;

@@ -1,7 +1,8 @@
 //! The body of a request.
 
+use super::draft::{Draft, Server};
 use super::extra;
-use super::settings::{self, Draft, Server};
+use super::settings;
 use super::state;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;

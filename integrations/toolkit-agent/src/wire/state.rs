@@ -4,7 +4,7 @@
 //! requests send it back. With server state, the provider keeps responses, and requests contain only the new
 //! messages.
 
-use super::settings::Draft;
+use super::draft::Draft;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, ServerState, Thinking};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Models over a transport for the JSON of an API.
 
 use super::EncodedRequest;
+use super::draft::Server;
 use super::request::encode_for;
-use super::settings::Server;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
