@@ -5,7 +5,7 @@ mod reader;
 
 use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
-use crate::error::AgentError;
+use crate::error::{AgentError, RunError};
 use crate::message::UserMessage;
 use crate::model::{FinishReason, ModelErrorKind};
 use crate::options::RunOptions;
@@ -92,12 +92,12 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if no answer was valid or the model refused. Any other [`AgentError`] if
-    /// the run failed.
+    /// [`RunError`] with [`AgentError::InvalidOutput`] if no answer was valid or the model refused, or with any
+    /// other [`AgentError`] if the run failed.
     pub async fn run_as<T: ToolParams + Send + 'static>(
         &self,
         input: impl Into<UserMessage>,
-    ) -> Result<T, AgentError> {
+    ) -> Result<T, RunError> {
         self.run_as_in(&mut Conversation::default(), input).await
     }
 
@@ -109,7 +109,7 @@ impl Agent {
         &self,
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
-    ) -> Result<T, AgentError> {
+    ) -> Result<T, RunError> {
         let (run, structured) = (RunOptions::default(), StructuredOptions::default());
         self.run_as_with(conversation, input, run, structured).await.map(|(value, _)| value)
     }
@@ -125,7 +125,7 @@ impl Agent {
         input: impl Into<UserMessage>,
         run: RunOptions,
         structured: StructuredOptions,
-    ) -> Result<(T, RunOutput), AgentError> {
+    ) -> Result<(T, RunOutput), RunError> {
         self.execute_as(conversation, Some(input.into()), run, structured).await
     }
 
@@ -139,20 +139,17 @@ impl Agent {
         conversation: &mut Conversation,
         run: RunOptions,
         structured: StructuredOptions,
-    ) -> Result<(T, RunOutput), AgentError> {
+    ) -> Result<(T, RunOutput), RunError> {
         self.execute_as(conversation, None, run, structured).await
     }
 
     async fn execute_as<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
-        mut input: Option<UserMessage>,
+        input: Option<UserMessage>,
         run: RunOptions,
         structured: StructuredOptions,
-    ) -> Result<(T, RunOutput), AgentError> {
-        let reader = Reader::<T>::new()?;
-        let mut native = structured.native;
-        let mut run = Run::new(self.clone(), run, None);
+    ) -> Result<(T, RunOutput), RunError> {
         if input.is_some() {
             conversation.settle();
         }
@@ -160,6 +157,25 @@ impl Agent {
             Some(_) => conversation.messages().len(),
             None => conversation.begin_of_run(),
         };
+        let (reader, run) = (Reader::<T>::new()?, Run::new(self.clone(), run, None));
+        let ended = self.attempts(conversation, &reader, (begin, input), run, structured).await;
+        ended.map_err(|error| {
+            // All attempts together are the run of the program.
+            let output = conversation.latest_run().unwrap_or_default();
+            RunError::new(error, Some(RunOutput { messages: conversation.messages_since(begin), ..output }))
+        })
+    }
+
+    /// Asks for answers until one is valid. `begin` is the index of the first message of the run.
+    async fn attempts<T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &mut Conversation,
+        reader: &Reader<T>,
+        (begin, mut input): (usize, Option<UserMessage>),
+        mut run: Run,
+        structured: StructuredOptions,
+    ) -> Result<(T, RunOutput), AgentError> {
+        let mut native = structured.native;
         let mut invalid = String::new();
         for _ in 0..structured.attempts.max(1) {
             let part = run.with_answer_format(Some(reader.answer_format(native)));
@@ -167,7 +183,7 @@ impl Agent {
             // Decisions are made once.
             run = run.without_decisions();
             let mut output = match first {
-                Err(AgentError::Model(error))
+                Err(RunError { error: AgentError::Model(error), .. })
                     if error.kind == ModelErrorKind::InvalidRequest && native != Some(false) =>
                 {
                     native = Some(false);
