@@ -95,7 +95,7 @@ pub use error::{AgentError, Limit, RunError};
 pub use event::RunEvent;
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
-pub use message::{AssistantMessage, Message, NativeMessages, ToolMessage, UserMessage};
+pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
 pub use model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     ModelResponse, ModelRetry, ModelStream, Price, Usage,

@@ -1,5 +1,9 @@
 //! The messages of a conversation.
 
+mod list;
+
+pub use list::Messages;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
@@ -44,6 +48,16 @@ impl Message {
                 texts.join("\n")
             }
         }
+    }
+
+    /// Returns whether the message is from an agent other than `agent`.
+    pub(crate) fn is_of_other(&self, agent: &str) -> bool {
+        let author = match self {
+            Self::User(_) => return false,
+            Self::Assistant(message) => &message.agent,
+            Self::Tool(message) => &message.agent,
+        };
+        !author.is_empty() && author != agent
     }
 }
 

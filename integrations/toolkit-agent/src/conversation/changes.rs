@@ -198,7 +198,8 @@ impl Conversation {
 
     /// Removes the first `removed` messages.
     pub(super) fn remove_first(&mut self, removed: usize) {
-        self.messages.drain(..removed.min(self.messages.len()));
+        let count = removed.min(self.messages.len());
+        self.messages.drain(..count);
         self.times.drain(..removed.min(self.times.len()));
         let is_own = removed > self.base;
         self.base = self.base.saturating_sub(removed);

@@ -223,14 +223,15 @@ impl LlmAgent {
     }
 
     /// Creates the request of a turn.
-    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
+    fn request(&self, conversation: &mut Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
         let settings = &self.settings;
         let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
-        let mut messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
+        let mut messages = history::visible_to(self.name(), conversation.history(), settings.history_limit);
         if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
             messages.push(Message::user(CONTINUE));
         }
-        let mut request = ModelRequest::new(messages)
+        let request = ModelRequest { messages, ..ModelRequest::new([]) };
+        let mut request = request
             .with_instructions((settings.instructions)(&instructions))
             .with_tools(dispatcher.registry())
             .with_tool_use(settings.tool_config.clone())
