@@ -26,7 +26,11 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
         for attempt in 1_u32.. {
-            run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
+            run.emit(|| RunEvent::ModelCalled {
+                agent: name.clone(),
+                model: model.name().to_owned(),
+                within: run.within(),
+            });
             let error = match self.attempt(request.clone(), calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
@@ -44,7 +48,12 @@ impl LlmAgent {
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
-            run.emit(|| RunEvent::ModelRetried { agent: name.clone(), error: error.to_string(), pause });
+            run.emit(|| RunEvent::ModelRetried {
+                agent: name.clone(),
+                error: error.to_string(),
+                pause,
+                within: run.within(),
+            });
             run.until_stopped(sleep(pause)).await?;
             calls.conversation.begin_turn(name);
         }
@@ -76,7 +85,11 @@ impl LlmAgent {
         if !streaming {
             let response = model.respond(request).await?;
             for call in &response.hosted {
-                run.emit(|| RunEvent::HostedCall { agent: name.clone(), call: Box::new(call.clone()) });
+                run.emit(|| RunEvent::HostedCall {
+                    agent: name.clone(),
+                    call: Box::new(call.clone()),
+                    within: run.within(),
+                });
             }
             return Ok(response);
         }
@@ -96,17 +109,34 @@ impl LlmAgent {
             match delta {
                 ModelDelta::Text(text) => {
                     calls.conversation.turn().edit(|message| message.text.push_str(&text));
-                    run.emit(|| RunEvent::Text { agent: agent(), text });
+                    run.emit(|| RunEvent::Text { agent: agent(), text, within: run.within() });
                 }
                 ModelDelta::Reasoning(text) => {
                     calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
-                    run.emit(|| RunEvent::Reasoning { agent: agent(), text });
+                    run.emit(|| RunEvent::Reasoning { agent: agent(), text, within: run.within() });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
-                    run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
+                    run.emit(|| RunEvent::CallStarted {
+                        agent: agent(),
+                        call_id: id,
+                        tool,
+                        within: run.within(),
+                    });
+                }
+                ModelDelta::Arguments { id, piece } => {
+                    run.emit(|| RunEvent::CallArguments {
+                        agent: agent(),
+                        call_id: id,
+                        piece,
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::Hosted(call) => {
-                    run.emit(|| RunEvent::HostedCall { agent: agent(), call: Box::new(call) });
+                    run.emit(|| RunEvent::HostedCall {
+                        agent: agent(),
+                        call: Box::new(call),
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
                     calls.conversation.turn().push_call(call.clone());

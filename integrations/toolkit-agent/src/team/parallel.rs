@@ -150,7 +150,11 @@ impl ParallelAgent {
             let agent = agent.name().to_owned();
             let text = AssistantMessage::text(format!("(No answer: {error})"));
             conversation.push(Message::Assistant(AssistantMessage { agent: agent.clone(), ..text }));
-            run.emit(|| RunEvent::BranchFailed { agent: agent.clone(), error: error.to_string() });
+            run.emit(|| RunEvent::BranchFailed {
+                agent: agent.clone(),
+                error: error.to_string(),
+                within: run.within(),
+            });
             errors.push((agent, error));
         }
         if texts.is_empty() && !errors.is_empty() {

@@ -136,7 +136,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
             losses: losses.into_iter().map(RequestLoss::from).collect(),
             state: request.options.server_state,
             events,
-            response: Some(self.format.accumulator()),
+            response: Some(self.format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
         }))
     }
@@ -292,6 +292,7 @@ fn delta(event: StreamEvent) -> Option<ModelDelta> {
         StreamEvent::Text(text) => ModelDelta::Text(text),
         StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
         StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
+        StreamEvent::Arguments { id, piece } => ModelDelta::Arguments { id: id.into(), piece },
         StreamEvent::Call(call) => ModelDelta::Call(call),
         StreamEvent::Hosted(call) => ModelDelta::Hosted(call),
         _ => return None,
