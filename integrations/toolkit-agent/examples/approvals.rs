@@ -20,8 +20,8 @@ use toolkit::ToolDefinition;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::prelude::*;
 use toolkit_agent::{
-    Agent, AgentError, Decisions, Message, ModelRequest, ModelResponse, RunError, RunEvent, RunOptions, RunOutput,
-    ScriptedModel, Sessions,
+    Agent, AgentError, Decisions, Message, ModelRequest, ModelResponse, RunError, RunEvent, RunOptions,
+    RunOutput, ScriptedModel, Sessions,
 };
 
 /// Pay an invoice.

@@ -126,12 +126,16 @@ fn call(id: &str, tool: &str) -> ToolCall {
 fn spans_form_the_tree_of_the_run() {
     let expert = || {
         let model = ScriptedModel::new().response(ModelResponse::calls([ToolCall::new("a", "look", "{}")]));
-        agent("expert", model.text("done")).tools(ToolRegistry::from_tools([look()]).unwrap()).build().unwrap()
+        agent("expert", model.text("done"))
+            .tools(ToolRegistry::from_tools([look()]).unwrap())
+            .build()
+            .unwrap()
     };
     // Two calls at once, streamed or not: the first starts while the model still answers.
     for is_streamed in [false, true] {
         let tools = || ToolRegistry::from_tools([expert().to_tool().unwrap()]).unwrap();
-        let model = ScriptedModel::new().response(ModelResponse::calls([call("1", "expert"), call("2", "nope")]));
+        let model =
+            ScriptedModel::new().response(ModelResponse::calls([call("1", "expert"), call("2", "nope")]));
         let root = agent("root", model.text("done")).tools(tools()).streaming(is_streamed).build().unwrap();
         assert_eq!(
             tree(&spans(&root, RunOptions::new())),
@@ -248,10 +252,7 @@ fn spans_have_the_attributes_of_open_telemetry() {
         ("otel.name", "chat claude-opus-4-8"),
     ];
     let on_demand = [
-        (
-            "gen_ai.input.messages",
-            r#"[{"role":"user","parts":[{"type":"text","content":"go"}]}]"#,
-        ),
+        ("gen_ai.input.messages", r#"[{"role":"user","parts":[{"type":"text","content":"go"}]}]"#),
         (
             "gen_ai.output.messages",
             r#"[{"role":"assistant","parts":[{"type":"reasoning","content":"Hm."},{"type":"text","content":"Hi."}],"finish_reason":"stop"}]"#,

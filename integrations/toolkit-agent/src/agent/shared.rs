@@ -45,6 +45,8 @@ pub(crate) struct RunInner {
     /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
     pub(crate) answer_format: Option<AnswerFormat>,
+    /// Whether spans contain the messages of model calls.
+    pub(crate) traced_messages: bool,
     /// The losses already emitted in the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
@@ -67,6 +69,7 @@ impl Run {
             budget: Arc::new(Budget::new(limits)),
             events,
             answer_format: None,
+            traced_messages: options.traced_messages,
             emitted_losses: Arc::default(),
         }))
     }

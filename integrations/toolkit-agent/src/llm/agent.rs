@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::message::Message;
 use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::AgentOutput;
+use crate::span::AgentSpan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::context::ToolActions;
@@ -64,6 +65,7 @@ impl RunAgent for LlmAgent {
     agent_facts!(settings);
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),

@@ -8,6 +8,7 @@ use crate::event::RunEvent;
 use crate::model::{
     FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
+use crate::span::{ModelCall, ModelSpan};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -65,25 +66,34 @@ impl LlmAgent {
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let run = calls.run;
-        let response = self.receive(request, calls);
-        let Some(limit) = run.0.budget.limits.model_timeout else {
-            return run.until_stopped(response).await?;
+        let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
+        let (provider, conversation) = (model.provider(), calls.conversation.id());
+        let call = ModelCall { agent: name, provider, model: model.name(), conversation };
+        let span = ModelSpan::new(&call, &request, run.0.traced_messages);
+        let response = self.receive(request, calls, &span);
+        let response = match run.0.budget.limits.model_timeout {
+            None => run.until_stopped(response).await,
+            Some(limit) => run.until_stopped(timeout(limit, response)).await.map(|response| {
+                response.unwrap_or_else(|_| {
+                    let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
+                    Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
+                })
+            }),
         };
-        run.until_stopped(timeout(limit, response)).await?.unwrap_or_else(|_| {
-            let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
-            Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
-        })
+        let response = response.and_then(|response| response);
+        span.end(&response);
+        response
     }
 
     async fn receive(
         &self,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
+        span: &ModelSpan,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
         if !streaming {
-            let response = model.respond(request).await?;
+            let response = span.around(model.respond(request)).await?;
             for call in &response.hosted {
                 run.emit(|| RunEvent::HostedCall {
                     agent: name.clone(),
@@ -93,11 +103,11 @@ impl LlmAgent {
             }
             return Ok(response);
         }
-        let mut stream = model.stream(request).await?;
+        let mut stream = span.around(model.stream(request)).await?;
         loop {
             // Yield now and then, so that a fast stream does not delay cancellation.
             consume_budget().await;
-            let delta = match next(&mut stream, calls).await {
+            let delta = match next(&mut stream, calls, span).await {
                 Next::Result(result) => {
                     calls.keep(result);
                     run.save(calls.conversation).await?;
@@ -156,11 +166,11 @@ enum Next {
     Result(ToolResult),
 }
 
-async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>) -> Next {
+async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelSpan) -> Next {
     let mut result = pin!(calls.next());
     let mut is_idle = false;
     poll_fn(|cx| {
-        if let Poll::Ready(delta) = Pin::new(&mut *stream).poll_next(cx) {
+        if let Poll::Ready(delta) = span.in_scope(|| Pin::new(&mut *stream).poll_next(cx)) {
             return Poll::Ready(Next::Delta(delta));
         }
         if !is_idle {
