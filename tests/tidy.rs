@@ -79,6 +79,7 @@ const AGENT_FLOORS: &[&str] = &[
     "error",
     "event",
     "limits",
+    "span",
     "options",
     "agent",
     "run",

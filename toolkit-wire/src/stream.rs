@@ -1,5 +1,7 @@
 //! Streamed responses. Each call is available as soon as it is complete.
 
+#[cfg(test)]
+mod argument_tests;
 pub(super) mod assembly;
 mod event;
 pub(super) mod merge;
@@ -72,6 +74,32 @@ pub struct StreamAccumulator {
 impl StreamAccumulator {
     pub(super) fn new(codec: &'static dyn Codec) -> Self {
         Self { codec, stream: Assembly::new(codec), bytes: EventDecoder::default(), is_over: false }
+    }
+
+    /// Returns the pieces of arguments as events, while the model writes them.
+    ///
+    /// The pieces of a call come between [`CallStarted`](StreamEvent::CallStarted) and
+    /// [`Call`](StreamEvent::Call). Together, they are the JSON of the call's arguments, but spaces and escapes
+    /// may differ from [`ToolCall::arguments`](toolkit_core::ToolCall::arguments). A call has no pieces if the
+    /// provider sends its arguments at once.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::wire::StreamEvent;
+    ///
+    /// let mut stream = ApiFormat::OpenAiChat.accumulator().with_argument_events();
+    /// let events = stream.push(&json!({"choices": [{"delta": {"tool_calls": [
+    ///     {"index": 0, "id": "call_a1", "function": {"name": "add", "arguments": "{\"a\""}},
+    /// ]}}]}))?;
+    /// let piece = StreamEvent::Arguments { id: "call_a1".to_owned(), piece: "{\"a\"".to_owned() };
+    /// assert_eq!(events[1], piece);
+    /// # Ok::<(), toolkit::WireError>(())
+    /// ```
+    #[must_use]
+    pub fn with_argument_events(mut self) -> Self {
+        self.stream.has_argument_events = true;
+        self
     }
 
     /// Processes the JSON of one event, or of several events sent as a list.

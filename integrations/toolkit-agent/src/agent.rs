@@ -9,6 +9,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
+use crate::span::AgentSpan;
 use std::sync::Arc;
 
 /// The behaviour of an agent.
@@ -178,7 +179,9 @@ impl Agent {
         run: &Run,
     ) -> Result<AgentOutput, AgentError> {
         let depth = conversation.depth();
-        let output = self.0.run(conversation, run).await;
+        let span = AgentSpan::new(self.name(), self.description(), conversation.id());
+        let output = span.around(self.0.run(conversation, run)).await;
+        span.end(&output);
         conversation.leave(depth, output.is_ok());
         output
     }

@@ -26,7 +26,7 @@
 //! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`wire::Transport`] |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
-//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s |
+//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, which can be written as JSON and read back; spans with the feature `tracing` |
 //! | get typed answers | [`Agent::run_as`] returns a value of your type |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
@@ -63,6 +63,7 @@
 //! | `files` | `session::FileStore`: conversations in JSON files |
 //! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |
 //! | `postgres` | `session::PostgresStore`: conversations in a PostgreSQL database |
+//! | `tracing` | `tracing` spans of agents, model calls and tool calls, with OpenTelemetry's attribute names |
 
 #[macro_use]
 mod helpers;
@@ -85,6 +86,7 @@ pub mod record;
 mod run;
 mod scripted;
 pub mod session;
+mod span;
 pub mod structured;
 pub mod team;
 pub mod wire;
@@ -92,7 +94,7 @@ pub mod wire;
 pub use agent::{Agent, Run, RunAgent};
 pub use conversation::Conversation;
 pub use error::{AgentError, Limit, RunError};
-pub use event::RunEvent;
+pub use event::{RunEvent, RunScope};
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
 pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};

@@ -17,6 +17,7 @@ mod clients;
 #[cfg(all(feature = "files", feature = "sqlite"))]
 mod crashes;
 mod evals;
+mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod hosted;

@@ -209,8 +209,9 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         }
         (growing, field) if growing == field => {
             part.text.push_str(piece);
-            if field != "input" {
-                parts.say(field == "thinking", piece);
+            match number.filter(|_| field == "input") {
+                Some(number) => parts.say_arguments(number, false),
+                None => parts.say(field == "thinking", piece),
             }
         }
         ("text", "citations") => {

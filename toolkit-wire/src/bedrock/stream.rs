@@ -199,8 +199,10 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
                 set_at(json, &["reasoningContent", "reasoningText", "signature"], signature.clone());
             }
             part.text.push_str(piece);
-            if matches!(growing, "text" | "reasoning") {
-                parts.say(growing == "reasoning", piece);
+            match growing {
+                "toolUse" => parts.say_arguments(number, false),
+                "text" | "reasoning" => parts.say(growing == "reasoning", piece),
+                _ => {}
             }
         }
         (_, json) => {

@@ -149,7 +149,10 @@ fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
     let said = text(from, part.growing);
     part.text.push_str(said);
     match part.growing {
-        "arguments" => parts.announce(number),
+        "arguments" => {
+            parts.announce(number);
+            parts.say_arguments(number, false);
+        }
         growing => parts.say(growing == "thinking", said),
     }
 }

@@ -172,6 +172,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
             }
         }
     }
+    parts.say_arguments(number, false);
     let piece = if is_thought { delta.get("content").unwrap_or(&Value::Null) } else { delta };
     if matches!(step, "model_output" | "thought") {
         parts.say(is_thought, text(piece, "text"));

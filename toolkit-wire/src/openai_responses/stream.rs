@@ -122,6 +122,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     }
     known.push_str(text);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
+    parts.say_arguments(number, false);
     if is_new {
         item::say(parts, place.block, text);
     }

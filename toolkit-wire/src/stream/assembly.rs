@@ -21,6 +21,8 @@ pub(crate) struct Assembly {
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
     /// Whether the provider announced the end by an event rather than by fields of the body.
     pub(crate) is_over: bool,
+    /// Whether there are events for pieces of arguments.
+    pub(super) has_argument_events: bool,
 }
 
 /// One message of the model.
@@ -35,7 +37,13 @@ pub(crate) struct StreamedMessage {
 
 impl Assembly {
     pub(crate) fn new(codec: &'static dyn PartCodec) -> Self {
-        Self { codec, body: Fields::new(), messages: BTreeMap::new(), is_over: false }
+        Self {
+            codec,
+            body: Fields::new(),
+            messages: BTreeMap::new(),
+            is_over: false,
+            has_argument_events: false,
+        }
     }
 
     /// Returns the message with this index, creating it if necessary.
@@ -43,7 +51,7 @@ impl Assembly {
         self.messages.entry(index).or_insert_with(|| StreamedMessage {
             around: Fields::new(),
             fields: Fields::new(),
-            parts: Parts::new(self.codec, json!([index, self.body])),
+            parts: Parts::new(self.codec, json!([index, self.body]), self.has_argument_events),
         })
     }
 

@@ -3,7 +3,7 @@
 use super::Agent;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunEvent;
+use crate::event::{RunEvent, RunScope};
 use crate::helpers::lock;
 use crate::limits::Budget;
 use crate::model::{AnswerFormat, RequestLoss};
@@ -39,10 +39,14 @@ pub(crate) struct RunInner {
     journal: Option<Journal>,
     /// The path of keys from the outermost conversation to the conversation of this agent.
     pub(crate) node: Vec<String>,
+    /// The calls and the parallel agents that enclose this agent, the outermost first.
+    within: Vec<RunScope>,
     pub(crate) decisions: Decisions,
     /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
     pub(crate) answer_format: Option<AnswerFormat>,
+    /// Whether spans contain the messages of model calls.
+    pub(crate) traced_messages: bool,
     /// The losses already emitted in the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
@@ -58,12 +62,14 @@ impl Run {
             autosave: options.autosave,
             journal: None,
             node: Vec::new(),
+            within: Vec::new(),
             decisions: options.decisions,
             prefix: String::new(),
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
             events,
             answer_format: None,
+            traced_messages: options.traced_messages,
             emitted_losses: Arc::default(),
         }))
     }
@@ -79,16 +85,19 @@ impl Run {
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
-    /// token. `called` contains the index of the call in its turn and the id of the call. It is `None` if the
-    /// conversation of the agent cannot be continued after an interruption.
+    /// token. `scope` is the call, if it has an id. `called` contains the index of the call in its turn and the
+    /// id of the call. It is `None` if the conversation of the agent cannot be continued after an
+    /// interruption.
     pub(crate) fn nested(
         &self,
         root: Agent,
         cancellation: CancellationToken,
+        scope: Option<RunScope>,
         called: Option<(usize, &str)>,
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        inner.within.extend(scope);
         match called {
             Some((position, call_id)) => {
                 inner.node = Conversation::node_of_call(&inner.node, position);
@@ -107,7 +116,9 @@ impl Run {
     /// `node` is the path of keys to this copy.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
         let prefix = format!("{}{index}/", self.0.prefix);
-        Self(Arc::new(RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) }))
+        let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };
+        inner.within.push(RunScope::Branch(index));
+        Self(Arc::new(inner))
     }
 
     /// Returns the run with the journal of its conversation, if the run was started with autosave.
@@ -173,6 +184,11 @@ impl Run {
         self.0.events.is_some()
     }
 
+    /// Returns the calls and the parallel agents that enclose the agent of this run.
+    pub(crate) fn within(&self) -> Vec<RunScope> {
+        self.0.within.clone()
+    }
+
     /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.events {
@@ -190,7 +206,7 @@ impl Run {
         let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
         let losses: Vec<RequestLoss> = losses.cloned().collect();
         if !losses.is_empty() {
-            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses });
+            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses, within: self.within() });
         }
     }
 
@@ -239,6 +255,8 @@ struct Called {
     positions: HashMap<String, Option<usize>>,
     /// The indexes of the calls with a working agent.
     working: HashSet<usize>,
+    /// The number of agents begun without a known call.
+    unknown: usize,
 }
 
 impl CalledAgents {
@@ -260,6 +278,13 @@ impl CalledAgents {
         let position = (*called.positions.get(call_id)?)?;
         let is_first = called.working.insert(position);
         is_first.then(|| (position, called.conversations.remove(&position)))
+    }
+
+    /// Returns the scope of an agent that [`begin`](Self::begin) has not begun, different from all others.
+    pub(crate) fn scope(&self, call_id: &str) -> RunScope {
+        let mut called = lock(&self.0);
+        called.unknown += 1;
+        RunScope::Call(format!("{call_id}#{}", called.unknown).into())
     }
 
     /// Ends the agent of a call, so that a repeated call may begin it again. Keeps the conversation if it has pending calls.

@@ -104,6 +104,7 @@ impl AzureOpenAi {
                 format!("{endpoint}/openai{path}?api-version={}", segment(version, ""))
             }
         };
-        WireModel::new(format, name, HttpTransport::new(&self.settings, url.clone(), url))
+        let transport = HttpTransport::new(&self.settings, url.clone(), url);
+        WireModel::new(format, name, transport).with_provider("azure.ai.openai")
     }
 }

@@ -14,6 +14,9 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
+/// The name of the provider in spans.
+const PROVIDER: &str = "gcp.vertex_ai";
+
 /// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.
 ///
 /// Requests need an access token of Google Cloud for the scope
@@ -88,7 +91,8 @@ impl Vertex {
         };
         let url = |method: &str| self.url("v1beta1", &format!("{path}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
-        WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
+        let transport = HttpTransport::new(&self.settings, url, stream_url);
+        WireModel::new(ApiFormat::Gemini, name, transport).with_provider(PROVIDER)
     }
 
     /// Creates a model of Anthropic, called through the Messages API.
@@ -106,7 +110,8 @@ impl Vertex {
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.url("v1", "endpoints/openapi/chat/completions");
-        WireModel::new(ApiFormat::OpenAiChat, name, HttpTransport::new(&self.settings, url.clone(), url))
+        let transport = HttpTransport::new(&self.settings, url.clone(), url);
+        WireModel::new(ApiFormat::OpenAiChat, name, transport).with_provider(PROVIDER)
     }
 
     /// Returns the URL of a resource. `path` either begins with `projects/`, or is relative to the project

@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::message::Message;
 use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::AgentOutput;
+use crate::span::AgentSpan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::context::ToolActions;
@@ -64,19 +65,20 @@ impl RunAgent for LlmAgent {
     agent_facts!(settings);
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
+        AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
+        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
             step => self.turns(conversation, run, step == Some(Step::Escalated)).await,
         };
-        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
+        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             Outcome::Answer(output) => Ok(output),
             Outcome::Transfer(to) => {
                 let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
                 let found = below.or_else(|| run.root().find(&to));
                 let agent = found.ok_or_else(|| AgentError::UnknownAgent(to.clone()))?;
-                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to });
+                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to, within: run.within() });
                 agent.join_run(conversation, run).await
             }
         }
@@ -218,7 +220,11 @@ impl LlmAgent {
         }
         let (run, agent) = (run.clone(), self.name().to_owned());
         Ok(dispatcher.with_listener(move |event| {
-            run.emit(|| RunEvent::Tool { agent: agent.clone(), event: Box::new(event.clone()) });
+            run.emit(|| RunEvent::Tool {
+                agent: agent.clone(),
+                event: Box::new(event.clone()),
+                within: run.within(),
+            });
         }))
     }
 
@@ -282,7 +288,7 @@ impl LlmAgent {
         // The started calls are first, so that the position of a result is the index of its call.
         message.calls = calls.started.iter().chain(&remaining).cloned().collect();
         calls.conversation.turn().edit(|turn| turn.clone_from(message));
-        run.emit(|| RunEvent::Message { message: Box::new(message.clone()) });
+        run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
         if !message.calls.is_empty() {
             run.save(calls.conversation).await?;
         }

@@ -106,10 +106,19 @@ impl TurnCalls<'_> {
         }
         let agent = || self.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
-            None => self.run.emit(|| RunEvent::Result { agent: agent(), result: Box::new(result.clone()) }),
+            None => self.run.emit(|| RunEvent::Result {
+                agent: agent(),
+                result: Box::new(result.clone()),
+                within: self.run.within(),
+            }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                self.run.emit(|| RunEvent::CallPending { agent: agent(), call_id, reason });
+                self.run.emit(|| RunEvent::CallPending {
+                    agent: agent(),
+                    call_id,
+                    reason,
+                    within: self.run.within(),
+                });
             }
         }
         self.conversation.add_result(result);

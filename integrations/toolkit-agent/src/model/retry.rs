@@ -138,6 +138,10 @@ impl<M: ChatModel> ChatModel for Retrying<M> {
         self.model.name()
     }
 
+    fn provider(&self) -> &str {
+        self.model.provider()
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         self.retry(|| self.model.respond(request.clone())).await
     }

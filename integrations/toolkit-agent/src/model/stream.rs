@@ -26,6 +26,15 @@ pub enum ModelDelta {
         /// The tool name, as the model wrote it.
         name: String,
     },
+    /// Further arguments of a call, as the model writes them. They come between
+    /// [`CallStarted`](Self::CallStarted) and [`Call`](Self::Call). Together, the pieces of a call are the
+    /// JSON of its arguments; spaces and escapes may differ. A model may return no pieces.
+    Arguments {
+        /// The id of the call.
+        id: CallId,
+        /// The next piece of the arguments.
+        piece: String,
+    },
     /// A call is complete.
     Call(ToolCall),
     /// The provider has called a tool that it runs itself, or the output of this call has arrived.

@@ -34,9 +34,9 @@ impl Workflow {
         work: impl Future<Output = Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
         check_names(&self.name, &self.sub_agents)?;
-        run.emit(|| RunEvent::AgentStarted { agent: self.name.clone() });
+        run.emit(|| RunEvent::AgentStarted { agent: self.name.clone(), within: run.within() });
         let output = work.await;
-        run.emit(|| RunEvent::AgentEnded { agent: self.name.clone() });
+        run.emit(|| RunEvent::AgentEnded { agent: self.name.clone(), within: run.within() });
         output
     }
 

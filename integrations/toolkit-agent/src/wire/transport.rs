@@ -67,6 +67,8 @@ pub struct WireModel<T> {
     format: ApiFormat,
     server: Server,
     name: String,
+    /// The name of the provider, if it does not follow from the format and the server.
+    provider: Option<String>,
     transport: T,
 }
 
@@ -74,13 +76,21 @@ impl<T: Transport> WireModel<T> {
     /// Creates a model from the API format, the name of the model and the transport.
     #[must_use]
     pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
-        Self { format, server: Server::Own, name: name.into(), transport }
+        Self { format, server: Server::Own, name: name.into(), provider: None, transport }
     }
 
     /// Sets the rules of the server for the fields of requests.
     #[must_use]
     pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;
+        self
+    }
+
+    /// Sets the [name of the provider](ChatModel::provider). By default, it is the provider that defines the
+    /// API format, or the owner of the [server](Self::with_server).
+    #[must_use]
+    pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
+        self.provider = Some(provider.into());
         self
     }
 
@@ -118,6 +128,21 @@ impl<T: Transport> ChatModel for WireModel<T> {
         &self.name
     }
 
+    fn provider(&self) -> &str {
+        let own = || match (self.server, self.format) {
+            (Server::Mistral, _) => "mistral_ai",
+            (Server::Vertex, _) => "gcp.vertex_ai",
+            (_, ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses) => "openai",
+            (_, ApiFormat::Anthropic) => "anthropic",
+            (_, ApiFormat::Gemini | ApiFormat::GeminiInteractions) => "gcp.gemini",
+            (_, ApiFormat::Bedrock) => "aws.bedrock",
+            (_, ApiFormat::Cohere) => "cohere",
+            (_, ApiFormat::Ollama) => "ollama",
+            _ => "",
+        };
+        self.provider.as_deref().unwrap_or_else(own)
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let EncodedRequest { body, losses } = self.encode(&request, false);
         let mut body = self.transport.send(body.into()).await?;
@@ -136,7 +161,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
             losses: losses.into_iter().map(RequestLoss::from).collect(),
             state: request.options.server_state,
             events,
-            response: Some(self.format.accumulator()),
+            response: Some(self.format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
         }))
     }
@@ -157,7 +182,7 @@ fn read_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     match format.parse_response(body) {
-        Ok(response) => model_response(format, response, state),
+        Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
         Err(error) => blocked(format, &error.to_string()).ok_or_else(|| error.into()),
     }
 }
@@ -206,7 +231,16 @@ fn model_response(
         native: Some(native),
         ..AssistantMessage::default()
     };
-    ModelResponse { message, finish, usage, hosted, losses: Vec::new() }.unless_empty()
+    ModelResponse { message, finish, usage, hosted, ..ModelResponse::default() }.unless_empty()
+}
+
+impl ModelResponse {
+    /// Sets the name of the model from the body of the response.
+    fn answered_by(mut self, body: &Value) -> Self {
+        let name = ["model", "modelVersion"].into_iter().find_map(|field| body.get(field)?.as_str());
+        self.model = name.unwrap_or_default().to_owned();
+        self
+    }
 }
 
 /// The deltas of an answer, decoded from the pieces of a stream.
@@ -273,7 +307,8 @@ impl Deltas {
         let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
         // The provider may not have stored a response that broke off.
         let state = self.state.as_ref().filter(|_| failure.is_none());
-        let response = response.and_then(|response| model_response(self.format, response, state));
+        let response = response
+            .and_then(|response| Ok(model_response(self.format, response, state)?.answered_by(&end.body)));
         let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
         let last = match (failure, response) {
             (None, response) => {
@@ -292,6 +327,7 @@ fn delta(event: StreamEvent) -> Option<ModelDelta> {
         StreamEvent::Text(text) => ModelDelta::Text(text),
         StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
         StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
+        StreamEvent::Arguments { id, piece } => ModelDelta::Arguments { id: id.into(), piece },
         StreamEvent::Call(call) => ModelDelta::Call(call),
         StreamEvent::Hosted(call) => ModelDelta::Hosted(call),
         _ => return None,
