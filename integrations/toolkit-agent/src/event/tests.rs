@@ -92,7 +92,7 @@ fn output() -> impl Strategy<Value = RunOutput> {
             usage: Usage::new(count.into(), 7),
             cost,
             model_calls: count,
-            messages,
+            messages: messages.into(),
             ..RunOutput::default()
         },
     )
