@@ -26,7 +26,7 @@
 //! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`wire::Transport`] |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
-//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, which can be written as JSON and read back; spans with the feature `tracing` |
+//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
 //! | get typed answers | [`Agent::run_as`] returns a value of your type |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |

@@ -12,7 +12,7 @@ pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
     /// The token for cancelling the run. On cancellation, each running call gets an error result, so that the
-    /// conversation can be continued.
+    /// conversation can be continued. A save in progress gets five more seconds.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new id.
     pub invocation_id: Option<String>,

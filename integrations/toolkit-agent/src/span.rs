@@ -75,6 +75,7 @@ pub(crate) struct ModelSpan {
 }
 
 /// The names in the span of a model call.
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain them"))]
 pub(crate) struct ModelCall<'a> {
     pub(crate) agent: &'a str,
     pub(crate) provider: &'a str,
@@ -87,7 +88,9 @@ impl ModelSpan {
     #[inline]
     pub(crate) fn new(call: &ModelCall<'_>, request: &ModelRequest, has_contents: bool) -> Self {
         #[cfg(not(feature = "tracing"))]
-        return Self {};
+        {
+            Self {}
+        }
         #[cfg(feature = "tracing")]
         {
             let ModelCall { agent, provider, model, conversation } = call;

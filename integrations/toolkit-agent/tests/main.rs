@@ -11,6 +11,7 @@ mod agent;
     feature = "openai"
 ))]
 mod bodies;
+mod breaks;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;

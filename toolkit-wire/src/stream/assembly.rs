@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Assembly {
     codec: &'static dyn PartCodec,
     /// The fields of the body except the messages, each with its latest value.
@@ -26,7 +26,7 @@ pub(crate) struct Assembly {
 }
 
 /// One message of the model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct StreamedMessage {
     /// The fields around the message, in APIs with several choices or candidates.
     pub(crate) around: Fields,

@@ -55,7 +55,7 @@ pub(crate) struct Place {
 }
 
 /// A part of a message while it is received.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Part {
     pub(crate) key: Key<String>,
     /// The position among the parts of the message. The parts are sorted by it at the end.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
 use toolkit_core::call::ToolCall;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Parts {
     codec: &'static dyn PartCodec,
     /// A value that differs between responses. It is used to generate ids.
@@ -297,6 +297,12 @@ impl Parts {
         self.by_call.clear();
         self.parts.retain(is_kept);
         self.parts.sort_by_key(|part| part.position);
+    }
+
+    /// Removes all parts except the complete ones. The numbers of the parts change.
+    pub(super) fn keep_complete(&mut self) {
+        let codec = self.codec;
+        self.arrange(|part| part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none());
     }
 
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last

@@ -18,7 +18,7 @@ use crate::span::AgentSpan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::context::ToolActions;
-use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
+use toolkit_core::{Dispatcher, Session, ToolCall, ToolConfig, ToolResult};
 
 /// The user message added if the history ends with a message of the agent itself. Providers expect the last
 /// message to come from the user or from a tool.
@@ -79,7 +79,7 @@ impl RunAgent for LlmAgent {
                 let found = below.or_else(|| run.root().find(&to));
                 let agent = found.ok_or_else(|| AgentError::UnknownAgent(to.clone()))?;
                 run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to, within: run.within() });
-                agent.join_run(conversation, run).await
+                agent.join_run(conversation, &run.without_limits_of(self.name())).await
             }
         }
     }
@@ -108,6 +108,7 @@ impl LlmAgent {
         mut escalate: bool,
     ) -> Result<Outcome, AgentError> {
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
+        let mut breaks = 0;
         loop {
             run.check_cancelled()?;
             let restart = self.restart(conversation, run)?;
@@ -127,6 +128,7 @@ impl LlmAgent {
                 started: Vec::new(),
                 dispatched: Vec::new(),
                 called,
+                broken: None,
             };
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
@@ -142,6 +144,7 @@ impl LlmAgent {
                     return Err(error);
                 }
             };
+            let broken = calls.broken.take();
             let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
@@ -170,6 +173,7 @@ impl LlmAgent {
                 let agent = self.name().to_owned();
                 return Ok(Outcome::Answer(AgentOutput { text, agent, finish: response.finish, escalate }));
             }
+            self.pause_after_break(run, broken, &mut breaks).await?;
         }
     }
 
@@ -289,10 +293,12 @@ impl LlmAgent {
         message.calls = calls.started.iter().chain(&remaining).cloned().collect();
         calls.conversation.turn().edit(|turn| turn.clone_from(message));
         run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
-        if !message.calls.is_empty() {
+        let admit = |call: ToolCall| (calls.refusal(&call), call);
+        let remaining: Vec<_> = remaining.into_iter().map(admit).collect();
+        if !response.message.calls.is_empty() {
             run.save(calls.conversation).await?;
         }
-        remaining.into_iter().for_each(|call| calls.start(call));
+        remaining.into_iter().for_each(|(refusal, call)| calls.start(call, refusal));
         Ok(response)
     }
 }

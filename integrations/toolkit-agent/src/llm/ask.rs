@@ -2,6 +2,7 @@
 
 use super::agent::{LlmAgent, Settings};
 use super::calls::TurnCalls;
+use crate::agent::Run;
 use crate::conversation::Turn;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -36,8 +37,10 @@ impl LlmAgent {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
-                Err(AgentError::Model(error)) if !calls.started.is_empty() => {
-                    return Ok(interrupted(error, calls.conversation.turn()));
+                Err(AgentError::Model(mut error)) if !calls.started.is_empty() => {
+                    let partial = error.partial.take();
+                    calls.broken = Some(error);
+                    return Ok(interrupted(partial, calls.conversation.turn()));
                 }
                 Err(AgentError::Model(error)) => error,
                 Err(error) => return Err(error),
@@ -59,6 +62,28 @@ impl LlmAgent {
             calls.conversation.begin_turn(name);
         }
         Err(AgentError::Cancelled)
+    }
+
+    /// Waits before the model continues an answer that broke off. `breaks` is the number of broken answers in a
+    /// row, and each of them counts as an attempt. Calls have run, so the model may continue at least once.
+    ///
+    /// # Errors
+    /// The error of the stream after the last attempt.
+    pub(super) async fn pause_after_break(
+        &self,
+        run: &Run,
+        broken: Option<ModelError>,
+        breaks: &mut u32,
+    ) -> Result<(), AgentError> {
+        let Some(error) = broken else {
+            *breaks = 0;
+            return Ok(());
+        };
+        *breaks += 1;
+        match self.settings.retry.pause_after_break(*breaks, &error) {
+            Some(pause) => run.until_stopped(sleep(pause)).await,
+            None => Err(error.into()),
+        }
     }
 
     async fn attempt(
@@ -148,10 +173,14 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
+                ModelDelta::Native(native) => {
+                    calls.conversation.turn().edit(|message| message.native = Some(native));
+                }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
                     calls.conversation.turn().push_call(call.clone());
+                    let refusal = calls.refusal(&call);
                     run.save(calls.conversation).await?;
-                    calls.start(call);
+                    calls.start(call, refusal);
                 }
                 ModelDelta::Call(_) => {}
                 ModelDelta::Done(response) => return Ok(*response),
@@ -185,9 +214,9 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelS
     .await
 }
 
-/// Returns the partial answer received before `error`.
-fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
-    let partial = error.partial.map(|partial| *partial);
+/// Returns the part of an answer received before its stream broke.
+fn interrupted(partial: Option<Box<ModelResponse>>, turn: &Turn) -> ModelResponse {
+    let partial = partial.map(|partial| *partial);
     let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message().calls.len());
     let received = || ModelResponse { message: turn.message().clone(), ..ModelResponse::default() };
     partial.unwrap_or_else(received).with_finish(FinishReason::Interrupted)

@@ -6,7 +6,7 @@ use crate::agent::{CalledAgents, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::model::{FinishReason, ModelResponse};
+use crate::model::{FinishReason, ModelError, ModelResponse};
 use std::sync::Arc;
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
@@ -23,14 +23,16 @@ pub(super) struct TurnCalls<'a> {
     pub(super) dispatched: Vec<usize>,
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
+    /// The error of the stream, if the answer broke off after a call was started.
+    pub(super) broken: Option<ModelError>,
 }
 
 impl TurnCalls<'_> {
-    /// Starts a call, or adds an error result if the call exceeds a limit or is repeated too often.
-    pub(super) fn start(&mut self, call: ToolCall) {
+    /// Starts a call, or adds an error result if there is a [`refusal`](Self::refusal).
+    pub(super) fn start(&mut self, call: ToolCall, refusal: Option<ToolError>) {
         let position = self.started.len();
         self.started.push(call.clone());
-        match self.refusal(&call) {
+        match refusal {
             Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
             None => self.dispatch(position, call),
         }
@@ -71,7 +73,9 @@ impl TurnCalls<'_> {
         Ok(ModelResponse { message, ..ModelResponse::default() }.with_finish(FinishReason::ToolCalls))
     }
 
-    fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
+    /// Counts a call before it is saved and started. Returns an error if the call exceeds a limit or is
+    /// repeated too often.
+    pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         let limit = || {
             let text =
                 "The limit of tool calls is reached and this one was not run. Answer with what you have.";

@@ -92,7 +92,8 @@ macro_rules! workflow_agent {
         setters! { $agent.workflow:
             /// Sets the description of this agent, shown to the models of other agents.
             with_description(description: impl Into<String>) = description.into();
-            /// Sets the limits of a run. They apply to all agents of the workflow together.
+            /// Sets the limits of a run. They apply to all agents of the workflow together, also in the run of
+            /// another agent. See [`Limits`].
             with_limits(limits: Limits) = limits;
         }
 

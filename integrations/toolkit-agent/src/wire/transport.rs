@@ -155,12 +155,14 @@ impl<T: Transport> ChatModel for WireModel<T> {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let EncodedRequest { body, losses } = self.encode(&request, true);
+        let has_thinking = request.options.thinking.is_some();
         let events = self.transport.stream(body.into()).await?;
         Ok(ModelStream::new(Deltas {
             format: self.format,
             losses: losses.into_iter().map(RequestLoss::from).collect(),
             state: request.options.server_state,
             events,
+            has_thinking,
             response: Some(self.format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
         }))
@@ -251,6 +253,8 @@ struct Deltas {
     /// The server state of the request.
     state: Option<ServerState>,
     events: EventStream,
+    /// Whether the message may contain signed thinking.
+    has_thinking: bool,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
@@ -272,7 +276,13 @@ impl Deltas {
         };
         for event in events {
             match event {
-                Ok(event) => self.ready.extend(delta(event).map(Ok)),
+                Ok(event) => {
+                    self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
+                    if matches!(event, StreamEvent::Call(_)) {
+                        self.ready.extend(self.native().map(|native| Ok(ModelDelta::Native(native))));
+                    }
+                    self.ready.extend(delta(event).map(Ok));
+                }
                 // An error in the middle of a stream is usually a temporary failure of the provider.
                 Err(error) => {
                     let text = error.to_string();
@@ -287,6 +297,14 @@ impl Deltas {
         if self.response.as_ref().is_some_and(StreamAccumulator::is_over) {
             self.end(None);
         }
+    }
+
+    /// Returns the message so far, if it may contain thinking that the provider expects back.
+    fn native(&self) -> Option<NativeMessages> {
+        use ApiFormat::{Anthropic, Bedrock, OpenAiResponses};
+        let is_signed = matches!(self.format, Anthropic | Bedrock | OpenAiResponses);
+        let response = self.response.as_ref().filter(|_| is_signed && self.has_thinking)?;
+        Some(NativeMessages::new(self.format.name(), response.native()))
     }
 
     /// Ends the stream with a response that did not arrive in events, or with the error of this response.
