@@ -73,7 +73,6 @@ mod vertex;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-#[cfg(feature = "_json")]
 pub use auth::AccessToken;
 #[cfg(feature = "azure")]
 pub use azure::AzureOpenAi;

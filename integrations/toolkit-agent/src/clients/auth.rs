@@ -122,6 +122,22 @@ impl Auth {
         }
     }
 
+    /// Returns an access token, and whether an earlier request has already used it. Returns `None` if the
+    /// client has no source of tokens.
+    #[cfg(feature = "genai")]
+    pub(super) async fn token(
+        &self,
+        service: &str,
+        limit: Duration,
+    ) -> Result<Option<(String, bool)>, ModelError> {
+        let Self::Token(source) = self else { return Ok(None) };
+        let (token, is_reused) = source.get(service, limit).await?;
+        let token = token.value.trim();
+        // The error for an illegal token does not show the token.
+        header("authorization", token)?;
+        Ok(Some((token.to_owned(), is_reused)))
+    }
+
     /// Drops the latest secret if `status` shows that the server has refused the secret. Returns whether a
     /// new secret may help.
     pub(super) async fn forget(&self, status: Option<u16>) -> bool {

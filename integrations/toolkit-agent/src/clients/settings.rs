@@ -219,12 +219,17 @@ macro_rules! client_setters {
 pub(super) use client_setters;
 
 /// Implements `with_token_source` for a client with a field `settings`.
-#[cfg(feature = "_json")]
 macro_rules! token_setter {
     ($client:ident) => {
+        $crate::clients::settings::token_setter!(
+            $client,
+            " Each request sends a token as `Authorization: Bearer`, in place of an API key."
+        );
+    };
+    ($client:ident, $how:literal) => {
         impl $client {
-            /// Sets a function that returns access tokens. Each request sends a token as
-            /// `Authorization: Bearer`, in place of an API key.
+            /// Sets a function that returns access tokens.
+            #[doc = $how]
             ///
             /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is
             /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
@@ -248,5 +253,4 @@ macro_rules! token_setter {
         }
     };
 }
-#[cfg(feature = "_json")]
 pub(super) use token_setter;

@@ -12,7 +12,7 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::model::{DynModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::ops::ControlFlow;
@@ -85,12 +85,6 @@ impl RunAgent for LlmAgent {
     }
 }
 
-/// Returns whether the provider has paused a long turn with its own tools. The turn continues when the
-/// provider receives the unfinished message again.
-fn is_paused(response: &ModelResponse) -> bool {
-    matches!(&response.finish, FinishReason::Other(reason) if reason == "pause_turn")
-}
-
 /// How the turns of an agent ended: with an answer or with a transfer.
 enum Outcome {
     Answer(AgentOutput),
@@ -152,7 +146,7 @@ impl LlmAgent {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
-            let is_answer = skip_summarization || results.is_empty() && !is_paused(&response);
+            let is_answer = skip_summarization || results.is_empty() && !response.finish.is_paused();
             if let Some(to) = &transfer_to_agent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
@@ -278,7 +272,7 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let run = calls.run;
-        let (usage, paused) = (response.usage, is_paused(&response));
+        let (usage, paused) = (response.usage, response.finish.is_paused());
         let message = &mut response.message;
         self.name().clone_into(&mut message.agent);
         message.usage = usage;

@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent};
+use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
 
 /// A connection to a model server, to send the JSON body of a request and receive the response.
 ///
@@ -185,30 +185,16 @@ fn read_response(
 ) -> Result<ModelResponse, ModelError> {
     match format.parse_response(body) {
         Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
-        Err(error) => blocked(format, &error.to_string()).ok_or_else(|| error.into()),
+        Err(error) => blocked(&error).ok_or_else(|| error.into()),
     }
 }
 
-/// Returns the response for a prompt or an answer that Gemini blocked. Such a response has no content, so its
-/// codec reports an error.
-fn blocked(format: ApiFormat, error: &str) -> Option<ModelResponse> {
-    if format != ApiFormat::Gemini {
-        return None;
-    }
-    let (_, reason) = error.split_once("a content of the model (")?;
-    let (reason, _) = reason.rsplit_once(')')?;
-    let is_block = match reason.strip_prefix("the model stopped: ") {
-        Some(stopped) => {
-            let word = stopped.split(':').next().unwrap_or_default();
-            FinishReason::parse(word) == FinishReason::Refused || BLOCKS.contains(&word)
-        }
-        None => reason.starts_with("the prompt was blocked: "),
-    };
-    is_block.then(|| ModelResponse::text(reason).with_finish(FinishReason::Refused))
+/// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
+/// so its codec reports an error.
+fn blocked(error: &WireError) -> Option<ModelResponse> {
+    let report = error.report().filter(|_| error.is_blocked())?;
+    Some(ModelResponse::text(report).with_finish(FinishReason::Refused))
 }
-
-/// Finish reasons of Gemini for blocked answers, in addition to those of [`FinishReason::parse`].
-const BLOCKS: [&str; 4] = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"];
 
 /// Converts a response. If `state` is set, the provider has stored the response.
 fn model_response(
@@ -217,6 +203,7 @@ fn model_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
+    let (container, expiry) = (response.container, response.container_expires_at);
     // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
     if !refusal.is_empty() && finish == FinishReason::Stop {
         finish = FinishReason::Refused;
@@ -226,6 +213,8 @@ fn model_response(
     if let Some(ServerState::Conversation(id)) = state {
         native.conversation = Some(id.clone());
     }
+    native.container = Some(container).filter(|container| !container.is_empty());
+    native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
     let message = AssistantMessage {
         text: text + &refusal,
         reasoning,
@@ -285,12 +274,10 @@ impl Deltas {
                 }
                 // An error in the middle of a stream is usually a temporary failure of the provider.
                 Err(error) => {
-                    let text = error.to_string();
-                    if let Some(response) = blocked(self.format, &text) {
+                    if let Some(response) = blocked(&error) {
                         return self.end_with(Ok(response));
                     }
-                    let error = ModelError::new(ModelErrorKind::Unavailable, text);
-                    return self.end(Some(error.classified()));
+                    return self.end(Some(ModelError::of_wire(ModelErrorKind::Unavailable, &error)));
                 }
             }
         }
