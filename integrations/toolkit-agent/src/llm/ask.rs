@@ -31,7 +31,7 @@ impl LlmAgent {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
-                Err(AgentError::Model(error)) if !calls.started.is_empty() => {
+                Err(AgentError::Model(error)) if calls.started > 0 => {
                     return Ok(interrupted(error, calls.conversation.turn()));
                 }
                 Err(AgentError::Model(error)) => error,
@@ -57,11 +57,12 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let run = calls.run;
-        let response = self.receive(request, calls);
+        // Pinned here, because each function that takes a future by value makes the future of the run larger.
+        let mut response = pin!(self.receive(request, calls));
         let Some(limit) = run.0.budget.limits.model_timeout else {
-            return run.until_stopped(response).await?;
+            return run.until_stopped(response.as_mut()).await?;
         };
-        run.until_stopped(timeout(limit, response)).await?.unwrap_or_else(|_| {
+        run.until_stopped(timeout(limit, response.as_mut())).await?.unwrap_or_else(|_| {
             let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
             Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
         })
@@ -109,9 +110,9 @@ impl LlmAgent {
                     run.emit(|| RunEvent::HostedCall { agent: agent(), call: Box::new(call) });
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
-                    calls.conversation.turn().push_call(call.clone());
+                    calls.conversation.turn().push_call(call);
                     run.save(calls.conversation).await?;
-                    calls.start(call);
+                    calls.start();
                 }
                 ModelDelta::Call(_) => {}
                 ModelDelta::Done(response) => return Ok(*response),

@@ -7,7 +7,12 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{FinishReason, ModelResponse};
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The tool calls of one turn.
@@ -17,28 +22,32 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) repetitions: &'a mut Repetitions,
-    /// All calls of the turn so far, including refused calls.
-    pub(super) started: Vec<ToolCall>,
-    /// For each call in `batch`, the index of the call in `started`.
+    /// The number of calls of the turn started so far, including refused calls. They are the first calls of the
+    /// turn's message.
+    pub(super) started: usize,
+    /// For each call in `batch`, the index of the call in the turn.
     pub(super) dispatched: Vec<usize>,
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
 }
 
-impl TurnCalls<'_> {
-    /// Starts a call, or adds an error result if the call exceeds a limit or is repeated too often.
-    pub(super) fn start(&mut self, call: ToolCall) {
-        let position = self.started.len();
-        self.started.push(call.clone());
-        match self.refusal(&call) {
-            Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
-            None => self.dispatch(position, call),
+impl<'a> TurnCalls<'a> {
+    /// Starts the calls of the turn that are not started yet.
+    pub(super) fn start(&mut self) {
+        while let Some(call) = self.conversation.turn().message().calls.get(self.started).cloned() {
+            let position = self.started;
+            self.started += 1;
+            // A call that exceeds a limit or is repeated too often gets an error result.
+            match self.refusal(&call) {
+                Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
+                None => self.dispatch(position, call),
+            }
         }
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
         let unfinished = self.conversation.take_called(position);
-        self.called.add(call.id.as_str(), position, unfinished);
+        self.called.add(call.id.clone(), position, unfinished);
         self.dispatched.push(position);
         self.batch.push(call);
     }
@@ -47,7 +56,7 @@ impl TurnCalls<'_> {
     /// calls.
     pub(super) async fn restart(&mut self, restart: Restart) -> Result<ModelResponse, AgentError> {
         let before = self.conversation.turn().clone();
-        self.started = before.message().calls.clone();
+        self.started = before.message().calls.len();
         let changes = self.conversation.turn().take_state_changes();
         self.conversation.session().apply(&changes);
         for position in &restart.positions {
@@ -62,13 +71,13 @@ impl TurnCalls<'_> {
             self.conversation.restore_turn(before);
             return Err(error);
         }
+        let message = before.message();
         for position in restart.positions {
-            if let Some(call) = self.started.get(position).cloned() {
+            if let Some(call) = message.calls.get(position).cloned() {
                 self.dispatch(position, call);
             }
         }
-        let message = self.conversation.turn().message().clone();
-        Ok(ModelResponse { message, ..ModelResponse::default() }.with_finish(FinishReason::ToolCalls))
+        Ok(ModelResponse::text(message.text.as_str()).with_finish(FinishReason::ToolCalls))
     }
 
     fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
@@ -88,11 +97,26 @@ impl TurnCalls<'_> {
             return None;
         }
         let result = self.batch.next().await?;
+        Some(self.received(result))
+    }
+
+    /// Returns the next result if a call has already ended.
+    async fn next_ready(&mut self) -> Option<ToolResult> {
+        let next = |cx: &mut Context<'_>| match Pin::new(&mut self.batch).poll_next(cx) {
+            Poll::Ready(result) => Poll::Ready(result),
+            Poll::Pending => Poll::Ready(None),
+        };
+        let result = poll_fn(next).await?;
+        Some(self.received(result))
+    }
+
+    /// Counts repetitions, and sets the position to the index of the call in the turn.
+    fn received(&mut self, result: ToolResult) -> ToolResult {
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
-        if let Some(call) = self.started.get(position) {
+        if let Some(call) = self.conversation.turn().message().calls.get(position) {
             self.repetitions.record(call, &result);
         }
-        Some(result.with_position(position))
+        result.with_position(position)
     }
 
     /// Adds a result to the turn, or records the call as pending. Emits an event.
@@ -119,7 +143,7 @@ impl TurnCalls<'_> {
     /// calls.
     ///
     /// If calls are pending, the turn stays unfinished.
-    pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<Vec<ToolResult>, AgentError> {
+    pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<&'a [ToolResult], AgentError> {
         let finished = self.finish().await;
         if self.conversation.turn().has_pending() {
             // The batch has already applied the changes to the session.
@@ -127,7 +151,8 @@ impl TurnCalls<'_> {
             finished?;
             return Err(AgentError::Interrupted { pending: Vec::new() });
         }
-        let results = self.conversation.end_turn(is_kept);
+        let Self { conversation, .. } = self;
+        let results = conversation.end_turn(is_kept);
         finished.map(|()| results)
     }
 
@@ -145,6 +170,10 @@ impl TurnCalls<'_> {
             match next {
                 Ok(Some(result)) => {
                     self.keep(result);
+                    // Take the results that have come together, and save them together.
+                    while let Some(result) = self.next_ready().await {
+                        self.keep(result);
+                    }
                     if !self.batch.is_empty() {
                         stopped = stopped.and(run.save(self.conversation).await);
                     }
@@ -169,13 +198,52 @@ impl TurnCalls<'_> {
     }
 }
 
-/// Returns the calls in `calls` that are not in `others`. Calls are compared by id and name, and each call in
-/// `others` excludes at most one call.
-pub(super) fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
-    let mut others: Vec<&ToolCall> = others.iter().collect();
-    let is_new = |call: &&ToolCall| {
-        let same = others.iter().position(|other| other.id == call.id && other.name == call.name);
-        same.map(|at| others.swap_remove(at)).is_none()
-    };
-    calls.iter().filter(is_new).cloned().collect()
+/// Moves the `started` calls to the beginning of `calls`, and adds those that `calls` lacks. Calls are compared by
+/// id and name, and each call is the same as at most one call of the other list. Returns whether a call was added.
+pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
+    if started.is_empty() {
+        return false;
+    }
+    // The model usually repeats the calls in the same order, so each is found at the front.
+    let mut missing: VecDeque<&ToolCall> = started.iter().collect();
+    let count = calls.len();
+    calls.retain(|call| {
+        let same = missing.iter().position(|other| other.id == call.id && other.name == call.name);
+        same.and_then(|index| missing.remove(index)).is_none()
+    });
+    calls.splice(..0, started.iter().cloned());
+    calls.len() > count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares with all calls matched one by one, in lists of few ids with many repetitions.
+    #[test]
+    fn started_calls_are_first_and_complete() {
+        let mut random = 1_u64;
+        let mut list = || -> Vec<ToolCall> {
+            let mut next = |below: u64| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % below
+            };
+            let call = |(id, name): (u64, u64)| ToolCall::new(id.to_string(), name.to_string(), "{}");
+            (0..next(6)).map(|_| call((next(3), next(2)))).collect()
+        };
+        for _ in 0..2_000 {
+            let (started, sent) = (list(), list());
+            let mut rest: Vec<ToolCall> = sent.clone();
+            for call in &started {
+                if let Some(same) = rest.iter().position(|other| other == call) {
+                    rest.remove(same);
+                }
+            }
+            let expected = [started.clone(), rest].concat();
+            let mut calls = sent.clone();
+            let is_longer = put_first(&started, &mut calls);
+            assert_eq!((&calls, is_longer), (&expected, expected.len() > sent.len()), "{started:?} {sent:?}");
+        }
+    }
 }

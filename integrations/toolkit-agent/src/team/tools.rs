@@ -11,7 +11,7 @@ use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    AdaptedTool, BuildError, CallId, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
+    AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
     ToolFuture, ToolMetadata, ToolName, ToolOutput,
 };
 
@@ -67,9 +67,9 @@ impl Agent {
 
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
-    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id().map(CallId::as_str));
+    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id());
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
-    let position = begun.as_ref().map(|(_, id, (position, _))| (*position, *id));
+    let position = begun.as_ref().map(|(_, id, (position, _))| (*position, id.as_str()));
     let run = match context.extension::<Run>() {
         Some(outer) => outer.nested(agent.clone(), cancellation, position),
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
