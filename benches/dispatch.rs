@@ -227,32 +227,26 @@ mod ten_thousand_at_once {
     #[divan::bench]
     fn floor_spawn_and_join(bencher: Bencher<'_, '_>) {
         let runtime = runtime();
-        let wait = |index: u32| async move {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            serde_json::to_string(&index)
-        };
-        bencher.bench_local(|| {
-            runtime.block_on(async {
-                let tasks: Vec<_> = (0..COUNT).map(|index| tokio::spawn(wait(index))).collect();
-                let mut results = Vec::with_capacity(tasks.len());
-                for task in tasks {
-                    results.push(task.await.unwrap().unwrap());
-                }
-                assert_eq!(results.last().map(String::as_str), Some("9999"));
-            });
-        });
+        bencher.bench_local(|| runtime.block_on(by_hand::spawn_and_join(COUNT)));
     }
 
     #[divan::bench]
     fn dispatcher(bencher: Bencher<'_, '_>) {
         let runtime = runtime();
         let dispatcher = Dispatcher::new(support::registry()).unwrap();
-        let calls = || -> Vec<ToolCall> {
-            (0..COUNT)
-                .map(|index| ToolCall::new(index.to_string(), "wait", format!(r#"{{"index":{index}}}"#)))
-                .collect()
-        };
-        bencher.with_inputs(calls).bench_local_values(|calls| {
+        bench(bencher, &runtime, &dispatcher);
+    }
+
+    /// With a timeout for each call.
+    #[divan::bench]
+    fn dispatcher_timeout(bencher: Bencher<'_, '_>) {
+        let runtime = runtime();
+        let dispatcher = Dispatcher::new(support::registry()).unwrap().with_timeout(Duration::from_secs(60));
+        bench(bencher, &runtime, &dispatcher);
+    }
+
+    fn bench(bencher: Bencher<'_, '_>, runtime: &Runtime, dispatcher: &Dispatcher) {
+        bencher.with_inputs(|| support::waiting_calls(COUNT)).bench_local_values(|calls| {
             let results = runtime.block_on(dispatcher.dispatch(calls));
             assert!(results.last().is_some_and(|last| support::text(std::slice::from_ref(last)) == "9999"));
         });

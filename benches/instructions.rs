@@ -10,6 +10,7 @@
 mod support;
 
 use std::hint::black_box;
+use std::time::Duration;
 use support::{A, B, C, Call, agents, by_hand, registry_of};
 use toolkit::{prelude::*, serde_json};
 
@@ -62,6 +63,11 @@ enum Work {
     List(usize),
     /// The same, as part of a request that `serde_json` writes.
     ListInRequest(usize),
+    /// A thousand tasks that wait for ten milliseconds, spawned and joined by hand. The calls of [`Work::Batch`] are
+    /// made too.
+    SpawnAndJoin,
+    /// A batch of a thousand calls of a tool that waits for ten milliseconds, with this timeout.
+    Batch(Option<Duration>),
     /// The loop of an agent by hand: two turns, and this many calls in the first.
     LoopByHand(usize),
     /// A run of an agent: two turns, and this many calls in the first.
@@ -143,6 +149,22 @@ impl Case {
                 let registry = registry_of(tools);
                 repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
             }
+            Work::SpawnAndJoin => {
+                let runtime = agents::runtime();
+                repeat(count, || {
+                    black_box(support::waiting_calls(1_000));
+                    runtime.block_on(by_hand::spawn_and_join(1_000))
+                });
+            }
+            Work::Batch(timeout) => {
+                let runtime = agents::runtime();
+                let dispatcher = Dispatcher::new(support::registry()).unwrap();
+                let dispatcher = match timeout {
+                    Some(timeout) => dispatcher.with_timeout(timeout),
+                    None => dispatcher,
+                };
+                repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(1_000))));
+            }
             Work::LoopByHand(calls) => {
                 let (model, tools) = (agents::Script::new(calls), support::registry().into());
                 agents::runtime().block_on(async {
@@ -179,6 +201,8 @@ impl Case {
         }
     }
 }
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// More allocations than any case has, for a target of instructions only.
 const ANY: i64 = 1_000_000_000;
@@ -236,6 +260,11 @@ const CASES: &[Case] = &[
     Case::new("look_up/100000", Work::LookUp(100_000), Some("look_up/10"), Target::OfFloor(1.05, 0)),
     Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
     Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
+    Case::new("batch/spawn_and_join", Work::SpawnAndJoin, None, Target::None).count(4),
+    Case::new("batch/calls", Work::Batch(None), Some("batch/spawn_and_join"), Target::OfFloor(1.3, ANY))
+        .count(4),
+    Case::new("batch/calls_timeout", Work::Batch(Some(MINUTE)), Some("batch/spawn_and_join"), Target::None)
+        .count(4),
     Case::new("agent/by_hand_1", Work::LoopByHand(1), None, Target::None),
     Case::new("agent/run_1", Work::AgentRun(1), Some("agent/by_hand_1"), Target::OfFloor(2.5, ANY)),
     Case::new("agent/by_hand_100", Work::LoopByHand(100), None, Target::None).count(20),

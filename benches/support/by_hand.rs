@@ -3,6 +3,7 @@
 use super::tools::{self, Address, Item, Priority};
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::time::Duration;
 use toolkit::serde::{self, Deserialize};
 use toolkit::serde_json;
 
@@ -97,4 +98,19 @@ pub(crate) async fn by_map(map: &Map, tool: &str, text: &str) -> Outcome {
         Some(start) => start(text).await,
         None => Err(serde::de::Error::custom("no such tool")),
     }
+}
+
+/// Spawns tasks that wait for ten milliseconds, and joins them.
+pub(crate) async fn spawn_and_join(count: u32) -> Vec<String> {
+    let wait = |index: u32| async move {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        serde_json::to_string(&index)
+    };
+    let tasks: Vec<_> = (0..count).map(|index| tokio::spawn(wait(index))).collect();
+    let mut results = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        results.push(task.await.unwrap().unwrap());
+    }
+    assert_eq!(results.len(), count as usize);
+    results
 }

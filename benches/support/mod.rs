@@ -124,6 +124,12 @@ pub(crate) fn text(results: &[ToolResult]) -> &str {
     }
 }
 
+/// Calls of a tool that waits for ten milliseconds.
+pub(crate) fn waiting_calls(count: u32) -> Vec<ToolCall> {
+    let call = |index: u32| ToolCall::new(index.to_string(), "wait", format!(r#"{{"index":{index}}}"#));
+    (0..count).map(call).collect()
+}
+
 /// Every way to make a call gives the same JSON.
 pub(crate) fn check(call: Call) {
     let (registry, map) = (registry(), by_hand::map());

@@ -66,13 +66,9 @@ pub struct Conversation {
         skip_serializing_if = "session_values::is_empty"
     )]
     own: SessionMap,
+    /// A session with the values of the user and the application, and the approvals given for the session.
     #[serde(skip)]
-    user: SessionMap,
-    #[serde(skip)]
-    app: SessionMap,
-    /// A session object with the approvals given for the session.
-    #[serde(skip)]
-    approvals: Session,
+    shared: Session,
     /// Whether the JSON of the conversation includes the details of errors.
     #[serde(skip)]
     error_details: bool,
@@ -193,11 +189,23 @@ impl Conversation {
     /// Returns the session of the conversation. The tools of a run see the same session.
     #[must_use]
     pub fn session(&self) -> Session {
-        Session::new(self.id.as_str())
-            .with_store(self.own.clone())
-            .with_user(self.user.clone())
-            .with_app(self.app.clone())
-            .with_approvals_of(&self.approvals)
+        self.shared.clone().with_id(self.id.as_str()).with_store(self.own.clone())
+    }
+
+    /// Sets the session values shared by all conversations of a user, with the key prefix `user:`. They are
+    /// not saved with this conversation.
+    #[must_use]
+    pub fn with_user_state(mut self, user: SessionMap) -> Self {
+        self.shared = self.shared.with_user(user);
+        self
+    }
+
+    /// Sets the session values shared by all conversations, with the key prefix `app:`. They are not saved
+    /// with this conversation.
+    #[must_use]
+    pub fn with_app_state(mut self, app: SessionMap) -> Self {
+        self.shared = self.shared.with_app(app);
+        self
     }
 
     /// Keeps the latest `max` messages, and removes all older messages.
@@ -269,38 +277,32 @@ impl Conversation {
     /// Ends the unfinished turn: adds the message of the model and the results of its calls to the
     /// conversation. Returns the results in the order of the calls. If `is_kept` is `false`, an empty message
     /// is not added.
-    pub(crate) fn end_turn(&mut self, is_kept: bool) -> Vec<ToolResult> {
+    pub(crate) fn end_turn(&mut self, is_kept: bool) -> &[ToolResult] {
         let (message, results) = self.turn.take().unwrap_or_default().into_parts();
-        self.add_turn(message, results, is_kept)
+        match self.add_turn(message, results, is_kept).then(|| self.messages.last()).flatten() {
+            Some(Message::Tool(message)) => &message.results,
+            _ => &[],
+        }
     }
 
-    fn add_turn(
-        &mut self,
-        message: AssistantMessage,
-        results: Vec<ToolResult>,
-        is_kept: bool,
-    ) -> Vec<ToolResult> {
+    /// Adds a message of the model and the results of its calls. Returns whether results were added.
+    fn add_turn(&mut self, message: AssistantMessage, results: Vec<ToolResult>, is_kept: bool) -> bool {
         self.drop_called();
         if message.is_empty() && !is_kept {
-            return Vec::new();
+            return false;
         }
         let results = in_order(&message.calls, results);
         let agent = message.agent.clone();
         self.add(Message::Assistant(message));
-        if !results.is_empty() {
-            self.add(Message::Tool(ToolMessage { agent, results: results.clone() }));
+        let has_results = !results.is_empty();
+        if has_results {
+            self.add(Message::Tool(ToolMessage { agent, results }));
         }
-        results
+        has_results
     }
 }
 
 setters! { Conversation:
-    /// Sets the session values shared by all conversations of a user, with the key prefix `user:`. They are
-    /// not saved with this conversation.
-    with_user_state(user: SessionMap) = user;
-    /// Sets the session values shared by all conversations, with the key prefix `app:`. They are not saved
-    /// with this conversation.
-    with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
     /// Sets whether the JSON of the conversation includes the [details](ToolError::details) of errors. By

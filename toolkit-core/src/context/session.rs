@@ -160,13 +160,6 @@ impl Session {
         self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
     }
 
-    /// Shares the [approvals for the session](crate::middleware::Approval::GrantedForSession) of another session
-    /// object.
-    pub fn with_approvals_of(mut self, other: &Self) -> Self {
-        self.grants = other.grants.clone();
-        self
-    }
-
     pub(super) fn grants(&self) -> &Grants {
         &self.grants
     }
@@ -177,6 +170,8 @@ impl Session {
 }
 
 setters! { Session {
+    /// Sets the id of the session.
+    with_id(id: impl Into<Arc<str>>) = id.into();
     /// Sets the values of this session alone, stored under keys without a prefix.
     with_store(own: SessionMap) = own;
     /// Sets the values shared by all sessions of a user, with the key prefix `user:`.

@@ -9,6 +9,7 @@ use crate::context::RunContext;
 use crate::error::ToolError;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
+use foldhash::fast::RandomState;
 use futures_core::Stream;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -78,7 +79,7 @@ impl Batch {
             shared: Arc::new(Shared { settings, registry, run, results: Results::default() }),
             numbering: Numbering::default(),
             turns: Turns::default(),
-            cancellation: cancellation.map(|all| Cancellation { all, calls: HashMap::new() }),
+            cancellation: cancellation.map(|all| Cancellation { all, calls: HashMap::default() }),
             tasks: Vec::new(),
             pushed: 0,
             taken: 0,
@@ -106,11 +107,11 @@ impl Batch {
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
-        let slot = Slot { call: Some(call), shared: self.shared.clone() };
+        let mut slot = Slot { call: Some(call), shared: self.shared.clone() };
         match Handle::try_current() {
             Ok(runtime) => {
                 self.tasks.push(runtime.spawn(async move {
-                    let mut slot = slot;
+                    // The slot is not moved into a variable, because the task would then have room for two.
                     let Shared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
                     let ended = call.run(settings, registry, run.as_ref()).await;
@@ -204,6 +205,9 @@ impl Batch {
     }
 
     fn apply_changes(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
         let changes = mem::take(&mut self.changes).into_iter();
         if let Some(run) = &self.shared.run {
             run.apply(&changes.map(|(key, (_, value))| (key, value)).collect());
@@ -258,7 +262,7 @@ impl_debug!(Batch, |this|
 #[derive(Default)]
 struct Cancellation {
     all: CancellationToken,
-    calls: HashMap<CallId, CallTokens>,
+    calls: HashMap<CallId, CallTokens, RandomState>,
 }
 
 /// The cancellation token for all calls with the same id, and the number of users of the token.

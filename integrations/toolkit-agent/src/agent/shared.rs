@@ -15,13 +15,13 @@ use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
-use toolkit_core::{CancellationToken, RunContext};
+use toolkit_core::{CallId, CancellationToken, RunContext};
 
 /// The time that a store has to finish a save after the run was cancelled or is out of time.
 const GRACE: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ pub struct Run(pub(crate) Arc<RunInner>);
 #[derive(Clone)]
 pub(crate) struct RunInner {
     root: Agent,
-    invocation_id: String,
+    invocation_id: Arc<str>,
     cancellation: CancellationToken,
     pub(crate) budget: Arc<Budget>,
     /// The agent whose own limits apply to `budget`. `None` if these are the limits of the run.
@@ -64,10 +64,10 @@ pub(crate) struct RunInner {
 impl Run {
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
-        let invocation_id = options.invocation_id.unwrap_or_else(new_id);
+        let invocation_id = options.invocation_id.map_or_else(new_id, Arc::from);
         Self(Arc::new(RunInner {
             root,
-            context: options.context.with_invocation_id(invocation_id.as_str()),
+            context: options.context.with_invocation_id(invocation_id.clone()),
             invocation_id,
             autosave: options.autosave,
             journal: None,
@@ -303,7 +303,7 @@ impl Run {
     }
 }
 
-/// The agents called as tools in one turn.
+/// The agents called as tools in the current turn of an agent.
 #[derive(Debug, Default)]
 pub(crate) struct CalledAgents(Mutex<Called>);
 
@@ -312,9 +312,12 @@ struct Called {
     /// The unfinished conversations of the agents, by the index of the call. A conversation is taken out
     /// while its agent works, and put back if the agent is interrupted.
     conversations: BTreeMap<usize, Conversation>,
+    /// The calls that are not yet in `positions`, with their indexes. Most turns call no agent, so `positions` is
+    /// filled when an agent begins.
+    calls: Vec<(CallId, usize)>,
     /// The index of each call, by its id. `None` if several calls have the same id, because the id does not
     /// say which call an agent belongs to.
-    positions: HashMap<String, Option<usize>>,
+    positions: HashMap<CallId, Option<usize>>,
     /// The indexes of the calls with a working agent.
     working: HashSet<usize>,
     /// The number of agents begun without a known call.
@@ -322,11 +325,15 @@ struct Called {
 }
 
 impl CalledAgents {
+    /// Forgets the calls of the last turn.
+    pub(crate) fn begin_turn(&self) {
+        *lock(&self.0) = Called::default();
+    }
+
     /// Registers a call before it runs, with the unfinished conversation of its agent if there is one.
-    pub(crate) fn add(&self, call_id: &str, position: usize, unfinished: Option<Conversation>) {
+    pub(crate) fn add(&self, call_id: CallId, position: usize, unfinished: Option<Conversation>) {
         let mut called = lock(&self.0);
-        let known = called.positions.entry(call_id.to_owned());
-        known.and_modify(|position| *position = None).or_insert(Some(position));
+        called.calls.push((call_id, position));
         if let Some(unfinished) = unfinished {
             called.conversations.insert(position, unfinished);
         }
@@ -335,8 +342,11 @@ impl CalledAgents {
     /// Begins the agent of the call with this id. Returns the index of the call, and the unfinished
     /// conversation to continue. Returns `None` if the id is unknown or belongs to several calls, or if the
     /// agent already works.
-    pub(crate) fn begin(&self, call_id: &str) -> Option<(usize, Option<Conversation>)> {
-        let mut called = lock(&self.0);
+    pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, Option<Conversation>)> {
+        let called = &mut *lock(&self.0);
+        for (id, position) in called.calls.drain(..) {
+            called.positions.entry(id).and_modify(|position| *position = None).or_insert(Some(position));
+        }
         let position = (*called.positions.get(call_id)?)?;
         let is_first = called.working.insert(position);
         is_first.then(|| (position, called.conversations.remove(&position)))
@@ -364,11 +374,15 @@ impl CalledAgents {
     }
 }
 
-/// Returns a new id, made of the time, the process id and a counter.
-fn new_id() -> String {
+/// Returns a new id, made of the time of the first run, the process id and a counter.
+fn new_id() -> Arc<str> {
+    static FIRST: OnceLock<String> = OnceLock::new();
     static RUNS: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("run_{now:x}_{:x}_{:x}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
+    let first = FIRST.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        format!("run_{now:x}_{:x}_", std::process::id())
+    });
+    format!("{first}{:x}", RUNS.fetch_add(1, Ordering::Relaxed)).into()
 }
 
 debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);

@@ -210,9 +210,7 @@ impl Conversation {
     pub(crate) fn sharing(mut self, session: &Session) -> Self {
         session.id().clone_into(&mut self.id);
         self.own = session.store().clone();
-        self.user = session.user().clone();
-        self.app = session.app().clone();
-        self.approvals = session.clone();
+        self.shared = session.clone();
         self
     }
 
@@ -330,9 +328,7 @@ impl Conversation {
             progress.move_by(-base.cast_signed());
         }
         self.own = SessionMap::default();
-        self.user = SessionMap::default();
-        self.app = SessionMap::default();
-        self.approvals = Session::default();
+        self.shared = Session::default();
         self
     }
 

@@ -1,7 +1,7 @@
 //! An agent with a model: the turns from the input to the answer.
 
 use super::callbacks::ModelCallbacks;
-use super::calls::{TurnCalls, without};
+use super::calls::{TurnCalls, put_first};
 use super::history;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
@@ -15,10 +15,12 @@ use crate::message::Message;
 use crate::model::{DynModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::context::ToolActions;
-use toolkit_core::{Dispatcher, Session, ToolCall, ToolConfig, ToolResult};
+use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
 /// The user message added if the history ends with a message of the agent itself. Providers expect the last
 /// message to come from the user or from a tool.
@@ -103,6 +105,8 @@ impl LlmAgent {
     ) -> Result<Outcome, AgentError> {
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut breaks = 0;
+        let called = Arc::<CalledAgents>::default();
+        let mut last = None;
         loop {
             run.check_cancelled()?;
             let restart = self.restart(conversation, run)?;
@@ -111,19 +115,22 @@ impl LlmAgent {
                 // The model reads what an unfinished turn of another agent has left.
                 conversation.settle();
             }
-            let called = Arc::<CalledAgents>::default();
-            let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called)?;
+            called.begin_turn();
+            let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called, last.take())?;
             let mut calls = TurnCalls {
                 conversation,
                 run,
                 agent: self.name(),
                 batch: dispatcher.batch([]),
                 repetitions: &mut repetitions,
-                started: Vec::new(),
+                started: 0,
                 dispatched: Vec::new(),
-                called,
+                counted: VecDeque::new(),
+                called: called.clone(),
                 broken: None,
             };
+            // The approvals of a restarted turn are in its dispatcher.
+            last = restart.is_none().then(|| dispatcher.clone());
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
                 None => match self.answer(&dispatcher, &mut calls).await {
@@ -141,12 +148,16 @@ impl LlmAgent {
             let broken = calls.broken.take();
             let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
-                ToolResult::merged_actions(&results);
+                ToolResult::merged_actions(results);
+            let is_answer = skip_summarization || results.is_empty() && !response.finish.is_paused();
+            let answer = is_answer.then(|| match results.is_empty() {
+                true => response.message.text,
+                false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+            });
             if now {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
-            let is_answer = skip_summarization || results.is_empty() && !response.finish.is_paused();
             if let Some(to) = &transfer_to_agent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
@@ -156,11 +167,7 @@ impl LlmAgent {
             if let Some(to) = transfer_to_agent {
                 return Ok(Outcome::Transfer(to));
             }
-            if is_answer {
-                let text = match results.is_empty() {
-                    true => response.message.text,
-                    false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
-                };
+            if let Some(text) = answer {
                 if let Some(key) = &self.settings.output_key {
                     conversation.session().apply(&[(key.clone(), Some(text.as_str().into()))].into());
                 }
@@ -192,14 +199,20 @@ impl LlmAgent {
         Ok(Some(Restart::new(turn, conversation, run, &tools.registry())))
     }
 
-    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`.
+    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`. `last` is the
+    /// dispatcher of the last turn; it is returned if the tools are still the same.
     fn dispatcher(
         &self,
         conversation: &Conversation,
         run: &Run,
         restart: Option<&Restart>,
         called: &Arc<CalledAgents>,
+        last: Option<Dispatcher>,
     ) -> Result<Dispatcher, AgentError> {
+        let tools = self.tools.current()?;
+        if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &tools.registry())) {
+            return Ok(last);
+        }
         let mut context = run
             .0
             .context
@@ -212,7 +225,7 @@ impl LlmAgent {
         if let Some(restart) = restart {
             context = context.with_extension(restart.approvals.clone());
         }
-        let dispatcher = self.tools.current()?.with_run(context);
+        let dispatcher = tools.with_run(context);
         if !run.has_listener() {
             return Ok(dispatcher);
         }
@@ -229,17 +242,20 @@ impl LlmAgent {
     /// Creates the request of a turn.
     fn request(&self, conversation: &mut Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
         let settings = &self.settings;
-        let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
+        let session = dispatcher.run_context().and_then(|run| run.session());
+        let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
+        let instructions = InstructionsContext { agent: self.name(), session: &session };
         let mut messages = history::visible_to(self.name(), conversation.history(), settings.history_limit);
         if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
             messages.push(Message::user(CONTINUE));
         }
-        let request = ModelRequest { messages, ..ModelRequest::new([]) };
-        let mut request = request
-            .with_instructions((settings.instructions)(&instructions))
-            .with_tools(dispatcher.registry())
-            .with_tool_use(settings.tool_config.clone())
-            .with_options(settings.options.clone());
+        let mut request = ModelRequest {
+            instructions: (settings.instructions)(&instructions),
+            messages,
+            tools: dispatcher.registry(),
+            tool_use: settings.tool_config.clone(),
+            options: settings.options.clone(),
+        };
         if let Some(format) = &run.0.answer_format {
             format.apply(&mut request);
         }
@@ -256,43 +272,49 @@ impl LlmAgent {
         run.0.budget.take_model_call()?;
         let request = self.request(calls.conversation, run, dispatcher);
         calls.conversation.begin_turn(name);
-        let response = match run.until_stopped(callbacks.before(request)).await? {
+        let proceed = match callbacks.before.is_empty() {
+            true => ControlFlow::Continue(request),
+            false => run.until_stopped(callbacks.before(request)).await?,
+        };
+        let response = match proceed {
             ControlFlow::Break(response) => response,
             ControlFlow::Continue(request) => self.ask(request, calls).await?,
         };
         run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);
-        run.until_stopped(callbacks.after(response)).await
+        match callbacks.may_change_calls() {
+            true => run.until_stopped(callbacks.after(response)).await,
+            false => Ok(response),
+        }
     }
 
-    /// Adds the complete message of the model to the turn, and starts the remaining calls.
+    /// Moves the complete message of the model into the turn, and starts the remaining calls. The returned response
+    /// keeps the text of the message.
     async fn receive_calls(
         &self,
         mut response: ModelResponse,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let run = calls.run;
-        let (usage, paused) = (response.usage, response.finish.is_paused());
-        let message = &mut response.message;
+        let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
+        let mut message = std::mem::take(&mut response.message);
+        response.message.text.clone_from(&message.text);
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
         message.paused = paused;
-        let remaining = without(&message.calls, &calls.started);
-        if remaining.len() + calls.started.len() > message.calls.len() {
-            // The message must contain all started calls. The native form lacks the calls that were added
-            // here, so it is dropped.
+        let turn = calls.conversation.turn();
+        // The started calls are first, so that the position of a result is the index of its call.
+        if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
+            // The native form lacks the calls that were added here, so it is dropped.
             message.native = None;
         }
-        // The started calls are first, so that the position of a result is the index of its call.
-        message.calls = calls.started.iter().chain(&remaining).cloned().collect();
-        calls.conversation.turn().edit(|turn| turn.clone_from(message));
         run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
-        let admit = |call: ToolCall| (calls.refusal(&call), call);
-        let remaining: Vec<_> = remaining.into_iter().map(admit).collect();
-        if !response.message.calls.is_empty() {
+        let has_calls = !message.calls.is_empty();
+        turn.edit(|turn| *turn = message);
+        calls.count();
+        if has_calls {
             run.save(calls.conversation).await?;
         }
-        remaining.into_iter().for_each(|(refusal, call)| calls.start(call, refusal));
+        calls.start();
         Ok(response)
     }
 }

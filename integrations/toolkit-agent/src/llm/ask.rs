@@ -37,7 +37,7 @@ impl LlmAgent {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
-                Err(AgentError::Model(mut error)) if !calls.started.is_empty() => {
+                Err(AgentError::Model(mut error)) if calls.started > 0 => {
                     let partial = error.partial.take();
                     calls.broken = Some(error);
                     return Ok(interrupted(partial, calls.conversation.turn()));
@@ -95,10 +95,11 @@ impl LlmAgent {
         let (provider, conversation) = (model.provider(), calls.conversation.id());
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
         let span = ModelSpan::new(&call, &request, run.0.traced_messages);
-        let response = self.receive(request, calls, &span);
+        // Pinned here, because each function that takes a future by value makes the future of the run larger.
+        let mut response = pin!(self.receive(request, calls, &span));
         let response = match run.0.budget.limits.model_timeout {
-            None => run.until_stopped(response).await,
-            Some(limit) => run.until_stopped(timeout(limit, response)).await.map(|response| {
+            None => run.until_stopped(response.as_mut()).await,
+            Some(limit) => run.until_stopped(timeout(limit, response.as_mut())).await.map(|response| {
                 response.unwrap_or_else(|_| {
                     let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
                     Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
@@ -177,10 +178,10 @@ impl LlmAgent {
                     calls.conversation.turn().edit(|message| message.native = Some(native));
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
-                    calls.conversation.turn().push_call(call.clone());
-                    let refusal = calls.refusal(&call);
+                    calls.conversation.turn().push_call(call);
+                    calls.count();
                     run.save(calls.conversation).await?;
-                    calls.start(call, refusal);
+                    calls.start();
                 }
                 ModelDelta::Call(_) => {}
                 ModelDelta::Done(response) => return Ok(*response),

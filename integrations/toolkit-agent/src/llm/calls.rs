@@ -7,7 +7,12 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{FinishReason, ModelError, ModelResponse};
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The tool calls of one turn.
@@ -17,30 +22,45 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) repetitions: &'a mut Repetitions,
-    /// All calls of the turn so far, including refused calls.
-    pub(super) started: Vec<ToolCall>,
-    /// For each call in `batch`, the index of the call in `started`.
+    /// The number of calls of the turn started so far, including refused calls. They are the first calls of the
+    /// turn's message.
+    pub(super) started: usize,
+    /// For each call in `batch`, the index of the call in the turn.
     pub(super) dispatched: Vec<usize>,
+    /// The refusals of the calls counted but not started yet. `None` for a call to run.
+    pub(super) counted: VecDeque<Option<ToolError>>,
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
     /// The error of the stream, if the answer broke off after a call was started.
     pub(super) broken: Option<ModelError>,
 }
 
-impl TurnCalls<'_> {
-    /// Starts a call, or adds an error result if there is a [`refusal`](Self::refusal).
-    pub(super) fn start(&mut self, call: ToolCall, refusal: Option<ToolError>) {
-        let position = self.started.len();
-        self.started.push(call.clone());
-        match refusal {
-            Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
-            None => self.dispatch(position, call),
+impl<'a> TurnCalls<'a> {
+    /// Counts the calls of the turn that are not counted yet. Called before the save that precedes the calls.
+    pub(super) fn count(&mut self) {
+        let calls = &self.conversation.turn().message().calls;
+        for call in calls.iter().skip(self.started + self.counted.len()) {
+            let refusal = refusal(self.run, self.repetitions, call);
+            self.counted.push_back(refusal);
+        }
+    }
+
+    /// Starts the counted calls. A call that exceeds a limit or is repeated too often gets an error result.
+    pub(super) fn start(&mut self) {
+        while let Some(refusal) = self.counted.pop_front() {
+            let position = self.started;
+            let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
+            self.started += 1;
+            match refusal {
+                Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
+                None => self.dispatch(position, call),
+            }
         }
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
         let unfinished = self.conversation.take_called(position);
-        self.called.add(call.id.as_str(), position, unfinished);
+        self.called.add(call.id.clone(), position, unfinished);
         self.dispatched.push(position);
         self.batch.push(call);
     }
@@ -49,7 +69,7 @@ impl TurnCalls<'_> {
     /// calls.
     pub(super) async fn restart(&mut self, restart: Restart) -> Result<ModelResponse, AgentError> {
         let before = self.conversation.turn().clone();
-        self.started = before.message().calls.clone();
+        self.started = before.message().calls.len();
         let changes = self.conversation.turn().take_state_changes();
         self.conversation.session().apply(&changes);
         for position in &restart.positions {
@@ -64,25 +84,13 @@ impl TurnCalls<'_> {
             self.conversation.restore_turn(before);
             return Err(error);
         }
+        let message = before.message();
         for position in restart.positions {
-            if let Some(call) = self.started.get(position).cloned() {
+            if let Some(call) = message.calls.get(position).cloned() {
                 self.dispatch(position, call);
             }
         }
-        let message = self.conversation.turn().message().clone();
-        Ok(ModelResponse { message, ..ModelResponse::default() }.with_finish(FinishReason::ToolCalls))
-    }
-
-    /// Counts a call before it is saved and started. Returns an error if the call exceeds a limit or is
-    /// repeated too often.
-    pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
-        let limit = || {
-            let text =
-                "The limit of tool calls is reached and this one was not run. Answer with what you have.";
-            let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
-            (!self.run.0.budget.take_tool_call()).then(error)
-        };
-        self.repetitions.refusal(call).or_else(limit)
+        Ok(ModelResponse::text(message.text.as_str()).with_finish(FinishReason::ToolCalls))
     }
 
     /// Waits for the next result. Returns `None` if no call is running.
@@ -92,11 +100,26 @@ impl TurnCalls<'_> {
             return None;
         }
         let result = self.batch.next().await?;
+        Some(self.received(result))
+    }
+
+    /// Returns the next result if a call has already ended.
+    async fn next_ready(&mut self) -> Option<ToolResult> {
+        let next = |cx: &mut Context<'_>| match Pin::new(&mut self.batch).poll_next(cx) {
+            Poll::Ready(result) => Poll::Ready(result),
+            Poll::Pending => Poll::Ready(None),
+        };
+        let result = poll_fn(next).await?;
+        Some(self.received(result))
+    }
+
+    /// Counts repetitions, and sets the position to the index of the call in the turn.
+    fn received(&mut self, result: ToolResult) -> ToolResult {
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
-        if let Some(call) = self.started.get(position) {
+        if let Some(call) = self.conversation.turn().message().calls.get(position) {
             self.repetitions.record(call, &result);
         }
-        Some(result.with_position(position))
+        result.with_position(position)
     }
 
     /// Adds a result to the turn, or records the call as pending. Emits an event.
@@ -132,7 +155,7 @@ impl TurnCalls<'_> {
     /// calls.
     ///
     /// If calls are pending, the turn stays unfinished.
-    pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<Vec<ToolResult>, AgentError> {
+    pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<&'a [ToolResult], AgentError> {
         let finished = self.finish().await;
         if self.conversation.turn().has_pending() {
             // The batch has already applied the changes to the session.
@@ -140,7 +163,8 @@ impl TurnCalls<'_> {
             finished?;
             return Err(AgentError::Interrupted { pending: Vec::new() });
         }
-        let results = self.conversation.end_turn(is_kept);
+        let Self { conversation, .. } = self;
+        let results = conversation.end_turn(is_kept);
         finished.map(|()| results)
     }
 
@@ -158,6 +182,10 @@ impl TurnCalls<'_> {
             match next {
                 Ok(Some(result)) => {
                     self.keep(result);
+                    // Take the results that have come together, and save them together.
+                    while let Some(result) = self.next_ready().await {
+                        self.keep(result);
+                    }
                     if !self.batch.is_empty() {
                         stopped = stopped.and(run.save(self.conversation).await);
                     }
@@ -182,13 +210,62 @@ impl TurnCalls<'_> {
     }
 }
 
-/// Returns the calls in `calls` that are not in `others`. Calls are compared by id and name, and each call in
-/// `others` excludes at most one call.
-pub(super) fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
-    let mut others: Vec<&ToolCall> = others.iter().collect();
-    let is_new = |call: &&ToolCall| {
-        let same = others.iter().position(|other| other.id == call.id && other.name == call.name);
-        same.map(|at| others.swap_remove(at)).is_none()
+/// Moves the `started` calls to the beginning of `calls`, and adds those that `calls` lacks. Calls are compared by
+/// id and name, and each call is the same as at most one call of the other list. Returns whether a call was added.
+pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
+    if started.is_empty() {
+        return false;
+    }
+    // The model usually repeats the calls in the same order, so each is found at the front.
+    let mut missing: VecDeque<&ToolCall> = started.iter().collect();
+    let count = calls.len();
+    calls.retain(|call| {
+        let same = missing.iter().position(|other| other.id == call.id && other.name == call.name);
+        same.and_then(|index| missing.remove(index)).is_none()
+    });
+    calls.splice(..0, started.iter().cloned());
+    calls.len() > count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares with all calls matched one by one, in lists of few ids with many repetitions.
+    #[test]
+    fn started_calls_are_first_and_complete() {
+        let mut random = 1_u64;
+        let mut list = || -> Vec<ToolCall> {
+            let mut next = |below: u64| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % below
+            };
+            let call = |(id, name): (u64, u64)| ToolCall::new(id.to_string(), name.to_string(), "{}");
+            (0..next(6)).map(|_| call((next(3), next(2)))).collect()
+        };
+        for _ in 0..2_000 {
+            let (started, sent) = (list(), list());
+            let mut rest: Vec<ToolCall> = sent.clone();
+            for call in &started {
+                if let Some(same) = rest.iter().position(|other| other == call) {
+                    rest.remove(same);
+                }
+            }
+            let expected = [started.clone(), rest].concat();
+            let mut calls = sent.clone();
+            let is_longer = put_first(&started, &mut calls);
+            assert_eq!((&calls, is_longer), (&expected, expected.len() > sent.len()), "{started:?} {sent:?}");
+        }
+    }
+}
+
+/// Counts a call. Returns an error if the call exceeds a limit or is repeated too often.
+fn refusal(run: &Run, repetitions: &Repetitions, call: &ToolCall) -> Option<ToolError> {
+    let limit = || {
+        let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
+        let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
+        (!run.0.budget.take_tool_call()).then(error)
     };
-    calls.iter().filter(is_new).cloned().collect()
+    repetitions.refusal(call).or_else(limit)
 }

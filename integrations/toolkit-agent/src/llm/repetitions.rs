@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 
-/// The tool name and the arguments of a call.
+/// The tool name and the arguments of a call, for comparison.
 type Key = (String, String);
 
 /// The number of failures of each distinct call since its last success, and the number of consecutive equal
@@ -16,9 +16,19 @@ pub(super) struct Repetitions {
     max_calls: u32,
     /// For each call, the number of failures since its last success, and the last error message.
     failures: HashMap<Key, (u32, String)>,
-    /// The latest call if it succeeded: its key, its output, and the number of consecutive calls with the
-    /// same key and output.
-    latest: Option<(Key, String, u32)>,
+    /// The latest call, if it succeeded.
+    latest: Option<Latest>,
+}
+
+/// A successful call.
+#[derive(Debug)]
+struct Latest {
+    tool: String,
+    /// The arguments as the model wrote them.
+    arguments: String,
+    output: String,
+    /// The number of consecutive calls with the same tool, arguments and output.
+    times: u32,
 }
 
 impl Repetitions {
@@ -30,8 +40,8 @@ impl Repetitions {
     /// Returns an error to refuse `call` if the same call has failed too often, or has had the same output
     /// too often.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
-        if self.failures.is_empty() && self.latest.as_ref().is_none_or(|(.., times)| *times < self.max_calls)
-        {
+        let latest = self.latest.as_ref().filter(|latest| latest.times >= self.max_calls);
+        if self.failures.is_empty() && latest.is_none() {
             return None;
         }
         let key = key(call);
@@ -44,8 +54,7 @@ impl Repetitions {
             );
             return Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call failed too often"));
         }
-        let (.., times) =
-            self.latest.as_ref().filter(|(latest, _, times)| *times >= self.max_calls && *latest == key)?;
+        let Latest { times, .. } = latest.filter(|latest| latest.is_of(call))?;
         let text = format!(
             "This very call has had the same output {times} times in a row and was not run again. Use the output, do \
              something else, or answer with what you have"
@@ -56,21 +65,29 @@ impl Repetitions {
     /// Counts a failure or an output. A success resets the failures of the same call. A failure resets the
     /// count of equal outputs.
     pub(super) fn record(&mut self, call: &ToolCall, result: &ToolResult) {
-        let key = key(call);
         match &result.outcome {
             Ok(_) => {
-                self.failures.remove(&key);
+                if !self.failures.is_empty() {
+                    self.failures.remove(&key(call));
+                }
                 let output = result.to_text();
                 match &mut self.latest {
-                    Some((latest, last, times)) if *latest == key && *last == output => *times += 1,
-                    latest => *latest = Some((key, output.into_owned(), 1)),
+                    Some(latest) if latest.output == output && latest.is_of(call) => latest.times += 1,
+                    latest => {
+                        *latest = Some(Latest {
+                            tool: call.name.clone(),
+                            arguments: call.arguments.to_string(),
+                            output: output.into_owned(),
+                            times: 1,
+                        });
+                    }
                 }
             }
             // A cancelled call did not fail by itself, and a pending call has not failed.
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => {}
             Err(error) => {
                 self.latest = None;
-                let (times, message) = self.failures.entry(key).or_default();
+                let (times, message) = self.failures.entry(key(call)).or_default();
                 *times += 1;
                 error.message().clone_into(message);
             }
@@ -78,17 +95,27 @@ impl Repetitions {
     }
 }
 
-/// Returns the tool name and the arguments of a call, for comparison. The members of JSON objects are sorted
-/// by name.
+impl Latest {
+    fn is_of(&self, call: &ToolCall) -> bool {
+        let arguments = call.arguments.as_str();
+        self.tool == call.name
+            && (self.arguments == arguments || comparable(&self.arguments) == comparable(arguments))
+    }
+}
+
 fn key(call: &ToolCall) -> Key {
-    let arguments = match serde_json::from_str::<Value>(call.arguments.as_str()) {
+    (call.name.clone(), comparable(call.arguments.as_str()))
+}
+
+/// Returns arguments for comparison. The members of JSON objects are sorted by name.
+fn comparable(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
         Ok(mut value) => {
             value.sort_all_objects();
             value.to_string()
         }
-        Err(_) => call.arguments.as_str().trim().to_owned(),
-    };
-    (call.name.clone(), arguments)
+        Err(_) => arguments.trim().to_owned(),
+    }
 }
 
 #[cfg(test)]

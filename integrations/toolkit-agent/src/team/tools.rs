@@ -12,7 +12,7 @@ use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    AdaptedTool, BuildError, CallId, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
+    AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
     ToolFuture, ToolMetadata, ToolName, ToolOutput,
 };
 
@@ -68,11 +68,11 @@ impl Agent {
 
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
-    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id().map(CallId::as_str));
+    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id());
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
-    let position = begun.as_ref().map(|(_, id, (position, _))| (*position, *id));
+    let position = begun.as_ref().map(|(_, id, (position, _))| (*position, id.as_str()));
     let scope = match (&begun, called) {
-        (None, Some((called, id))) => Some(called.scope(id)),
+        (None, Some((called, id))) => Some(called.scope(id.as_str())),
         _ => context.call_id().cloned().map(RunScope::Call),
     };
     let run = match context.extension::<Run>() {
