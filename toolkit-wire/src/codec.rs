@@ -210,8 +210,8 @@ pub(crate) trait RepairCodec {
         self.repair_history(history)
     }
 
-    /// Removes the parts of a repaired history that only the provider could finish or explain, and that it
-    /// refuses otherwise. Appends the removed parts to `losses`. The path of a loss begins with the index of
+    /// Removes the calls of the provider's own tools that the provider can no longer finish, and the callers
+    /// of calls that the history lacks. Appends the removed parts to `losses`. The path of a loss begins with the index of
     /// the message. If `is_continued` is `true`, the service keeps earlier messages.
     fn without_unfinished(
         &self,

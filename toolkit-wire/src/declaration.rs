@@ -140,6 +140,8 @@ pub(super) fn listed_tools<'a>(
         Value::Object(request) => match found_at(payload, facts.tools) {
             Some((Value::Array(tools), path)) => list(tools, &path),
             Some((Value::Null, _)) => Ok(Vec::new()),
+            // Gemini reads a single object as a list with one element.
+            Some((tool, path)) if tool.as_object().is_some_and(&is_tool) => Ok(vec![(path, tool)]),
             None if request.contains_key(facts.messages) => Ok(Vec::new()),
             Some((_, path)) => Err(WireError::new(path, "a list of tools")),
             None => Err(none()),

@@ -15,6 +15,8 @@ use toolkit_wire::Usage;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
+// Every second message is an assistant message, so a box would save little.
+#[allow(clippy::large_enum_variant)]
 pub enum Message {
     /// The input of the user.
     User(UserMessage),

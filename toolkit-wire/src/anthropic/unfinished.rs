@@ -11,8 +11,9 @@ use serde_json::Value;
 use std::collections::HashSet;
 use toolkit_schema::SchemaLoss;
 
-/// Removes the calls of the service's own tools that have no result and are before new input, and the results
-/// without a call. A call of the program's tools whose code was removed becomes a direct call.
+/// Removes the calls of the service's own tools that have no result and are followed by new input. Also removes
+/// the results without a call. If the code that called a tool of the program is missing, the call becomes a
+/// call of the model.
 pub(super) fn remove(mut history: Vec<Value>, losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
     let start = history.iter().rposition(is_input).unwrap_or_default();
     let (mut called, mut finished) = (HashSet::new(), HashSet::new());

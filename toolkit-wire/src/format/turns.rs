@@ -100,8 +100,8 @@ impl ApiFormat {
     }
 
     /// Repairs the messages of a request body. Works like [`repair_history`](Self::repair_history), but keeps
-    /// the results for calls that only the service has. Returns what was removed beside results: the calls
-    /// that the provider can no longer finish, and the callers of calls. The path of such a loss is the path
+    /// the results for calls that only the service has. Returns a loss for each removed call of a tool that
+    /// the provider runs itself, and for each removed `caller` of a call. The path of such a loss is the path
     /// of the message in the body, as in `/messages/3`.
     ///
     /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),

@@ -46,8 +46,8 @@ use tokio::time::{Sleep, sleep_until};
 ///   then call the model again.
 /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state, tools of the
 ///   providers, cache points and the tier [`Priority`](crate::model::ServiceTier::Priority) are not sent.
-/// - Everything that is never sent through `genai` is reported as a [loss](ModelResponse::losses). `genai`
-///   does not report what it leaves out itself, for example a seed for a provider without seeds.
+/// - Settings that are never sent through `genai` are reported as [losses](ModelResponse::losses). Settings
+///   that `genai` itself leaves out for some providers, such as a seed, are not reported.
 /// - Programmatic tool calling does not work, because `genai` reads neither the callers of calls nor the id of
 ///   the provider's container.
 /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](super::HttpLimits) has no effect.

@@ -67,7 +67,7 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
         let transport = Bodies::new([
             response(&[code(), call()], "tool_use", Some("container_1"), streamed),
             response(&[ran.clone(), text.clone()], "end_turn", None, streamed),
-            response(&[text.clone()], "end_turn", None, streamed),
+            response(std::slice::from_ref(&text), "end_turn", None, streamed),
         ]);
         let bash =
             ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
