@@ -84,9 +84,12 @@ async fn the_pause_after_a_broken_answer_is_the_one_of_the_provider_and_ends_wit
     assert!(matches!(failed.error, AgentError::Limit(_)), "{failed}");
 }
 
+/// The events of a response, and perhaps an error at the end.
+type Response = Vec<Result<Value, ModelError>>;
+
 /// A transport with the pieces of each response. It keeps the requests.
 #[derive(Clone, Default)]
-struct Server(Arc<Mutex<(VecDeque<Vec<Result<Value, ModelError>>>, Vec<Value>)>>);
+struct Server(Arc<Mutex<(VecDeque<Response>, Vec<Value>)>>);
 
 /// The message of the error that stands for the end of a response.
 const END: &str = "the end";
@@ -119,7 +122,7 @@ impl Transport for Server {
 }
 
 /// The events of a message of Anthropic with signed thinking and a call.
-fn thinking_and_call() -> Vec<Result<Value, ModelError>> {
+fn thinking_and_call() -> Response {
     let start = |index: u32, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let delta =
         |index: u32, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
@@ -139,7 +142,7 @@ fn thinking_and_call() -> Vec<Result<Value, ModelError>> {
     events.map(Ok).into()
 }
 
-fn answer() -> Vec<Result<Value, ModelError>> {
+fn answer() -> Response {
     let events = [
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "It is 3."}}),
         json!({"type": "content_block_stop", "index": 0}),

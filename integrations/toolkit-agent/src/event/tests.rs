@@ -38,7 +38,7 @@ fn content() -> impl Strategy<Value = Content> {
 }
 
 fn pending() -> impl Strategy<Value = ToolError> {
-    prop_oneof![text().prop_map(ToolError::question), text().prop_map(|tool| ToolError::deferred(tool))]
+    prop_oneof![text().prop_map(ToolError::question), text().prop_map(ToolError::deferred)]
 }
 
 fn result() -> impl Strategy<Value = ToolResult> {
