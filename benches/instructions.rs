@@ -261,8 +261,7 @@ const CASES: &[Case] = &[
     Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
     Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
     Case::new("batch/spawn_and_join", Work::SpawnAndJoin, None, Target::None).count(4),
-    Case::new("batch/calls", Work::Batch(None), Some("batch/spawn_and_join"), Target::OfFloor(1.3, ANY))
-        .count(4),
+    Case::new("batch/calls", Work::Batch(None), Some("batch/spawn_and_join"), Target::None).count(4),
     Case::new("batch/calls_timeout", Work::Batch(Some(MINUTE)), Some("batch/spawn_and_join"), Target::None)
         .count(4),
     Case::new("agent/by_hand_1", Work::LoopByHand(1), None, Target::None),

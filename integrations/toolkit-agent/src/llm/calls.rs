@@ -249,7 +249,7 @@ mod tests {
             let mut rest: Vec<ToolCall> = sent.clone();
             for call in &started {
                 if let Some(same) = rest.iter().position(|other| other == call) {
-                    rest.remove(same);
+                    drop(rest.remove(same));
                 }
             }
             let expected = [started.clone(), rest].concat();

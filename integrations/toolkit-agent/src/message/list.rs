@@ -157,7 +157,7 @@ mod tests {
                 9 => list.insert(0, said_by("b")),
                 _ => list.push(Message::user("Hi.")),
             }
-            let agent = if choice % 5 == 0 { "b" } else { "a" };
+            let agent = if choice.is_multiple_of(5) { "b" } else { "a" };
             let expected = list.iter().all(|message| !message.is_of_other(agent)).then(|| list.clone());
             assert_eq!(list.shared_with(agent), expected, "step {step}");
         }
