@@ -9,6 +9,7 @@ use toolkit::{ClosureTool, FunctionTool};
 mod beyond;
 mod equal;
 mod random;
+mod unions;
 mod values;
 
 use values::Values;
@@ -22,6 +23,33 @@ mod made {
     fn take<T: toolkit::ToolParams + std::fmt::Debug + 'static>() -> Option<toolkit::ClosureTool> {
         let tool = toolkit::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
         Some(tool.with_metadata(|metadata| metadata.with_coerce(false)))
+    }
+
+    /// Whether the values of a type are within the limits of their variant.
+    pub(super) trait KeepsLimits {
+        fn keeps_limits(&self) -> bool;
+    }
+
+    /// The value that a type itself decodes from a text, in the words of `Debug`, and whether it keeps its limits.
+    pub(super) type Decode = fn(&str) -> Option<(String, bool)>;
+
+    /// The limit of another field makes the tool check all arguments.
+    #[derive(Debug, toolkit::ToolParams)]
+    struct BesideLimit<T> {
+        it: T,
+        #[param(range = ..=5)]
+        limited: Option<u8>,
+    }
+
+    fn beside_serde<T>() -> (toolkit::ClosureTool, Decode)
+    where
+        T: toolkit::ToolParams + KeepsLimits + std::fmt::Debug + 'static,
+    {
+        let tool = take::<BesideLimit<T>>().expect("an object");
+        (tool, |text| {
+            let decoded: BesideLimit<T> = serde_json::from_str(text).ok()?;
+            Some((format!("{decoded:?}"), decoded.it.keeps_limits()))
+        })
     }
 
     include!(concat!(env!("OUT_DIR"), "/agreement.rs"));

@@ -7,6 +7,7 @@ mod always;
 mod approvals;
 mod argument_forms;
 mod argument_promises;
+mod argument_rules;
 mod argument_spellings;
 mod argument_types;
 mod argument_unions;

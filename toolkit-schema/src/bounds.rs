@@ -1,10 +1,10 @@
 //! Constraints on a value beyond its type: bounds, lengths, patterns, formats.
 
-use crate::constraints::{ONE_OF, VARIANTS};
 use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
 use crate::number::Decimal;
+use crate::own::{is_of_author, is_of_type};
 use crate::single::{SINGLE, overflows};
 use crate::types::types;
 use regex_lite::{Regex, RegexBuilder};
@@ -22,8 +22,8 @@ const LARGEST: usize = 1 << 18;
 
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
-/// Constraints in inner schemas count, too. Call this function before the schema is [tidied](super::tidy):
-/// tidying turns number formats into bounds, and these bounds would count as constraints.
+/// Constraints in inner schemas count, too. Ranges and lists of values count unless they are
+/// [marked](crate::own) as enforced by the type.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
     constrains(schema, false)
@@ -36,15 +36,13 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
     // name.
     let Value::Object(keywords) = schema else { return schema == &Value::Bool(true) };
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
-        "minimum" => !is_unsigned_zero(schema, value),
+        "minimum" | "maximum" => !is_of_type(schema),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
-        "enum" => !in_branch && !keywords.contains_key(VARIANTS) || keywords.contains_key(ONE_OF),
-        "const" => !in_branch,
+        "enum" | "const" => !in_branch && !is_of_type(schema) || is_of_author(schema),
         "uniqueItems" => !is_of_set(schema),
         "additionalProperties" => value.is_object() || is_map_of_names(keywords),
-        "maximum"
-        | "exclusiveMinimum"
+        "exclusiveMinimum"
         | "exclusiveMaximum"
         | "multipleOf"
         | "minLength"
@@ -52,6 +50,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         | "pattern"
         | "minProperties"
         | "maxProperties"
+        | "patternProperties"
         | "not"
         | "if"
         | "contains"
@@ -81,11 +80,6 @@ fn is_map_of_names(keywords: &Map<String, Value>) -> bool {
 /// Returns whether `pattern` can be compiled, so strings can be checked against it.
 pub(crate) fn compiles(pattern: &str) -> bool {
     compiled(pattern).is_some()
-}
-
-fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
-    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
-    format.starts_with("uint") && minimum.as_u64() == Some(0)
 }
 
 /// Returns the first keyword violated by a value of the right type.

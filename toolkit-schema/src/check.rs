@@ -6,6 +6,7 @@ use crate::bounds::{broken, is_equal};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
+use crate::own::{is_of_author, is_of_type, is_outside_of_type};
 use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
@@ -318,15 +319,21 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         } else {
             broken(schema, value, self.scope == Scope::Validator)
         };
-        // If the type refuses these arbitrary values, it has its own list, and knows `value` under another
-        // name.
-        let is_listed = matches!(wrong, Some("enum" | "const"));
         let Some(keyword) = wrong else { return };
-        if is_listed && self.reading == Reading::Literal {
-            self.add_mismatch(ViolationKind::WrongType, schema, keyword, value);
-        } else if !is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]) {
-            self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
-        }
+        let is_of_type = self.scope == Scope::Constraints && is_of_type(schema);
+        let is_shape = match keyword {
+            "enum" | "const" if is_of_author(schema) => false,
+            "enum" | "const" if self.reading == Reading::Literal => true,
+            // The type has its own list, and knows `value` under another name.
+            "enum" | "const" if !self.accepts_other(value) => return,
+            // Another variant accepts any such value. The value may still be of the variant with this list.
+            "enum" | "const" => is_of_type && self.accepts.is_some(),
+            // The type refuses a number outside of its range, so the decoded value is of another variant.
+            "minimum" | "maximum" => self.scope == Scope::Constraints && is_outside_of_type(schema, value),
+            _ => false,
+        };
+        let kind = if is_shape { ViolationKind::WrongType } else { ViolationKind::Constraint };
+        self.add_mismatch(kind, schema, keyword, value);
     }
 
     fn at_member(&mut self, name: &str, inspect: impl FnOnce(&mut Self)) {

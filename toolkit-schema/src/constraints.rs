@@ -10,8 +10,7 @@ use serde_json::{Map, Value};
 /// Tidying the schema removes the keyword.
 pub(crate) const ONE_OF: &str = "x-one-of";
 
-/// A temporary keyword to mark the `enum` of a Rust enum with documented variants: the type itself refuses other
-/// values.
+/// A temporary keyword to mark the `enum` of a Rust enum: the type itself refuses other values.
 ///
 /// Tidying the schema removes the keyword.
 pub(crate) const VARIANTS: &str = "x-toolkit-variants";

@@ -1,6 +1,5 @@
 //! Generation of schemas from Rust types, by `schemars`.
 
-use crate::bounds::has_constraints;
 use crate::properties::strip_aliases;
 use crate::tidy::{tidy_arguments, tidy_output};
 use schemars::generate::SchemaSettings;
@@ -22,7 +21,7 @@ use std::borrow::Cow;
 /// ```
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
-    let (mut schema, _) = argument_schema_of::<T>();
+    let mut schema = argument_schema_of::<T>();
     strip_aliases(&mut schema);
     schema
 }
@@ -51,18 +50,17 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
     (!root.is_empty()).then_some(schema)
 }
 
-/// Returns the schema of an arguments type, and whether the schema [has constraints](has_constraints). The
-/// schema includes the aliases of properties and other marks for checks.
+/// Returns the schema of an arguments type. The schema includes the aliases of properties and other marks for
+/// checks.
 #[must_use]
-pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
+pub fn argument_schema_of<T: JsonSchema>() -> Value {
     let mut builder = SchemaBuilder::default();
     let mut schema = T::json_schema(builder.generator()).to_value();
-    let mut constrained = has_constraints(&schema);
     tidy_arguments(&mut schema);
     if let Value::Object(root) = &mut schema {
-        constrained |= builder.add_definitions(root);
+        builder.add_definitions(root);
     }
-    (schema, constrained)
+    schema
 }
 
 /// Returns the schema name of a type with its type arguments, as in `Page_of_Item`.
@@ -93,16 +91,12 @@ impl SchemaBuilder {
     }
 
     /// Adds the definitions of recursive types to `root` as `$defs`.
-    ///
-    /// Returns whether any of the definitions [has constraints](has_constraints).
-    pub fn add_definitions(&mut self, root: &mut Map<String, Value>) -> bool {
+    pub fn add_definitions(&mut self, root: &mut Map<String, Value>) {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
-        let constrained = definitions.values().any(has_constraints);
         if !definitions.is_empty() {
             definitions.values_mut().for_each(self.tidy);
             root.insert("$defs".to_owned(), definitions.into());
         }
-        constrained
     }
 }
 

@@ -22,6 +22,7 @@ mod meaning;
 mod mend;
 mod nearest;
 mod number;
+mod own;
 mod probe;
 mod properties;
 mod reference;
@@ -64,6 +65,7 @@ pub mod __private {
     pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::mend::mend;
     pub use crate::number::Decimal;
+    pub use crate::own::{mark_lists, unmark_rules};
     pub use crate::probe::{Difference, difference};
     pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::single::mark_overflowing;

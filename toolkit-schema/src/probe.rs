@@ -5,18 +5,26 @@
 
 use crate::check::{Scope, check_text};
 use crate::discriminator::branches;
+use crate::keyword::subschemas;
+use crate::own::{is_of_author, is_of_type, lists_values, range_of_type};
 use crate::reference::{SchemaRef, resolve};
 use crate::sample::sample;
 use crate::single::SINGLE;
 use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::ptr;
 
 /// The maximum depth of compared schemas.
 const DEEPEST: usize = 6;
 
 /// The maximum number of values for a type to decode.
 const QUESTIONS: usize = 400;
+
+/// The messages of deserialized enums about a number in place of a variant: the first if the number is read
+/// from JSON text, the second if serde has buffered it.
+const NO_VARIANT: [&str; 2] = ["expected value at", "expected string or map"];
 
 /// A part of the error message from types unable to decode 128-bit integers.
 const NO_WIDE_INTEGERS: &str = "128 is not supported";
@@ -29,6 +37,11 @@ pub struct Difference {
     /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
     /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
     pub overflows: bool,
+    /// Whether the type itself enforces the ranges [marked](crate::own) in the schema, as far as asked.
+    pub enforces_ranges: bool,
+    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all other
+    /// values counts, because its list contains examples.
+    pub enforces_lists: bool,
     /// The type's error message if the type can never decode a value of its schema.
     pub unusable: Option<String>,
 }
@@ -45,7 +58,8 @@ impl Difference {
 ///
 /// `decode` decodes a JSON text. If the type refuses the text, `decode` returns the type's error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
-    let mut probe = Probe { schema, decode, left: QUESTIONS, found: Difference::default() };
+    let found = Difference { enforces_ranges: true, enforces_lists: true, ..Difference::default() };
+    let mut probe = Probe { schema, decode, left: QUESTIONS, compared: HashSet::new(), found };
     probe.node(schema.schema, DEEPEST, &|value| value);
     probe.found
 }
@@ -56,6 +70,8 @@ struct Probe<'a, 'd> {
     decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
     /// The number of values left to decode.
     left: usize,
+    /// The schemas already compared.
+    compared: HashSet<*const Value>,
     found: Difference,
 }
 
@@ -63,24 +79,36 @@ impl<'a> Probe<'a, '_> {
     /// Compares the type with `schema`, the schema of a part of the whole value. `around` inserts a value for
     /// the part into the whole value.
     fn node(&mut self, schema: &'a Value, depth: usize, around: &dyn Fn(Value) -> Value) {
-        let (Some(own), Some(depth)) = (resolve(self.schema.root, schema), depth.checked_sub(1)) else {
-            return;
+        let Some(own) = resolve(self.schema.root, schema) else { return };
+        let fitting = sample(self.schema.root, own);
+        let (Some(depth), Some(fitting), false) = (depth.checked_sub(1), fitting, self.is_over()) else {
+            return self.skip(own);
         };
-        if self.left == 0 || self.found.is_complete() || !own.is_object() {
-            return;
-        }
         if let Some(branches) = branches(own) {
-            branches.iter().for_each(|branch| self.node(branch, depth, around));
+            for branch in branches {
+                let others = self.members_of_others(branches, branch);
+                let apart = |value| around(with_members(value, &others));
+                let fitting = sample(self.schema.root, branch);
+                match fitting.is_some_and(|fitting| self.takes(&apart(fitting))) {
+                    true => self.node(branch, depth, &apart),
+                    false => self.node(branch, depth, around),
+                }
+            }
         }
-        let Some(fitting) = sample(self.schema.root, own) else { return };
         if !self.takes(&around(fitting.clone())) {
-            return;
+            return self.skip(own);
         }
+        self.compared.insert(own);
         if own.get(SINGLE).is_some() && self.takes(&around(json!(1e300))) {
             self.found.overflows = true;
         }
         let own_types: Vec<&str> = types(own.get("type")).collect();
-        let is_listed = own.get("enum").is_some() || own.get("const").is_some();
+        let is_listed = own.as_object().is_some_and(lists_values);
+        if is_listed {
+            self.list(own, around);
+        } else {
+            self.range(own, around);
+        }
         if !own_types.is_empty() && !is_listed {
             for (name, other) in [
                 ("integer", json!(1.5)),
@@ -113,6 +141,73 @@ impl<'a> Probe<'a, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown to
+    /// `branch`, with values that the types of the other branches refuse. The type then cannot decode the value as
+    /// another branch.
+    fn members_of_others(&self, branches: &'a [Value], branch: &'a Value) -> Map<String, Value> {
+        let properties = |branch| resolve(self.schema.root, branch)?.get("properties")?.as_object();
+        let own = properties(branch);
+        let others =
+            branches.iter().filter(|other| !ptr::eq(*other, branch)).filter_map(properties).flatten();
+        let unknown = others.filter(|(name, _)| own.is_none_or(|own| !own.contains_key(*name)));
+        let refused = |other: &Value| match types(other.get("type")).any(|name| name == "boolean") {
+            true => json!("\u{1}"),
+            false => json!(true),
+        };
+        unknown.map(|(name, other)| (name.clone(), refused(other))).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0 || self.found.is_complete()
+    }
+
+    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not compared
+    /// elsewhere, the type may not enforce them.
+    fn skip(&mut self, own: &'a Value) {
+        let mut compared = self.compared.clone();
+        if has_rules(self.schema.root, own, &mut compared) {
+            (self.found.enforces_ranges, self.found.enforces_lists) = (false, false);
+        }
+    }
+
+    /// Asks the type about values missing from the list of values in `own`.
+    fn list(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
+        if is_of_author(own) || !self.found.enforces_lists {
+            return;
+        }
+        let is_enum = self
+            .refusal(&around(json!(97)))
+            .is_some_and(|message| NO_VARIANT.iter().any(|expected| message.contains(expected)));
+        if !is_enum {
+            let others = [json!("\u{1}"), json!(97), json!(113), json!(0.000_123)];
+            let is_other =
+                |value: &Value| check_text(SchemaRef::new(own, own), &value.to_string(), Scope::All);
+            let mut others = others.into_iter().filter(|value| !is_other(value).is_empty());
+            let is_marked = is_of_type(own);
+            self.found.enforces_lists = !others.any(|other| match is_marked {
+                true => self.takes_wrongly(&around(other)),
+                false => self.takes(&around(other)),
+            });
+        }
+    }
+
+    /// Asks the type about the integers beside the range that its schema marks as enforced by the type.
+    fn range(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
+        let (least, most) = range_of_type(own);
+        let below = least.and_then(|least| least.checked_sub(1));
+        let above = most.and_then(|most| most.checked_add(1));
+        for beside in below.into_iter().chain(above) {
+            if self.takes_wrongly(&around(beside.into())) {
+                self.found.enforces_ranges = false;
+            }
+        }
+    }
+
+    /// Returns whether the type decodes a value that its schema refuses.
+    fn takes_wrongly(&mut self, whole: &Value) -> bool {
+        self.takes(whole) && !check_text(self.schema, &whole.to_string(), Scope::All).is_empty()
     }
 
     fn members(
@@ -151,16 +246,17 @@ impl<'a> Probe<'a, '_> {
     }
 
     fn takes(&mut self, whole: &Value) -> bool {
+        self.refusal(whole).is_none()
+    }
+
+    /// Asks the type to decode a value. Returns the type's error message if the type refuses the value.
+    fn refusal(&mut self, whole: &Value) -> Option<String> {
         self.left = self.left.saturating_sub(1);
-        match (self.decode)(&whole.to_string()) {
-            Ok(()) => true,
-            Err(message) => {
-                if message.contains(NO_WIDE_INTEGERS) {
-                    self.found.unusable = Some(message);
-                }
-                false
-            }
+        let message = (self.decode)(&whole.to_string()).err()?;
+        if message.contains(NO_WIDE_INTEGERS) {
+            self.found.unusable = Some(message.clone());
         }
+        Some(message)
     }
 
     /// Asks the type to decode a value probably refused by the schema. If the schema accepts the value, the
@@ -174,4 +270,21 @@ impl<'a> Probe<'a, '_> {
         let is_shape = |kind| kind != ViolationKind::Constraint;
         self.found.accepts_more = found.iter().any(|violation| is_shape(violation.kind));
     }
+}
+
+/// Returns an object with more members. Other values stay unchanged.
+fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
+    if let Value::Object(members) = &mut value {
+        members.extend(more.clone());
+    }
+    value
+}
+
+/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the schemas
+/// already compared.
+fn has_rules(root: &Value, schema: &Value, compared: &mut HashSet<*const Value>) -> bool {
+    let Some(own) = resolve(root, schema) else { return false };
+    let has_own = || is_of_type(own) || own.as_object().is_some_and(lists_values);
+    compared.insert(ptr::from_ref(own))
+        && (has_own() || subschemas(own).any(|inside| has_rules(root, inside.schema, compared)))
 }

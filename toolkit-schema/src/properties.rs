@@ -5,6 +5,7 @@
 
 use crate::bounds::matches;
 use crate::keyword::each_subschema;
+use crate::own::strip_rules;
 use crate::single::SINGLE;
 use serde_json::{Map, Value};
 
@@ -37,6 +38,7 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     each_subschema(schema, &mut |keywords| {
         found |= keywords.shift_remove(ALIASES).is_some();
         found |= keywords.shift_remove(EXACT).is_some();
+        found |= strip_rules(keywords);
         found |= keywords.shift_remove(SINGLE) == Some(Value::Bool(true));
     });
     found.then_some(original)

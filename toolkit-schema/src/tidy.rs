@@ -2,6 +2,7 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::keyword::each_subschema;
+use crate::own::{mark_rules, range_of};
 use crate::single::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
@@ -33,10 +34,11 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`,
-/// because the simplification removes this format.
+/// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`, and the
+/// ranges and lists of types, because the simplification removes formats.
 pub fn tidy_arguments(schema: &mut Value) {
     mark_single(schema);
+    mark_rules(schema);
     tidy(schema);
 }
 
@@ -82,19 +84,14 @@ fn close_variants(schema: &mut Map<String, Value>) {
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
-    let bounds: Option<(i64, i64)> = match schema.get("format").and_then(Value::as_str) {
-        Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
-        Some("int16") => Some((i16::MIN.into(), i16::MAX.into())),
-        Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
-        Some("uint8") => Some((0, u8::MAX.into())),
-        Some("uint16") => Some((0, u16::MAX.into())),
-        Some("uint32") => Some((0, u32::MAX.into())),
-        Some("int64" | "int128" | "int" | "uint64" | "uint128" | "uint" | "float" | "double") => None,
+    let range = match schema.get("format").and_then(Value::as_str) {
+        Some("float" | "double") => None,
+        Some(format) if range_of(format).is_some() => range_of(format),
         _ => return,
     };
     if types(schema.get("type")).any(|name| name == "integer" || name == "number") {
         schema.shift_remove("format");
-        if let Some((minimum, maximum)) = bounds {
+        if let Some((Some(minimum), Some(maximum))) = range {
             schema.entry("minimum").or_insert(minimum.into());
             schema.entry("maximum").or_insert(maximum.into());
         }
@@ -104,7 +101,7 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
 /// Turns the schema of an enum with documented variants into a plain `enum`, as the simplification of arguments
 /// does. The schema of a map then lists the variants of its key type as property names.
 pub fn constants_to_enum(schema: &mut Schema) {
-    if let Some(keywords) = schema.as_object_mut().filter(|keywords| !keywords.contains_key("enum")) {
+    if let Some(keywords) = schema.as_object_mut() {
         merge_constants(keywords);
         keywords.insert(VARIANTS.to_owned(), true.into());
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
 mod random;
+mod untagged;
 
 use random::Random;
 use std::fmt::Write;
@@ -24,6 +25,7 @@ fn main() {
         }
     }
     writer.write_tools();
+    untagged::write(&mut Random(24), &mut writer.out).expect("a string");
     let folder = env::var_os("OUT_DIR").expect("cargo says where to");
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }

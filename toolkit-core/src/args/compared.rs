@@ -2,9 +2,11 @@
 
 use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
-use crate::schema::__private::{difference, mark_exact, mark_overflowing, mark_unusable};
+use crate::schema::__private::{
+    difference, has_constraints, mark_exact, mark_lists, mark_overflowing, mark_unusable, unmark_rules,
+};
 use crate::schema::SchemaRef;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Decodes a JSON text as a parameter type and drops the value, or returns the deserialization message.
 pub(super) type Decode = fn(&str) -> Result<(), String>;
@@ -24,8 +26,8 @@ pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
 }
 
 /// Compares a type with its schema: `root`, or the property `parameter` of `root`. Marks the schema where it
-/// differs from the type. Returns whether arguments must be checked against the schema because of a
-/// difference.
+/// differs from the type. Returns whether arguments must be checked against the schema, because of a difference
+/// or because of constraints.
 pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode: Decode) -> bool {
     let schema = match parameter {
         Some(name) => root.get("properties").and_then(|properties| properties.get(name)),
@@ -33,10 +35,15 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     };
     let Some(schema) = schema else { return false };
     let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
-    if found.overflows
-        && let Some(definitions) = root.get_mut("$defs").and_then(Value::as_object_mut)
+    for definition in
+        root.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
     {
-        definitions.values_mut().for_each(mark_overflowing);
+        if found.overflows {
+            mark_overflowing(definition);
+        }
+        if !found.enforces_ranges {
+            unmark_rules(definition);
+        }
     }
     let schema = match parameter {
         Some(name) => root.get_mut("properties").and_then(|properties| properties.get_mut(name)),
@@ -49,8 +56,81 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     if found.overflows {
         mark_overflowing(schema);
     }
+    match found.enforces_lists {
+        _ if !found.enforces_ranges => unmark_rules(schema),
+        true => mark_lists(schema),
+        false => {}
+    }
     if let Some(message) = found.unusable {
         mark_unusable(schema, message);
     }
-    found.accepts_more || found.overflows
+    found.accepts_more || found.overflows || has_constraints(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::__private::argument_schema_of;
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    enum Word {
+        First,
+        #[serde(alias = "2nd")]
+        Second,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    #[allow(dead_code)]
+    enum Either {
+        Word { word: Word },
+        Text { word: String, byte: u8 },
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Tree {
+        size: i16,
+        word: Option<Word>,
+        inner: Vec<Tree>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Lists {
+        #[schemars(extend("enum" = ["First", "Second"]))]
+        word: String,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Wide {
+        #[schemars(with = "u16")]
+        size: u32,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Limited {
+        #[schemars(range(max = 9))]
+        size: u8,
+    }
+
+    fn must_be_checked<T: ToolParams>() -> bool {
+        mark_difference(&mut argument_schema_of::<T>(), None, decode_only::<T>)
+    }
+
+    #[test]
+    fn arguments_are_checked_only_if_the_type_accepts_more_than_its_schema() {
+        assert!(!must_be_checked::<Word>());
+        assert!(!must_be_checked::<(u8, i16, u32, i64, u128, Option<Word>, Vec<Word>)>());
+        assert!(!must_be_checked::<Either>());
+        assert!(!must_be_checked::<Tree>());
+        assert!(must_be_checked::<Lists>());
+        assert!(must_be_checked::<Wide>());
+        assert!(must_be_checked::<Limited>());
+    }
 }

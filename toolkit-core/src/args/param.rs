@@ -2,7 +2,7 @@
 
 use super::compared::{Decode, decode_only, mark_difference};
 use super::slot::{Fill, SharedParams, ToolParams};
-use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, with_notes};
+use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, unmark_rules, with_notes};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
@@ -117,7 +117,8 @@ pub(crate) fn parameters_schema(
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        constrained.push(has_constraints(&schema));
+        // Any value is possible, so it may contain repeated names.
+        constrained.push(schema == Value::Bool(true));
         tidy_arguments(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
     }
@@ -131,11 +132,16 @@ pub(crate) fn parameters_schema(
     if refuse_unknown {
         root.insert("additionalProperties".to_owned(), false.into());
     }
-    let in_recursion = builder.add_definitions(&mut root);
-    constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
+    builder.add_definitions(&mut root);
     let mut root = Value::Object(root);
     for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
         *constrained |= mark_difference(&mut root, Some(param.name), decode);
+    }
+    let mut definitions = root.get("$defs").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let in_recursion = definitions.any(has_constraints);
+    constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
+    if !constrained.contains(&true) {
+        unmark_rules(&mut root);
     }
     (root, params, constrained)
 }

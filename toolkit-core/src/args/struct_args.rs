@@ -11,7 +11,7 @@ use super::options::DecodeOptions;
 use super::slot::ToolParams;
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::{Json, argument_schema_of, members_of, quoted, repeated_names};
+use crate::schema::__private::{Json, argument_schema_of, members_of, quoted, repeated_names, unmark_rules};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -100,9 +100,12 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
 /// Returns the schema of a type, and whether arguments must be checked against the schema. The schema is
 /// marked where it differs from the type.
 fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
-    let (mut schema, has_constraints) = argument_schema_of::<T>();
-    let accepts_more = mark_difference(&mut schema, None, decode_only::<T>);
-    (schema, has_constraints || accepts_more)
+    let mut schema = argument_schema_of::<T>();
+    let has_constraints = mark_difference(&mut schema, None, decode_only::<T>);
+    if !has_constraints {
+        unmark_rules(&mut schema);
+    }
+    (schema, has_constraints)
 }
 
 /// Decodes the arguments into one struct. Coercion and error messages are the same as in

@@ -156,12 +156,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     /// Returns `None` if the branch does not explain why the value is invalid.
     ///
     /// For a decoded value, the distance is the number of violations other than constraints: the branch that
-    /// matches the value's shape is closest. Otherwise, the distance is the number of violations, if all of
-    /// them are inside the value.
+    /// matches the value's shape is closest. If the type cannot be asked, a branch with violated constraints is
+    /// closest, because the value may be of that branch. Otherwise, the distance is the number of violations, if
+    /// all of them are inside the value.
     fn rank(&self, found: &[Found<'a, 'v>]) -> Option<(usize, usize)> {
         if self.scope == Scope::Constraints {
-            let is_shape = |found: &&Found<'_, '_>| found.kind != ViolationKind::Constraint;
-            return Some((found.iter().filter(is_shape).count(), 0));
+            let shapes = found.iter().filter(|found| found.kind != ViolationKind::Constraint).count();
+            let is_doubtful = self.accepts.is_none() && shapes == found.len();
+            return Some((usize::from(is_doubtful), shapes));
         }
         let is_inside = |found: &Found<'_, '_>| found.path.len() > self.path.len();
         found.iter().all(is_inside).then_some((0, found.len()))

@@ -6,7 +6,7 @@ use super::{MOST, Scope, Search};
 use crate::bounds::{has_constraints, is_equal};
 use crate::discriminator::Discriminator;
 use crate::json::{Json, Kind, quoted};
-use crate::properties::member_schemas;
+use crate::properties::{member_schemas, property};
 use crate::reference::SchemaRef;
 use crate::sample::sample;
 use crate::types::{fields, names};
@@ -136,6 +136,18 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         })
     }
 
+    /// Returns whether the type accepts an arbitrary value of the same JSON type in place of `value`. Returns
+    /// `true` if the type cannot be asked.
+    pub(super) fn accepts_other(&mut self, value: &Json<'_>) -> bool {
+        let others = [r#""\u0001""#, "97", "113", "0.000123"];
+        let (texts, numbers) = others.split_at(1);
+        match value.kind {
+            Kind::String(_) => self.accepts_instead(value, texts),
+            Kind::Number => self.accepts_instead(value, numbers),
+            _ => self.accepts_instead(value, &others),
+        }
+    }
+
     /// Inspects a decoded value without a fitting branch. `closest` contains the violations of the most
     /// similar branch.
     ///
@@ -189,14 +201,15 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|_| !unlisted.is_empty()) else { return aliases };
-        let is_given = |name: &str| members.iter().any(|(given, _)| given == name);
+        let own_name = |given: &str| property(properties, given).map(|(own, _)| own.as_str());
+        let is_given = |own: &str| members.iter().any(|(given, _)| own_name(given) == Some(own));
         let inner = object.text.strip_suffix('}').unwrap_or_default();
         let both = |own: &str, value: &str| format!("{inner},{}:{value}}}", quoted(own));
-        for (own, property) in properties.iter().filter(|(own, _)| !is_given(own)) {
-            let is_constrained = has_constraints(property);
+        for (own, of_own) in properties.iter().filter(|(own, _)| !is_given(own)) {
+            let is_constrained = has_constraints(of_own);
             if self.accepts.is_none() {
                 let every = if is_constrained { unlisted.as_slice() } else { &[] };
-                aliases.extend(every.iter().map(|index| (*index, own.as_str(), property)));
+                aliases.extend(every.iter().map(|index| (*index, own.as_str(), of_own)));
                 continue;
             }
             let is_required = || names(schema.get("required")).any(|required| required == own);
@@ -204,7 +217,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 continue;
             }
             // If the type accepts the property beside all members, none of them is an alias of the property.
-            let sample = sample(self.root, property).map(|sample| both(own, &sample.to_string()));
+            let sample = sample(self.root, of_own).map(|sample| both(own, &sample.to_string()));
             if sample.is_some_and(|text| self.accepts_instead(object, &[&text])) {
                 continue;
             }
@@ -222,7 +235,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 if self.accepts_instead(object, &[&renamed])
                     && !self.accepts_instead(object, &[&both(own, member.text)])
                 {
-                    aliases.push((index, own.as_str(), property));
+                    aliases.push((index, own.as_str(), of_own));
                     break;
                 }
             }

@@ -22,6 +22,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ) {
         let is_decoded = self.scope == Scope::Constraints;
         let aliases = if is_decoded { self.aliases(schema, members, object) } else { Vec::new() };
+        if is_decoded {
+            self.inspect_repeated(schema, members);
+        }
         for (index, (name, value)) in members.iter().enumerate() {
             let path = self.path.len();
             self.path.extend([if path == 0 { "" } else { "." }, name]);
@@ -38,6 +41,19 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
+    /// Reports each property given under two names. A type refuses such an object.
+    fn inspect_repeated(&mut self, schema: &'a Value, members: &[(Cow<'v, str>, Json<'v>)]) {
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+        let mut given = HashSet::new();
+        for own in members.iter().filter_map(|(name, _)| property(properties, name)).map(|(own, _)| own) {
+            if !given.insert(own) {
+                self.at_member(own, |this| {
+                    this.add(ViolationKind::Unknown, "given twice; give it once".to_owned())
+                });
+            }
+        }
+    }
+
     /// Inspects the member called `name`. `parent` is the length of the path to the object. `aliases`
     /// contains the properties that have this name as an alias.
     fn inspect_member(
@@ -49,11 +65,17 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         aliases: &[Alias<'a>],
     ) {
         let (named, other) = member_schemas(schema, name);
-        // A type treats `null` like an absent member.
-        let is_null = self.exact && matches!(value.kind, Kind::Null);
-        if !is_null || names(schema.get("required")).any(|required| required == name) {
-            for schema in named {
-                self.inspect(schema, value);
+        // A type treats `null` for an optional member like an absent member.
+        let is_decoded = self.exact || self.scope == Scope::Constraints;
+        let is_absent = |property: &Value| {
+            let has_default = property.get("default").is_some_and(|default| !default.is_null());
+            is_decoded && matches!(value.kind, Kind::Null) && !has_default
+        };
+        let own = own_name(schema, name);
+        let is_required = || names(schema.get("required")).any(|required| required == own);
+        for of_name in named {
+            if !is_absent(of_name) || is_required() {
+                self.inspect(of_name, value);
             }
         }
         match other {
@@ -82,9 +104,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         members: &[(Cow<'v, str>, Json<'v>)],
         aliases: &[Alias<'s>],
     ) -> (HashSet<String>, Vec<&'s Value>) {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
-        let given = members.iter().map(|(name, _)| own_name(name).unwrap_or(name).to_owned());
+        let given = members.iter().map(|(name, _)| own_name(schema, name).to_owned());
         let asked = aliases.iter().filter(|_| self.knows_aliases()).map(|(_, own, _)| (*own).to_owned());
         let given: HashSet<String> = given.chain(asked).collect();
         let named = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
@@ -212,4 +232,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             }
         }
     }
+}
+
+/// Returns the name of the property that a member gives, under this name or an alias. Returns `name` itself if
+/// there is no such property.
+fn own_name<'s>(schema: &'s Value, name: &'s str) -> &'s str {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.and_then(|properties| property(properties, name)).map_or(name, |(own, _)| own)
 }

@@ -3,7 +3,7 @@
 use super::Search;
 use super::decoded::Reading;
 use crate::json::{Json, Kind, quoted};
-use crate::properties::item_schema;
+use crate::properties::{item_schema, property};
 use crate::reference::resolve;
 use crate::sample::sample;
 use crate::types::fields;
@@ -34,7 +34,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 (Kind::Object(members), Some(fields)) if !is_union => {
                     let mut written = Vec::new();
                     for (name, member) in members {
-                        if let Some(field) = fields.get(&**name) {
+                        if let Some((_, field)) = property(fields, name) {
                             let text = self.of_samples(field, member, keeps)?;
                             written.push(format!("{}:{text}", quoted(name)));
                         }

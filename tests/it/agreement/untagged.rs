@@ -1,0 +1,82 @@
+//! Writes untagged enums whose variants overlap, with a function that tells whether a value keeps to its limits.
+
+use super::random::Random;
+use std::fmt::Write;
+
+const ENUMS: usize = 24;
+
+/// The types of fields, and whether a field of the type may have a limit.
+const TYPES: [(&str, bool); 9] = [
+    ("u8", true),
+    ("i8", true),
+    ("i64", true),
+    ("Word", false),
+    ("Plain", false),
+    ("String", false),
+    ("Part", false),
+    ("Vec<Word>", false),
+    ("Vec<i8>", false),
+];
+
+/// Words and parts, with aliases inside. Only `ToolParams` tells the schema of the aliases of fields.
+const COMMON: &str = r#"
+    #[derive(Debug, toolkit::ToolParams)]
+    enum Word { First, #[serde(alias = "2nd")] Second }
+
+    #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+    enum Plain { First, #[serde(alias = "2nd")] Second }
+
+    #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+    struct Part { #[serde(alias = "a-alias")] a: Plain, b: i8 }
+"#;
+
+pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
+    *out += COMMON;
+    for index in 0..ENUMS {
+        let (mut variants, mut limits) = (String::new(), String::new());
+        for variant in 0..2 + random.below(2) {
+            let (fields, holds) = fields(random)?;
+            writeln!(variants, "V{variant} {{ {fields} }},")?;
+            writeln!(limits, "U{index}::V{variant} {{ a, b, c }} => {holds},")?;
+        }
+        write!(
+            out,
+            "#[derive(Debug, toolkit::ToolParams)]\n#[serde(untagged)]\nenum U{index} {{ {variants} }}
+            impl KeepsLimits for U{index} {{ fn keeps_limits(&self) -> bool {{ match self {{ {limits} }} }} }}\n"
+        )?;
+    }
+    let tools: String = (0..ENUMS).map(|index| format!("beside_serde::<U{index}>(),")).collect();
+    writeln!(out, "pub(super) fn untagged() -> Vec<(toolkit::ClosureTool, Decode)> {{ vec![{tools}] }}")
+}
+
+/// Returns the fields of a variant, and an expression that is true if their values keep to their limits.
+fn fields(random: &mut Random) -> Result<(String, String), std::fmt::Error> {
+    let (mut fields, mut holds) = (String::new(), "true".to_owned());
+    for name in ["a", "b", "c"] {
+        let (of, may_have_limit) = random.one(&TYPES);
+        let is_absent = random.once_in(4);
+        if is_absent {
+            write!(fields, "#[serde(skip)] {name}: (), ")?;
+            continue;
+        }
+        let is_optional = random.once_in(3);
+        if random.once_in(3) {
+            write!(fields, "#[serde(alias = \"{name}-alias\")] ")?;
+        }
+        if may_have_limit && random.once_in(3) {
+            fields += "#[param(range = ..=5)] ";
+            let each = if is_optional { "iter()" } else { "into_iter()" };
+            let values = if is_optional { name.to_owned() } else { format!("[{name}]") };
+            write!(holds, " && {values}.{each}.all(|it| *it <= 5)")?;
+        }
+        match is_optional {
+            true if may_have_limit && random.once_in(2) => {
+                fields += "#[serde(default)] ";
+                write!(fields, "{name}: Option<{of}>, ")?;
+            }
+            true => write!(fields, "{name}: Option<{of}>, ")?,
+            false => write!(fields, "{name}: {of}, ")?,
+        }
+    }
+    Ok((fields, holds))
+}

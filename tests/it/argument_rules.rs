@@ -1,0 +1,110 @@
+//! Ranges and lists of values: checked unless the type itself refuses all other values.
+
+#![allow(dead_code, reason = "only `Debug` reads the fields")]
+
+use super::argument_promises::call;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toolkit::ToolParams;
+use toolkit::prelude::*;
+
+#[derive(Debug, ToolParams)]
+enum Word {
+    First,
+    #[serde(alias = "2nd")]
+    Second,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Plain {
+    First,
+    #[serde(alias = "2nd")]
+    Second,
+}
+
+#[derive(Debug, ToolParams)]
+enum Open {
+    Known,
+    #[serde(other)]
+    Rest,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum PlainOpen {
+    Known,
+    #[serde(other)]
+    Rest,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Documented {
+    /// Is known.
+    Known,
+    /// Is anything else.
+    #[serde(other)]
+    Rest,
+}
+
+/// The schemas of these fields say more than their types.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Narrow {
+    #[schemars(with = "Option<i32>")]
+    wide: Option<i64>,
+    #[schemars(with = "Option<Plain>")]
+    text: Option<String>,
+    #[schemars(with = "Option<Documented>")]
+    documented: Option<String>,
+}
+
+/// Takes values with ranges and lists.
+#[tool(register = false, coerce = false)]
+#[allow(clippy::too_many_arguments)]
+fn rules(
+    word: Option<Word>,
+    plain: Option<Plain>,
+    #[param(one_of = ["First"])] only: Option<Word>,
+    #[param(one_of = ["First"])] only_plain: Option<Plain>,
+    open: Option<Open>,
+    plain_open: Option<PlainOpen>,
+    documented: Option<Documented>,
+    narrow: Option<Narrow>,
+    numbers: Option<BTreeMap<u32, i64>>,
+    byte: Option<u8>,
+) -> &'static str {
+    let _ = (word, plain, only, only_plain, open, plain_open, documented, narrow, numbers, byte);
+    "taken"
+}
+
+#[test]
+fn a_range_or_a_list_holds_whether_the_type_enforces_it_or_not() {
+    for (argument, fits) in [
+        (r#""word": "Second""#, true),
+        (r#""word": "2nd""#, true),
+        (r#""word": "Third""#, false),
+        (r#""plain": "2nd""#, true),
+        (r#""plain": "Third""#, false),
+        (r#""only": "First""#, true),
+        (r#""only": "Second""#, false),
+        (r#""only": "2nd""#, false),
+        (r#""only_plain": "First""#, true),
+        (r#""only_plain": "Second""#, false),
+        (r#""open": "anything""#, true),
+        (r#""plain_open": "anything""#, true),
+        (r#""documented": "anything""#, true),
+        (r#""narrow": {"wide": 2147483647}"#, true),
+        (r#""narrow": {"wide": 2147483648}"#, false),
+        (r#""narrow": {"text": "First"}"#, true),
+        (r#""narrow": {"text": "anything"}"#, false),
+        (r#""narrow": {"documented": "Known"}"#, true),
+        (r#""narrow": {"documented": "anything"}"#, false),
+        (r#""numbers": {"1": 1, "2": 1}"#, true),
+        (r#""numbers": {"1": 1, "1": 2}"#, false),
+        (r#""byte": 255"#, true),
+        (r#""byte": 256"#, false),
+    ] {
+        let outcome = call(&rules::tool(), &format!("{{{argument}}}"));
+        assert_eq!(outcome.is_ok(), fits, "{argument}: {outcome:?}");
+    }
+    assert!(!rules::tool().definition().parameters.to_string().contains("x-"));
+}

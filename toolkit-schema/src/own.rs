@@ -1,0 +1,118 @@
+//! The marks on ranges and lists of values: whether the Rust type itself enforces them.
+
+use crate::constraints::{ONE_OF, VARIANTS};
+use crate::json::Json;
+use crate::keyword::each_subschema;
+use crate::number::Decimal;
+use crate::types::types;
+use serde_json::{Map, Value};
+
+/// The keyword to mark the range or the list of values in a schema:
+///
+/// - `true` if the type itself refuses all other values.
+/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses only
+///   values outside of the format's range.
+/// - `false` if the author of a parameter added the list to its type.
+///
+/// An unmarked range or list is enforced only by checking each value.
+const OF_TYPE: &str = "x-toolkit-of-type";
+
+/// Marks the ranges and lists of a generated schema. Call this function before the schema is
+/// [tidied](crate::tidy), because tidying removes the formats of integers.
+pub(crate) fn mark_rules(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        if keywords.contains_key(ONE_OF) {
+            keywords.insert(OF_TYPE.to_owned(), false.into());
+        } else if keywords.contains_key(VARIANTS) {
+            keywords.insert(OF_TYPE.to_owned(), true.into());
+        } else if let Some(mark) = mark_of_format(keywords) {
+            keywords.insert(OF_TYPE.to_owned(), mark);
+        }
+    });
+}
+
+/// Marks all remaining lists of values as enforced by the type.
+pub fn mark_lists(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        if lists_values(keywords) {
+            keywords.entry(OF_TYPE).or_insert(true.into());
+        }
+    });
+}
+
+/// Removes the marks of ranges and lists enforced by the type.
+pub fn unmark_rules(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        if keywords.get(OF_TYPE).is_some_and(|mark| mark != &Value::Bool(false)) {
+            keywords.shift_remove(OF_TYPE);
+        }
+    });
+}
+
+/// Removes the mark of a schema. Returns whether checks need the mark.
+pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
+    keywords.shift_remove(OF_TYPE).is_some()
+}
+
+/// Returns whether the type itself enforces the range and the list of values in a schema.
+pub(crate) fn is_of_type(schema: &Value) -> bool {
+    schema.get(OF_TYPE) == Some(&Value::Bool(true))
+}
+
+/// Returns whether the author of a parameter added the list of values to its type.
+pub(crate) fn is_of_author(schema: &Value) -> bool {
+    schema.get(OF_TYPE) == Some(&Value::Bool(false))
+}
+
+/// Returns whether a schema lists the allowed values.
+pub(crate) fn lists_values(keywords: &Map<String, Value>) -> bool {
+    keywords.contains_key("enum") || keywords.contains_key("const")
+}
+
+/// Returns the bounds that the type of an integer itself enforces.
+pub(crate) fn range_of_type(schema: &Value) -> (Option<i64>, Option<i64>) {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
+    match schema.get(OF_TYPE) {
+        Some(Value::Bool(true)) => (bound("minimum"), bound("maximum")),
+        Some(Value::String(format)) => range_of(format).unwrap_or_default(),
+        _ => (None, None),
+    }
+}
+
+/// Returns whether the type of an integer itself refuses a number because of its range.
+pub(crate) fn is_outside_of_type(schema: &Value, value: &Json<'_>) -> bool {
+    let (least, most) = range_of_type(schema);
+    let Some(number) = value.number() else { return false };
+    let bound = |bound: i64| Decimal::parse(&bound.to_string());
+    let is_below = least.and_then(bound).is_some_and(|least| number < least);
+    is_below || most.and_then(bound).is_some_and(|most| number > most)
+}
+
+/// Returns the range of the integer type with this format, with `None` for a bound beyond 64 bits.
+pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
+    let range = |least: i64, most: i64| Some((Some(least), Some(most)));
+    match format {
+        "int8" => range(i8::MIN.into(), i8::MAX.into()),
+        "int16" => range(i16::MIN.into(), i16::MAX.into()),
+        "int32" => range(i32::MIN.into(), i32::MAX.into()),
+        "uint8" => range(0, u8::MAX.into()),
+        "uint16" => range(0, u16::MAX.into()),
+        "uint32" => range(0, u32::MAX.into()),
+        "uint64" | "uint128" | "uint" => Some((Some(0), None)),
+        "int64" | "int128" | "int" => Some((None, None)),
+        _ => None,
+    }
+}
+
+/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of the
+/// format, otherwise the format. Returns `None` for a list of integers, because the author added the list.
+fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
+    let format = keywords.get("format").and_then(Value::as_str)?;
+    let (least, most) = range_of(format)?;
+    let is_own = |keyword: &str, bound: Option<i64>| {
+        keywords.get(keyword).is_none_or(|given| bound.is_some() && given.as_i64() == bound)
+    };
+    let is_integer = !lists_values(keywords) && types(keywords.get("type")).any(|name| name == "integer");
+    let is_whole = is_own("minimum", least) && is_own("maximum", most);
+    is_integer.then(|| if is_whole { true.into() } else { format.into() })
+}
