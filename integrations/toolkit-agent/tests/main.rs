@@ -14,6 +14,7 @@ mod bodies;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
+mod compaction;
 #[cfg(all(feature = "files", feature = "sqlite"))]
 mod crashes;
 mod evals;

@@ -3,19 +3,25 @@
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, without};
 use super::history;
+use super::meter::Meter;
+use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::tools::Tools;
 use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
+use crate::compaction::Compaction;
 use crate::conversation::{Conversation, Owner, Step, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::model::{
+    DynModel, FinishReason, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price,
+};
 use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
@@ -57,6 +63,7 @@ pub(super) struct Settings {
     pub(super) price: Price,
     pub(super) output_key: Option<String>,
     pub(super) history_limit: Option<usize>,
+    pub(super) compaction: Option<Compaction>,
     pub(super) streaming: bool,
 }
 
@@ -106,6 +113,7 @@ impl LlmAgent {
         mut escalate: bool,
     ) -> Result<Outcome, AgentError> {
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
+        let mut meter = Meter::default();
         loop {
             run.check_cancelled()?;
             let restart = self.restart(conversation, run)?;
@@ -122,6 +130,7 @@ impl LlmAgent {
                 agent: self.name(),
                 batch: dispatcher.batch([]),
                 repetitions: &mut repetitions,
+                meter: &mut meter,
                 started: Vec::new(),
                 dispatched: Vec::new(),
                 called,
@@ -223,10 +232,17 @@ impl LlmAgent {
     }
 
     /// Creates the request of a turn.
-    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
+    pub(super) fn request(
+        &self,
+        conversation: &Conversation,
+        run: &Run,
+        dispatcher: &Dispatcher,
+    ) -> ModelRequest {
         let settings = &self.settings;
         let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
-        let mut messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
+        let compacted = self.compacted(conversation);
+        let mut messages =
+            history::visible_to(self.name(), conversation.messages(), settings.history_limit, &compacted);
         if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
             messages.push(Message::user(CONTINUE));
         }
@@ -235,6 +251,7 @@ impl LlmAgent {
             .with_tools(dispatcher.registry())
             .with_tool_use(settings.tool_config.clone())
             .with_options(settings.options.clone());
+        adapt_server_state(&mut request, &compacted);
         if let Some(format) = &run.0.answer_format {
             format.apply(&mut request);
         }
@@ -249,11 +266,30 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
         run.0.budget.take_model_call()?;
-        let request = self.request(calls.conversation, run, dispatcher);
-        calls.conversation.begin_turn(name);
-        let response = match run.until_stopped(callbacks.before(request)).await? {
-            ControlFlow::Break(response) => response,
-            ControlFlow::Continue(request) => self.ask(request, calls).await?,
+        let mut request = self.fitting_request(dispatcher, calls).await?;
+        let mut is_compacted = false;
+        let response = loop {
+            calls.conversation.begin_turn(name);
+            let asked = match run.until_stopped(callbacks.before(request)).await? {
+                ControlFlow::Break(response) => break response,
+                ControlFlow::Continue(request) => self.ask(request, calls).await,
+            };
+            let error = match asked {
+                Ok(response) => break response,
+                Err(AgentError::Model(error))
+                    if error.kind == ModelErrorKind::ContextTooLong && !is_compacted =>
+                {
+                    error
+                }
+                Err(error) => return Err(error),
+            };
+            // One compaction, then the error goes to the program.
+            let Some(shorter) = self.shorter_request(dispatcher, calls).await? else {
+                return Err(error.into());
+            };
+            let (agent, error) = (|| name.clone(), error.to_string());
+            run.emit(|| RunEvent::ModelRetried { agent: agent(), error, pause: Duration::ZERO });
+            (request, is_compacted) = (shorter, true);
         };
         run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);

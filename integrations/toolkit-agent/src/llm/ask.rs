@@ -32,6 +32,7 @@ impl LlmAgent {
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
                 Err(AgentError::Model(error)) if !calls.started.is_empty() => {
+                    calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     return Ok(interrupted(error, calls.conversation.turn()));
                 }
                 Err(AgentError::Model(error)) => error,

@@ -1,5 +1,6 @@
 //! The tool calls of one turn, from start to result.
 
+use super::meter::Meter;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{CalledAgents, Run};
@@ -17,6 +18,7 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) repetitions: &'a mut Repetitions,
+    pub(super) meter: &'a mut Meter,
     /// All calls of the turn so far, including refused calls.
     pub(super) started: Vec<ToolCall>,
     /// For each call in `batch`, the index of the call in `started`.

@@ -1,30 +1,64 @@
 //! The history of a conversation as seen by one agent.
 
-use crate::conversation::start_of_latest;
+use super::reduce::{reduced, replacement};
+use crate::conversation::{Compacted, start_of_latest};
 use crate::message::{Message, UserMessage};
+use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
 
 /// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`. Messages of
 /// other agents become user messages, because this model neither wrote them nor knows the other agents'
-/// tools.
-pub(super) fn visible_to(agent: &str, messages: &[Message], limit: Option<usize>) -> Vec<Message> {
-    let limit = limit.filter(|limit| *limit <= messages.len());
-    let start = limit.map_or(0, |limit| start_of_latest(messages, limit));
+/// tools. After a compaction, the first message begins with the content that replaces older messages.
+pub(super) fn visible_to(
+    agent: &str,
+    messages: &[Message],
+    limit: Option<usize>,
+    compacted: &Compacted,
+) -> Vec<Message> {
+    let start = start(messages, limit, compacted);
     let latest = messages.get(start..).unwrap_or_default();
-    let mut visible = Vec::with_capacity(latest.len());
+    let mut visible = Vec::with_capacity(latest.len() + 1);
     // Adjacent messages of other agents become one user message.
-    let mut foreign: Vec<Content> = Vec::new();
-    for message in latest {
-        match foreign_text(agent, message) {
-            Some(lines) => foreign.extend(lines.into_iter().map(Content::Text)),
-            None => {
+    let mut foreign = replacement(compacted, messages);
+    let is_replaced = !foreign.is_empty();
+    for (index, message) in latest.iter().enumerate() {
+        let message = reduced(compacted, start + index, message);
+        match (foreign_text(agent, &message), &*message) {
+            (Some(lines), _) => foreign.extend(lines.into_iter().map(Content::Text)),
+            // Some models refuse two consecutive user messages.
+            (None, Message::User(message)) if is_replaced && visible.is_empty() => {
+                foreign.extend(message.content.iter().cloned());
                 flush(&mut foreign, &mut visible);
-                visible.push(message.clone());
+            }
+            (None, _) => {
+                flush(&mut foreign, &mut visible);
+                visible.push(message.into_owned());
             }
         }
     }
     flush(&mut foreign, &mut visible);
     visible
+}
+
+/// Returns the index of the first message to send.
+pub(super) fn start(messages: &[Message], limit: Option<usize>, compacted: &Compacted) -> usize {
+    let limit = limit.filter(|limit| *limit <= messages.len());
+    let limited = limit.map_or(0, |limit| start_of_latest(messages, limit));
+    limited.max(compacted.start).min(messages.len())
+}
+
+/// Returns the message at `index` as the model of `agent` reads it after a compaction.
+pub(super) fn visible<'a>(
+    agent: &str,
+    index: usize,
+    message: &'a Message,
+    compacted: &Compacted,
+) -> Cow<'a, Message> {
+    let message = reduced(compacted, index, message);
+    match foreign_text(agent, &message) {
+        Some(lines) => Cow::Owned(Message::User(UserMessage::new(lines.into_iter().map(Content::Text)))),
+        None => message,
+    }
 }
 
 fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
@@ -76,8 +110,8 @@ mod tests {
             ..ToolMessage::new(vec![ToolResult::of(&call, Ok("a cat".into()))])
         };
         let messages = [Message::user("What is there?"), Message::Assistant(message), Message::Tool(results)];
-        assert_eq!(visible_to("root", &messages, None), messages);
-        let visible = visible_to("spec", &messages, None);
+        assert_eq!(visible_to("root", &messages, None, &Compacted::default()), messages);
+        let visible = visible_to("spec", &messages, None, &Compacted::default());
         let texts: Vec<String> = visible.iter().map(Message::to_text).collect();
         assert_eq!(
             texts,
@@ -96,7 +130,8 @@ mod tests {
             .collect();
         for (limit, left) in [(None, 6), (Some(6), 6), (Some(5), 4), (Some(4), 4), (Some(1), 2), (Some(0), 2)]
         {
-            assert_eq!(visible_to("a", &messages, limit).len(), left, "{limit:?}");
+            let visible = visible_to("a", &messages, limit, &Compacted::default());
+            assert_eq!(visible.len(), left, "{limit:?}");
         }
     }
 }
