@@ -10,6 +10,8 @@ use crate::support::kind;
 use proptest::prelude::TestCaseError;
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use toolkit_agent::compaction::{Compaction, CountTokens, TokenEstimate};
 use toolkit_agent::{
     Agent, AgentBuilder, Conversation, Limits, Message, ModelError, ModelErrorKind, ModelRequest,
@@ -45,13 +47,13 @@ fn too_long() -> ModelError {
 /// Creates a model that refuses requests with more tokens than its window. It calls `read` until the
 /// conversation has had `turns` turns since the latest question, and then answers.
 fn windowed(window: u64, turns: usize, reports_usage: bool) -> ScriptedModel {
-    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let calls = AtomicUsize::new(0);
     ScriptedModel::new().fallback(move |request| {
         let tokens = TokenEstimate.count_request(request);
         if tokens > window {
             return Err(too_long());
         }
-        let number = calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let number = calls.fetch_add(1, Ordering::Relaxed);
         let response = match (number + 1) % (turns + 1) {
             0 => ModelResponse::text(format!("Done after {number} turns. {}", "So it is. ".repeat(5))),
             _ => ModelResponse::calls([call(number)]),
@@ -67,6 +69,24 @@ fn agent(model: &ScriptedModel, compaction: Compaction) -> AgentBuilder {
         .retry(ModelRetry::never())
         .limits(Limits::default().with_max_model_calls(10_000).with_max_repeated_calls(1_000))
         .compaction(compaction)
+}
+
+#[tokio::test]
+async fn each_message_is_counted_once() {
+    let counted = Arc::new(AtomicU64::new(0));
+    let sum = counted.clone();
+    let counter = move |text: &str| {
+        sum.fetch_add(text.len() as u64, Ordering::Relaxed);
+        TokenEstimate.count_text(text)
+    };
+    let model = windowed(10_000_000, 100, false);
+    let agent = agent(&model, Compaction::new(10_000_000).with_counter(counter)).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    agent.run_in(&mut conversation, "Read.").await.unwrap();
+    let messages: u64 = conversation.messages().iter().map(|message| message.to_text().len() as u64).sum();
+    // In addition, the calls of each turn and the definition of the tool are counted.
+    let counted = counted.load(Ordering::Relaxed);
+    assert!(counted < messages + 101 * 400, "{counted} of {messages}");
 }
 
 /// Runs an agent. Returns the output and the events.
@@ -101,10 +121,13 @@ fn body(request: &ModelRequest) -> Value {
 fn changed_prefixes(requests: &[ModelRequest]) -> Result<usize, TestCaseError> {
     let mut changes = 0;
     for (index, request) in requests.iter().enumerate() {
-        sendable(request)?;
         assert!(matches!(request.messages.first(), Some(Message::User(_))), "{:?}", request.messages);
         let before = index.checked_sub(1).map_or(&[][..], |before| &requests[before].messages);
-        changes += usize::from(!request.messages.starts_with(before));
+        let is_changed = !request.messages.starts_with(before);
+        changes += usize::from(is_changed);
+        if is_changed || index % 16 == 0 {
+            sendable(request)?;
+        }
     }
     Ok(changes)
 }
@@ -198,7 +221,7 @@ async fn an_event_reports_each_compaction() {
 
 #[tokio::test]
 async fn results_are_shortened_before_messages_are_left_out() {
-    let model = windowed(3_500, 9, true);
+    let model = windowed(3_500, 13, true);
     let compaction = Compaction::new(4_000).with_result_chars(300);
     let agent = agent(&model, compaction).build().unwrap();
     let mut conversation = Conversation::new("1");

@@ -123,3 +123,51 @@ impl Conversation {
         branches.for_each(|(_, branch)| branch.move_compactions(removed, len));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removed_messages_shift_the_indexes() {
+        let mut conversation = Conversation::new("1");
+        for text in ["1", "2", "3"] {
+            conversation.push(Message::user(text));
+            conversation.push(Message::assistant(text));
+        }
+        let compacted = Compacted {
+            start: 5,
+            left_out: 3,
+            kept: vec![0, 4],
+            shortened: 5,
+            dropped: 1,
+            made_at: 6,
+            ..Compacted::default()
+        };
+        conversation.set_compacted("a", compacted.clone());
+        conversation.keep_latest(4);
+        let shifted =
+            Compacted { start: 3, kept: vec![2], shortened: 3, dropped: 0, made_at: 4, ..compacted };
+        assert_eq!((conversation.compacted("a"), conversation.usage_from()), (Some(&shifted), 4));
+        conversation.keep_latest(2);
+        let shifted = Compacted { start: 1, kept: vec![0], shortened: 1, made_at: 2, ..shifted };
+        assert_eq!((conversation.compacted("a"), conversation.usage_from()), (Some(&shifted), 2));
+    }
+
+    #[test]
+    fn the_input_and_the_latest_user_message_are_unanswered() {
+        let mut conversation = Conversation::new("1");
+        conversation.push(Message::user("old"));
+        assert_eq!(conversation.unanswered(), [0]);
+        conversation.begin_run("input".into());
+        assert_eq!(conversation.unanswered(), [1]);
+        let running = conversation.start_run();
+        conversation.push(Message::assistant("?"));
+        conversation.push(Message::user("more"));
+        conversation.push(Message::user("latest"));
+        assert_eq!(conversation.unanswered(), [1, 4]);
+        drop(running);
+        conversation.push(Message::user("new"));
+        assert_eq!(conversation.unanswered(), [5]);
+    }
+}

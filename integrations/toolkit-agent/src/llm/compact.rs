@@ -3,7 +3,7 @@
 use super::agent::{LlmAgent, Settings};
 use super::calls::TurnCalls;
 use super::history;
-use super::meter::Visible;
+use super::meter::{Meter, Visible};
 use super::plan::{Plan, Planner};
 use super::summaries::Summaries;
 use crate::compaction::{Compaction, SummaryRequest};
@@ -34,7 +34,12 @@ impl LlmAgent {
         let is_forced = std::mem::take(&mut calls.meter.is_exceeded);
         let compacted = self.compacted(calls.conversation);
         let view = self.view(compaction, calls.conversation, &compacted);
-        let counted = calls.meter.count(view, calls.conversation.usage_from(), &request);
+        let usage_from = match self.settings.history_limit {
+            None => calls.conversation.usage_from(),
+            // The latest answer may have been given to a longer history.
+            Some(_) => usize::MAX,
+        };
+        let counted = calls.meter.count(view, usage_from, &request);
         let bounds = compaction.bounds(self.settings.options.max_output_tokens);
         if !is_forced && counted <= bounds.start {
             return Ok(request);
@@ -110,6 +115,7 @@ impl LlmAgent {
             (compacted.summary, summary_error) = (summary, error);
         }
         calls.conversation.set_compacted(name, compacted);
+        *calls.meter = Meter::default();
         run.emit(|| RunEvent::Compacted {
             agent: name.clone(),
             tokens_before,

@@ -123,6 +123,28 @@ mod tests {
     }
 
     #[test]
+    fn after_a_compaction_the_roles_still_alternate() {
+        let texts = |compacted: &Compacted| {
+            let messages: Vec<Message> = ["1", "2", "3"]
+                .iter()
+                .flat_map(|text| [Message::user(*text), Message::assistant(*text)])
+                .collect();
+            let visible = visible_to("a", &messages, None, compacted);
+            visible.iter().map(Message::to_text).collect::<Vec<_>>()
+        };
+        let two = Compacted { start: 2, left_out: 2, made_at: 6, ..Compacted::default() };
+        let note = "[2 earlier messages of this conversation were left out.]";
+        assert_eq!(texts(&two), [&format!("{note}\n2"), "2", "3", "3"]);
+        let kept =
+            Compacted { start: 3, left_out: 2, summary: "They counted.".to_owned(), kept: vec![2], ..two };
+        let head = format!(
+            "{note}\n\nSummary of the messages that were left out:\nThey counted.\n\nThe user's message among them, \
+             unchanged:\n2"
+        );
+        assert_eq!(texts(&kept), [head.as_str(), "2", "3", "3"]);
+    }
+
+    #[test]
     fn limited_history_begins_with_a_user_message() {
         let messages: Vec<Message> = ["1", "2", "3"]
             .iter()

@@ -10,9 +10,8 @@ use crate::model::ModelRequest;
 /// Counts the tokens of the requests of one agent in a run. Each message is counted once.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    /// The first message of the request and the latest compaction. The count begins again if one of them
-    /// changes.
-    counted_for: (usize, usize),
+    /// The index of the first message of the request. The count begins again if it changes.
+    start: usize,
     /// The index of the first message that is not counted yet.
     counted: usize,
     /// The tokens of the counted messages.
@@ -74,10 +73,8 @@ impl Meter {
             let newer = (index + 1)..view.messages.len();
             return tokens + newer.map(|index| view.tokens(index)).sum::<u64>();
         }
-        let counted_for = (view.start, view.compacted.made_at);
-        if self.counted_for != counted_for || self.counted < view.start || self.counted > view.messages.len()
-        {
-            (self.counted_for, self.counted, self.tokens) = (counted_for, view.start, 0);
+        if self.start != view.start || !(view.start..=view.messages.len()).contains(&self.counted) {
+            (self.start, self.counted, self.tokens) = (view.start, view.start, 0);
         }
         self.tokens += (self.counted..view.messages.len()).map(|index| view.tokens(index)).sum::<u64>();
         self.counted = view.messages.len();

@@ -95,7 +95,8 @@ impl Planner<'_> {
         let [target, most] = [bounds.target, bounds.most].map(|tokens| (tokens as f64 * factor) as u64);
         match self.is_forced {
             true => {
-                let target = target.min(estimated / 2);
+                // The instructions and the tools stay.
+                let target = target.min(estimated.midpoint(self.fixed));
                 (target, target)
             }
             false => (target, most),

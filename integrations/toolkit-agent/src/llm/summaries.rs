@@ -70,34 +70,31 @@ impl Summaries<'_> {
         let bounds = self.compaction.bounds(None);
         let mut room = bounds.most.saturating_sub(2 * request.max_tokens + LEAST_TOKENS).max(LEAST_TOKENS);
         let mut summary = request.previous.clone();
-        let mut messages = request.messages.iter().map(paragraphs).peekable();
-        while messages.peek().is_some() {
-            let (mut part, mut tokens) = (Vec::new(), 0);
-            while let Some(message) = messages.peek() {
-                let next = counter.count_text(message);
-                if !part.is_empty() && tokens + next > room {
+        let messages: Vec<String> = request.messages.iter().map(paragraphs).collect();
+        let mut next = 0;
+        while next < messages.len() {
+            let (mut end, mut tokens) = (next, 0);
+            for message in messages.iter().skip(next) {
+                tokens += counter.count_text(message);
+                if end > next && tokens > room {
                     break;
                 }
-                tokens += next;
-                part.extend(messages.next());
+                end += 1;
             }
+            let part = messages.get(next..end).unwrap_or_default().join("\n\n");
             // A single message may be longer than the room.
-            let mut transcript = self.cut(&part.join("\n\n"), room);
-            let answer = loop {
-                match self.ask(model, self.request(&summary, &transcript)).await? {
-                    // The window of this model is smaller than the window of the agent's model.
-                    Err(error) if error.kind == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
-                        room = (room / 2).max(LEAST_TOKENS);
-                        transcript = self.cut(&transcript, room);
-                    }
-                    answer => break answer,
-                }
-            };
-            match answer {
+            match self.ask(model, self.request(&summary, &self.cut(&part, room))).await? {
                 Ok(response) if response.message.text.trim().is_empty() => {
                     return Ok((summary, Some(EMPTY.to_owned())));
                 }
-                Ok(response) => summary = self.cut(response.message.text.trim(), request.max_tokens),
+                Ok(response) => {
+                    summary = self.cut(response.message.text.trim(), request.max_tokens);
+                    next = end;
+                }
+                // The window of this model is smaller than the window of the agent's model.
+                Err(error) if error.kind == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
+                    room = (room / 2).max(LEAST_TOKENS);
+                }
                 Err(error) => return Ok((summary, Some(error.to_string()))),
             }
         }

@@ -220,7 +220,7 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn a_compacted_request_is_valid_small_and_stable(

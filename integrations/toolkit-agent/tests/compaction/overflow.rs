@@ -114,9 +114,9 @@ async fn a_huge_result_in_the_latest_turn_is_shortened() {
 async fn server_state_begins_anew_after_a_compaction() {
     let stored = |number: usize, conversation: Option<&str>| {
         let item = serde_json::json!({"type": "message", "role": "assistant", "content": [
-            {"type": "output_text", "text": "Indeed. ".repeat(20)},
+            {"type": "output_text", "text": "Indeed. ".repeat(100)},
         ]});
-        let mut response = ModelResponse::text("Indeed. ".repeat(20));
+        let mut response = ModelResponse::text("Indeed. ".repeat(100));
         let mut native = NativeMessages::new("openai_responses", vec![item]);
         native.response_id = Some(format!("resp_{number}"));
         native.conversation = conversation.map(str::to_owned);

@@ -50,7 +50,7 @@ async fn a_model_summarizes_and_its_tokens_are_paid() {
     let (model, agent) = talker(compaction);
     let mut conversation = Conversation::new("1");
     let mut last = None;
-    for number in 0..12 {
+    for number in 0..40 {
         let output = agent.run_in(&mut conversation, format!("Question {number}?")).await.unwrap();
         if output.model_calls == 2 {
             last = Some(output);
