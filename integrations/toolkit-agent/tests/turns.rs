@@ -95,8 +95,7 @@ async fn a_retry_pause_ends_with_the_duration_limit() {
 /// Tokio's channels hand out nothing in a task that has used up its budget.
 #[tokio::test]
 async fn a_busy_task_receives_all_events() {
-    let model = ScriptedModel::new().response(ModelResponse::calls([call(1)])).text("done");
-    let agent = agent(&model).streaming(false).build().unwrap();
+    let agent = agent(&ScriptedModel::new().text("done")).streaming(false).build().unwrap();
     let mut events = agent.run_stream("Go.");
     let mut kinds = Vec::new();
     while coop::has_budget_remaining() {

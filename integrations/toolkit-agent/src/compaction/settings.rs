@@ -12,8 +12,8 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// Settings for the compaction of long conversations, set by
 /// [`AgentBuilder::compaction`](crate::AgentBuilder::compaction).
 ///
-/// Before each model call, the agent counts the tokens of the request. If the request has outgrown its share
-/// of the context window, the agent shortens the request in this order, until the request is small enough:
+/// Before each model call, the agent counts the tokens of the request. If the request exceeds its share of the
+/// context window, the agent shortens the request in this order, until the request is small enough:
 ///
 /// 1. Old tool results keep only their beginning and their end.
 /// 2. Old tool results become a note of one line.
@@ -77,7 +77,7 @@ pub(crate) enum Summarizer {
     Function(Arc<Summarize>),
 }
 
-/// The numbers of tokens that decide about a compaction.
+/// The limits of a request, in tokens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// The maximum number of tokens in a request. The rest of the window is for the answer.
@@ -108,7 +108,7 @@ impl Compaction {
         }
     }
 
-    /// Sets the model that writes the summaries. It may be a cheaper model than the model of the agent. The
+    /// Sets the model for summaries. It may be a cheaper model than the model of the agent. The
     /// tokens of the summaries belong to the usage and the cost of the run, and each summary counts as a
     /// model call.
     ///
@@ -119,7 +119,7 @@ impl Compaction {
         self
     }
 
-    /// Sets an asynchronous function that writes the summaries.
+    /// Sets an asynchronous function for summaries.
     ///
     /// ```
     /// use toolkit_agent::compaction::{Compaction, SummaryRequest};
@@ -175,10 +175,10 @@ setters! { Compaction:
     /// Sets the share of the window, without the tokens reserved for the answer, at which a compaction
     /// begins. Default: 0.8.
     with_start_at(start_at: f64) = start_at;
-    /// Sets the share of the window, without the tokens reserved for the answer, that a request has after a
+    /// Sets the share of the window, without the tokens reserved for the answer, for a request after a
     /// compaction. Default: 0.5.
     with_reduce_to(reduce_to: f64) = reduce_to;
-    /// Sets the number of latest messages that stay as they are. A message with results counts as one.
+    /// Sets the number of latest messages to keep unchanged. A message with results counts as one message.
     /// Default: 6.
     ///
     /// If the request would exceed the window otherwise, these messages are reduced too, oldest first.
@@ -191,12 +191,12 @@ setters! { Compaction:
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
     /// Sets the counter of tokens. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
-    /// Sets the options of the model that writes the summaries. The default limits the output to four times
+    /// Sets the options of the model for summaries. The default limits the output to four times
     /// the length of a summary, so that a model may think first.
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
-    /// Sets the instructions of the model that writes the summaries.
+    /// Sets the instructions of the model for summaries.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());
-    /// Sets the price of the model that writes the summaries. The default is the price of the agent.
+    /// Sets the price of the model for summaries. The default is the price of the agent.
     with_summary_price(summary_price: Price) = Some(summary_price);
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Compacted {
-    /// The index of the first message that is sent. A summary or a note takes the place of all earlier
+    /// The index of the first message to send. A summary or a note takes the place of all earlier
     /// messages.
     pub(crate) start: usize,
     /// The number of messages left out.
@@ -18,7 +18,7 @@ pub(crate) struct Compacted {
     /// The summary of messages left out. Empty if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) summary: String,
-    /// The indexes of user messages before `start` that are sent nevertheless.
+    /// The indexes of the user messages before `start` to send nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) kept: Vec<usize>,
     /// Long tool results before this index are shortened.
@@ -78,8 +78,8 @@ impl Compactions {
 }
 
 impl Conversation {
-    /// Returns the summary that an agent's model reads in place of old messages, if there is one. See
-    /// [`Compaction`](crate::compaction::Compaction).
+    /// Returns the summary of old messages for an agent, made by a [compaction](crate::compaction::Compaction).
+    /// Returns `None` if there is no summary.
     #[must_use]
     pub fn summary_of(&self, agent: &str) -> Option<&str> {
         let summary = &self.compacted(agent)?.summary;
@@ -101,8 +101,8 @@ impl Conversation {
         self.compactions.usage_from
     }
 
-    /// Returns the indexes of the user messages that a compaction must not leave out: the input of the run,
-    /// and the latest message of the user.
+    /// Returns the indexes of the unanswered user messages: the input of the run, and the latest message of the
+    /// user. A compaction does not leave them out.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
         // In the copy for a parallel agent, the run of the copy has no input of its own.

@@ -1,4 +1,4 @@
-//! Compaction: before a model call, the agent makes a request shorter that has outgrown the context window.
+//! Compaction before a model call: a shorter request for a conversation beyond the context window.
 
 use super::agent::{LlmAgent, Settings};
 use super::calls::TurnCalls;
@@ -22,8 +22,8 @@ impl LlmAgent {
         compacted.cloned().unwrap_or_default()
     }
 
-    /// Creates the request of a turn. If the request has outgrown its share of the context window, a
-    /// compaction comes first.
+    /// Creates the request of a turn. If the request exceeds its share of the context window, a compaction
+    /// comes first.
     pub(super) async fn fitting_request(
         &self,
         dispatcher: &Dispatcher,

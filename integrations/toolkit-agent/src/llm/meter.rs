@@ -12,7 +12,7 @@ use crate::model::ModelRequest;
 pub(super) struct Meter {
     /// The index of the first message of the request. The count begins again if it changes.
     start: usize,
-    /// The index of the first message that is not counted yet.
+    /// The index of the first message not counted yet.
     counted: usize,
     /// The tokens of the counted messages.
     tokens: u64,
@@ -40,7 +40,7 @@ impl Visible<'_> {
         })
     }
 
-    /// Estimates the tokens of the content that replaces older messages.
+    /// Estimates the tokens of the replacement for older messages.
     pub(super) fn replacement_tokens(&self) -> u64 {
         match replacement(self.compacted, self.messages) {
             content if content.is_empty() => 0,
@@ -48,8 +48,8 @@ impl Visible<'_> {
         }
     }
 
-    /// Returns the index of the latest answer of this agent at or after `from` that has a token count, and
-    /// the tokens up to the end of this answer.
+    /// Returns the index of the agent's latest answer with a token count, at or after `from`, and the tokens
+    /// up to the end of this answer.
     fn reported(&self, from: usize) -> Option<(usize, u64)> {
         let from = from.max(self.start).min(self.messages.len());
         let answers = self.messages.iter().enumerate().skip(from).rev();

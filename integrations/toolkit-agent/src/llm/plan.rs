@@ -1,4 +1,4 @@
-//! The plan of a compaction: which results and messages a shorter request does without.
+//! Plans a compaction: chooses the results to shorten and the messages to leave out.
 
 use super::meter::Visible;
 use crate::compaction::Bounds;
@@ -8,7 +8,7 @@ use crate::message::Message;
 /// The tokens of the note about messages left out, without the summary.
 const NOTE_TOKENS: u64 = 50;
 
-/// The facts that a plan depends on.
+/// The input of a plan.
 pub(super) struct Planner<'a> {
     /// The request before the compaction.
     pub(super) view: Visible<'a>,
@@ -16,7 +16,7 @@ pub(super) struct Planner<'a> {
     pub(super) fixed: u64,
     /// The tokens of the request before the compaction, according to the provider.
     pub(super) counted: u64,
-    /// The indexes of the user messages that must not be left out.
+    /// The indexes of the user messages to keep in any case.
     pub(super) unanswered: Vec<usize>,
     pub(super) keep_latest: usize,
     pub(super) result_chars: usize,
@@ -108,13 +108,13 @@ impl Planner<'_> {
 struct State<'a> {
     planner: &'a Planner<'a>,
     compacted: Compacted,
-    /// The index of the first message that is sent.
+    /// The index of the first message to send.
     first: usize,
     /// The costs of the messages, starting at the first message of the request before the compaction.
     costs: Vec<Cost>,
-    /// The tokens of all messages that are sent.
+    /// The tokens of all messages to send.
     messages: u64,
-    /// The tokens of the content that replaces older messages.
+    /// The tokens of the replacement for older messages.
     replacement: u64,
 }
 

@@ -20,8 +20,8 @@ pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Mess
     changed.map_or(Cow::Borrowed(message), Cow::Owned)
 }
 
-/// Returns the content that takes the place of the messages left out: a note, the summary, and the user
-/// messages that are still unanswered. Returns an empty list if no message is left out.
+/// Returns the replacement for the messages left out: a note, the summary, and the unanswered user messages.
+/// Returns an empty list if no message is left out.
 pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Content> {
     let mut text = match compacted.left_out {
         0 if compacted.summary.is_empty() && compacted.kept.is_empty() => return Vec::new(),

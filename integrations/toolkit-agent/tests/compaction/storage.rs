@@ -36,14 +36,28 @@ fn bodies(requests: &[ModelRequest]) -> Vec<Value> {
     requests.iter().map(body).collect()
 }
 
-#[tokio::test]
-async fn a_run_continues_with_the_same_requests_from_each_save() {
-    let (store, model) = (MemoryStore::new(), reader());
+/// Creates an agent for each number of agents: a single one, or a parallel group. Returns the models, too.
+fn team(size: usize) -> (Agent, Vec<ScriptedModel>) {
+    let models: Vec<ScriptedModel> = (0..size).map(|_| reader()).collect();
+    let compaction = || Compaction::new(2_000).with_summary(summarize);
+    let named =
+        |(number, model)| agent(model, compaction()).name(format!("reader_{number}")).build().unwrap();
+    let mut agents: Vec<Agent> = models.iter().enumerate().map(named).collect();
+    match size {
+        1 => (agents.remove(0), models),
+        _ => (ParallelAgent::new("team", agents).into(), models),
+    }
+}
+
+async fn continues_from_each_save(size: usize) {
+    let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
-    let agent = reading(&model);
+    let (agent, models) = team(size);
     let output = sessions.run(&agent, "ada", "1", "Read the book.").await.unwrap();
-    let expected = bodies(&model.requests());
-    assert!(changed_prefixes(&model.requests()).unwrap() >= 2);
+    for model in &models {
+        assert!(changed_prefixes(&model.requests()).unwrap() >= 2);
+    }
+    let expected: Vec<Vec<Value>> = models.iter().map(|model| bodies(&model.requests())).collect();
     let log = store.load("ada", "1").await.unwrap().unwrap();
     let compactions = log.entries.iter().filter(|entry| entry.contains("made_at")).count();
     assert!(compactions >= 2, "{compactions}");
@@ -52,13 +66,23 @@ async fn a_run_continues_with_the_same_requests_from_each_save() {
         for (version, entry) in log.entries[..saves].iter().enumerate() {
             store.append("ada", "1", version as u64, entry).await.unwrap();
         }
-        let model = reader();
-        let sessions = Sessions::new(store);
-        let resumed = sessions.resume(&reading(&model), "ada", "1").await.unwrap();
+        let (agent, models) = team(size);
+        let resumed = Sessions::new(store).resume(&agent, "ada", "1").await.unwrap();
         assert_eq!(resumed.text, output.text);
-        let asked = bodies(&model.requests());
-        assert!(expected.ends_with(&asked), "after {saves} saves");
+        for (model, expected) in models.iter().zip(&expected) {
+            assert!(expected.ends_with(&bodies(&model.requests())), "after {saves} saves");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_run_continues_with_the_same_requests_from_each_save() {
+    continues_from_each_save(1).await;
+}
+
+#[tokio::test]
+async fn parallel_agents_continue_with_the_same_requests_from_each_save() {
+    continues_from_each_save(2).await;
 }
 
 #[tokio::test]
