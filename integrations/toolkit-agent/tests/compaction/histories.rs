@@ -40,7 +40,7 @@ fn part() -> impl Strategy<Value = Part> {
     let own = prop::bool::weighted(0.7);
     prop_oneof![
         3 => length().prop_map(Part::User),
-        2 => (own.clone(), length()).prop_map(|(own, length)| Part::Text(own, length)),
+        2 => (own, length()).prop_map(|(own, length)| Part::Text(own, length)),
         6 => (own, prop::collection::vec(length(), 1..4), native)
             .prop_map(|(own, lengths, native)| Part::Calls(own, lengths, native)),
         1 => length().prop_map(Part::Paused),
