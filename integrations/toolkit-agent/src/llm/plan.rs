@@ -66,41 +66,43 @@ impl Planner<'_> {
         let len = view.messages.len();
         let mut state = State::new(self);
         let before = state.total();
-        let (target, most) = self.scaled(bounds, before);
+        let Bounds { most, start, target } = self.scaled(bounds, before);
         let old = len.saturating_sub(self.keep_latest);
         state.shorten(old, target);
         state.drop_results(old, target);
         state.leave_out(old, target);
-        // The request would exceed the window: reduce the latest messages, too.
-        state.shorten(len, most);
-        state.leave_out(len.saturating_sub(1), most);
+        if state.total() > most {
+            // The request would exceed the window: reduce the latest messages, too.
+            state.shorten(len, start);
+            state.leave_out(len.saturating_sub(1), start);
+        }
         let after = state.total();
-        let saved = before.saturating_sub(after);
-        // Each compaction makes prompt caches invalid and may cost a summary.
-        let is_worth = saved >= bounds.start.saturating_sub(bounds.target) / 4;
+        // Each compaction makes prompt caches invalid and may cost a summary. If the latest messages are long,
+        // it is better to wait until they are old.
+        let is_worth = after <= start.midpoint(target);
         let must = self.is_forced || self.counted > bounds.most;
-        (saved > 0 && (is_worth || must)).then(|| {
+        (after < before && (is_worth || must)).then(|| {
             let mut compacted = state.compacted;
             compacted.made_at = len;
             Plan { compacted, tokens: after }
         })
     }
 
-    /// Returns the target and the maximum in estimated tokens. `estimated` is the estimate of the request
-    /// before the compaction.
-    fn scaled(&self, bounds: Bounds, estimated: u64) -> (u64, u64) {
+    /// Returns the bounds in estimated tokens. `estimated` is the estimate of the request before the
+    /// compaction.
+    fn scaled(&self, bounds: Bounds, estimated: u64) -> Bounds {
         let factor = estimated as f64 / self.counted.max(1) as f64;
         // A large deviation has another reason than the estimate of texts.
         let factor = factor.clamp(0.25, 1.0);
-        let [target, most] = [bounds.target, bounds.most].map(|tokens| (tokens as f64 * factor) as u64);
-        match self.is_forced {
-            true => {
-                // The instructions and the tools stay.
-                let target = target.min(estimated.midpoint(self.fixed));
-                (target, target)
-            }
-            false => (target, most),
+        let scale = |tokens: u64| (tokens as f64 * factor) as u64;
+        let Bounds { most, start, target } = bounds;
+        let bounds = Bounds { most: scale(most), start: scale(start), target: scale(target) };
+        if !self.is_forced {
+            return bounds;
         }
+        // The instructions and the tools stay.
+        let target = bounds.target.min(estimated.midpoint(self.fixed));
+        Bounds { most: target, start: target, target }
     }
 }
 

@@ -214,8 +214,9 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
         fits(request, input)?;
         prop_assert_eq!(body(request), body(loaded));
     }
-    // Four short questions need at most one further compaction.
-    prop_assert!(changed_prefixes(&model.requests())? <= 1);
+    // A compaction that must not touch the latest messages may need another one when they are old. Four short
+    // questions need no more.
+    prop_assert!(changed_prefixes(&model.requests())? <= 2);
     Ok(())
 }
 
