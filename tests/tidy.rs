@@ -71,6 +71,7 @@ const AGENT_FLOORS: &[&str] = &[
     "output",
     "pending",
     "conversation",
+    "compaction",
     "wire",
     "clients",
     "record",

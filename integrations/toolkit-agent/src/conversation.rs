@@ -1,11 +1,13 @@
 //! A conversation: its messages and its session.
 
 mod changes;
+mod compacted;
 mod nested;
 mod progress;
 mod turn;
 
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
+pub(crate) use compacted::{Compacted, Compactions};
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::{Turn, key};
 
@@ -55,6 +57,8 @@ pub struct Conversation {
     /// The latest run, if the conversation had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    #[serde(default, skip_serializing_if = "Compactions::is_empty")]
+    compactions: Compactions,
     /// The unfinished conversations of agents called as tools and of parallel agents, by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     children: BTreeMap<String, Self>,

@@ -198,6 +198,28 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
+    /// The messages sent to a model became fewer or shorter, because they had outgrown the model's context
+    /// window. See [`Compaction`](crate::compaction::Compaction).
+    #[non_exhaustive]
+    Compacted {
+        /// The name of the agent.
+        agent: String,
+        /// The tokens of the request before the compaction: the count of the provider, if there is one, and
+        /// estimates of newer messages.
+        tokens_before: u64,
+        /// The estimated tokens of the request after the compaction.
+        tokens_after: u64,
+        /// The number of messages that this compaction has replaced with a summary or a note. 0 if it has only
+        /// shortened tool results.
+        messages_left_out: usize,
+        /// The reason, if a summary failed. The model then reads the summary so far, and a note about the other
+        /// messages.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary_error: Option<String>,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
+    },
     /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
@@ -270,6 +292,7 @@ impl RunEvent {
             | Self::CallPending { within, .. }
             | Self::Message { within, .. }
             | Self::ModelRetried { within, .. }
+            | Self::Compacted { within, .. }
             | Self::Transferred { within, .. }
             | Self::BranchFailed { within, .. }
             | Self::AgentEnded { within, .. } => within,

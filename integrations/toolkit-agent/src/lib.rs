@@ -30,6 +30,7 @@
 //! | get typed answers | [`Agent::run_as`] returns a value of your type |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
+//! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
 //! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
 //! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
@@ -71,6 +72,7 @@ mod helpers;
 mod agent;
 #[cfg(feature = "_http")]
 pub mod clients;
+pub mod compaction;
 mod conversation;
 mod error;
 pub mod eval;

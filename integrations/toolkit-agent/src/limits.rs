@@ -27,7 +27,8 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum number of model calls. Default: 50.
+    /// The maximum number of model calls, including requests for
+    /// [summaries](crate::compaction::Compaction). Default: 50.
     pub max_model_calls: u32,
     /// The maximum number of tool calls. Calls beyond the maximum get an error result, so that the model can
     /// still answer.

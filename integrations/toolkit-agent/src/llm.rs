@@ -5,10 +5,15 @@ mod ask;
 mod builder;
 mod callbacks;
 mod calls;
+mod compact;
 
 mod history;
+mod meter;
+mod plan;
+mod reduce;
 mod repetitions;
 mod restart;
+mod summaries;
 mod tools;
 
 pub use agent::InstructionsContext;

@@ -299,7 +299,8 @@ impl Stream for RunStream<'_> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+            // Unlike `poll_recv`, this also returns an event if the task has used up its budget.
+            if let Ok(event) = self.events.try_recv() {
                 return Poll::Ready(Some(Ok(event)));
             }
             let Some(run) = &mut self.run else {

@@ -6,6 +6,8 @@
 //! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three
 //! times.
 //!
+//! A second test has a conversation of thirty questions in a window of 4,096 tokens.
+//!
 //! Wrong answers of the model are counted; only errors of the provider, the wire or the loop fail the test.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
@@ -14,9 +16,13 @@ use serde_json::{Value, json};
 use std::env;
 use std::time::Duration;
 use toolkit_agent::clients::{Anthropic, HttpLimits, OpenAi};
+use toolkit_agent::compaction::Compaction;
 use toolkit_agent::eval::{CallMatch, Eval, Task, Trial, TrialReport};
 use toolkit_agent::model::BoxModel;
-use toolkit_agent::{Agent, AgentError, ChatModel, FinishReason, Limits, Message, ModelOptions, ModelRetry};
+use toolkit_agent::{
+    Agent, AgentError, ChatModel, Conversation, FinishReason, Limits, Message, ModelOptions, ModelRetry,
+    RunEvent, RunOptions,
+};
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 
 /// Creates a task with its expected calls and the expected parts of its answer.
@@ -198,4 +204,57 @@ async fn ten_tasks_over_three_apis() {
     let errors: Vec<String> = report.trials.iter().filter_map(named).collect();
     println!("\n{report}\n{} protocol errors", errors.len());
     assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
+
+/// The window of the settings. The server may have a larger one.
+const WINDOW: u64 = 4_096;
+
+#[tokio::test]
+#[ignore = "needs a model server"]
+async fn thirty_questions_in_a_small_window() {
+    let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
+    for (api, model) in models(&url) {
+        let agent = Agent::builder(model.clone())
+            .instructions("You keep a list for the user. Answer in a few sentences.")
+            .tools(tools().unwrap())
+            .options(ModelOptions::new().with_temperature(0.0).with_max_output_tokens(160))
+            .limits(Limits::default().with_max_model_calls(8).with_max_tool_calls(8))
+            .retry(ModelRetry::never())
+            .compaction(Compaction::new(WINDOW).with_summary_model(model))
+            .build()
+            .unwrap();
+        let mut conversation = Conversation::new("1");
+        let (mut compactions, mut failed, mut right, mut errors) = (0, 0, 0, Vec::new());
+        for number in 1..=30_i64 {
+            let note = "Please take your time and think about all entries of the list. ".repeat(6);
+            let question =
+                format!("{note}What is {number} + {number}? Use the tool `add`, and tell me the sum.");
+            let mut run = agent.run_stream_in(&mut conversation, question, RunOptions::new());
+            while let Some(event) = run.next().await {
+                match event {
+                    Ok(RunEvent::Compacted { summary_error, .. }) => {
+                        compactions += 1;
+                        failed += u32::from(summary_error.is_some());
+                    }
+                    Ok(RunEvent::Finished { output, .. }) => {
+                        right += u32::from(output.text.contains(&(number * 2).to_string()));
+                    }
+                    Ok(_) => {}
+                    // Small models may call without end.
+                    Err(AgentError::Limit(_)) => {}
+                    Err(error) => errors.push(format!("{api}, question {number}: {error}")),
+                }
+            }
+        }
+        let used = conversation.messages().iter().map(|message| match message {
+            Message::Assistant(said) => said.usage.input_tokens,
+            _ => 0,
+        });
+        let most = used.max().unwrap_or_default();
+        println!(
+            "{api}: {right} of 30 right, {compactions} compactions, {failed} summaries failed, at most {most} tokens"
+        );
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+        assert!(most <= WINDOW && compactions > 0, "{most} tokens, {compactions} compactions");
+    }
 }

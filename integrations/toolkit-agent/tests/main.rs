@@ -15,6 +15,7 @@ mod breaks;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
+mod compaction;
 #[cfg(all(feature = "files", feature = "sqlite"))]
 mod crashes;
 mod evals;

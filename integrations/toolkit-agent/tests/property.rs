@@ -181,7 +181,7 @@ async fn run(
 }
 
 /// Checks that each call has exactly one result, in order, in the next message. Returns the number of calls.
-fn answered(messages: &[Message]) -> Result<usize, TestCaseError> {
+pub(crate) fn answered(messages: &[Message]) -> Result<usize, TestCaseError> {
     let mut count = 0;
     let mut rest = messages.iter().peekable();
     while let Some(message) = rest.next() {
@@ -217,7 +217,7 @@ fn has_cancelled(messages: &[Message]) -> bool {
 }
 
 /// Checks that the history needs no repair for any provider and contains all results.
-fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
+pub(crate) fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
     let calls = answered(&request.messages)?;
     for (format, field, of_result) in [
         (ApiFormat::OpenAiChat, "messages", r#""role":"tool""#),

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::future::poll_fn;
 use std::time::Duration;
+use tokio::task::coop;
 use tokio::time::Instant;
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
@@ -91,6 +93,24 @@ async fn a_retry_pause_ends_with_the_duration_limit() {
         Err(AgentError::Limit(Limit::Duration(Duration::from_secs(2))))
     );
     assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+/// Tokio's channels hand out nothing in a task that has used up its budget.
+#[tokio::test]
+async fn a_busy_task_receives_all_events() {
+    let agent = agent(&ScriptedModel::new().text("done")).streaming(false).build().unwrap();
+    let mut events = agent.run_stream("Go.");
+    let mut kinds = Vec::new();
+    while coop::has_budget_remaining() {
+        poll_fn(|cx| coop::poll_proceed(cx).map(|used| used.made_progress())).await;
+    }
+    while let Some(event) = events.next().await {
+        kinds.push(crate::support::kind(&event.unwrap()));
+    }
+    assert_eq!(
+        (kinds.first().unwrap().as_str(), kinds.last().unwrap().as_str()),
+        ("agent_started agent", "finished")
+    );
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use super::turn::{TurnChange, TurnMarks};
-use super::{Conversation, Turn};
+use super::{Compactions, Conversation, Turn};
 use crate::helpers::lock;
 use crate::message::Message;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub(crate) struct Changes {
     /// Whether the run was given up.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     progress_ends: bool,
+    /// The compactions, if they have changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compactions: Option<Compactions>,
     /// The changed session values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     state: BTreeMap<String, Value>,
@@ -57,6 +60,8 @@ struct Marks {
     changed: Option<usize>,
     turn: Option<TurnMarks>,
     progress: Option<Progress>,
+    /// The revision of the compactions.
+    compactions: u64,
 }
 
 /// The connection of a conversation to its log, and the parts already saved. A clone has its own connection:
@@ -157,6 +162,10 @@ impl Conversation {
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
         let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
+        let is_compacted = match saved {
+            Some(marks) => marks.compactions != self.compactions.revision(),
+            None => !self.compactions.is_empty(),
+        };
         let changes = Changes {
             node: node.to_vec(),
             keep: (is_shorter || is_repeated).then_some(kept),
@@ -166,6 +175,7 @@ impl Conversation {
             turn_ends: self.turn.is_none() && (saved_turn.is_some() || is_repeated),
             progress_ends: progress.is_none() && (had_progress || is_repeated),
             progress: progress.filter(|_| !is_same),
+            compactions: is_compacted.then(|| self.compactions.clone()),
             ..Changes::default()
         };
         if changes != (Changes { node: node.to_vec(), ..Changes::default() }) {
@@ -191,6 +201,7 @@ impl Conversation {
             changed: None,
             turn: self.turn.as_ref().map(Turn::marks),
             progress: self.relative_progress(),
+            compactions: self.compactions.revision(),
         };
         self.saved.marks = Some((generation, marks));
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
@@ -209,6 +220,9 @@ impl Conversation {
         if let Some(progress) = &mut self.progress {
             progress.move_by(-removed.cast_signed());
         }
+        if removed > 0 {
+            self.move_compactions(removed, 0);
+        }
     }
 
     /// Applies changes from the log to this conversation, or to the nested conversation at their path.
@@ -225,6 +239,12 @@ impl Conversation {
     fn apply_own(&mut self, changes: Changes) {
         if let Some(keep) = changes.keep {
             self.messages.truncate(keep);
+            if keep == 0 {
+                self.compactions = Compactions::default();
+            }
+        }
+        if let Some(compactions) = changes.compactions {
+            self.compactions = compactions;
         }
         self.times.resize(self.messages.len(), 0);
         self.messages.extend(changes.messages);

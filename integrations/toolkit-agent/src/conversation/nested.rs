@@ -25,6 +25,11 @@ fn child_of_branch(depth: usize, index: usize) -> String {
     format!("{BRANCH}{depth}/{index}")
 }
 
+/// Returns whether the key belongs to the conversation of a parallel agent.
+pub(super) fn is_branch(key: &str) -> bool {
+    key.starts_with(BRANCH)
+}
+
 impl Conversation {
     /// Begins a new run with the input. Gives up an earlier run if it is unfinished.
     pub(crate) fn begin_run(&mut self, input: UserMessage) {
@@ -254,7 +259,10 @@ impl Conversation {
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
         let base = self.messages.len();
-        let Self { mut messages, mut times, turn, progress, children, mut saved, turns, .. } = unfinished;
+        let Self { mut messages, mut times, turn, progress, children, mut saved, turns, compactions, .. } =
+            unfinished;
+        // The indexes of a compaction also count the messages of this conversation.
+        let compactions = if compactions.is_empty() { self.compactions.clone() } else { compactions };
         saved.connect_like(&self.saved);
         messages.splice(..0, self.messages.iter().cloned());
         times.splice(..0, (0..base).map(|index| self.times.get(index).copied().unwrap_or_default()));
@@ -266,6 +274,7 @@ impl Conversation {
             children,
             saved,
             turns,
+            compactions,
             base,
             user_id: self.user_id.clone(),
             error_details: self.error_details,
@@ -283,13 +292,15 @@ impl Conversation {
         self.children.insert(self.branch_key(index), branch.detached());
     }
 
-    /// Appends the new messages in the copy of a parallel agent.
+    /// Appends the new messages in the copy of a parallel agent. The compactions of the copy are dropped,
+    /// because their indexes would include messages of other parallel agents.
     pub(crate) fn add_branch(&mut self, branch: Self) {
         let mut branch = branch.detached();
         branch.settle();
         self.times.resize(self.messages.len(), 0);
         self.messages.append(&mut branch.messages);
         self.times.append(&mut branch.times);
+        self.compactions.distrust_usage(self.messages.len());
     }
 
     /// Appends the messages of all parallel agents that an earlier run has left unfinished.

@@ -3,22 +3,26 @@
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, put_first};
 use super::history;
+use super::meter::Meter;
+use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::tools::Tools;
 use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
+use crate::compaction::Compaction;
 use crate::conversation::{Conversation, Owner, Step, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{DynModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::model::{DynModel, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
@@ -60,6 +64,7 @@ pub(super) struct Settings {
     pub(super) price: Price,
     pub(super) output_key: Option<String>,
     pub(super) history_limit: Option<usize>,
+    pub(super) compaction: Option<Compaction>,
     pub(super) streaming: bool,
 }
 
@@ -104,6 +109,7 @@ impl LlmAgent {
         mut escalate: bool,
     ) -> Result<Outcome, AgentError> {
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
+        let mut meter = Meter::default();
         let mut breaks = 0;
         let called = Arc::<CalledAgents>::default();
         let mut last = None;
@@ -123,6 +129,7 @@ impl LlmAgent {
                 agent: self.name(),
                 batch: dispatcher.batch([]),
                 repetitions: &mut repetitions,
+                meter: &mut meter,
                 started: 0,
                 dispatched: Vec::new(),
                 counted: VecDeque::new(),
@@ -240,12 +247,19 @@ impl LlmAgent {
     }
 
     /// Creates the request of a turn.
-    fn request(&self, conversation: &mut Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
+    pub(super) fn request(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        dispatcher: &Dispatcher,
+    ) -> ModelRequest {
         let settings = &self.settings;
         let session = dispatcher.run_context().and_then(|run| run.session());
         let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
         let instructions = InstructionsContext { agent: self.name(), session: &session };
-        let mut messages = history::visible_to(self.name(), conversation.history(), settings.history_limit);
+        let compacted = self.compacted(conversation);
+        let limit = settings.history_limit;
+        let mut messages = history::visible_to(self.name(), conversation.history(), limit, &compacted);
         if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
             messages.push(Message::user(CONTINUE));
         }
@@ -256,6 +270,7 @@ impl LlmAgent {
             tool_use: settings.tool_config.clone(),
             options: settings.options.clone(),
         };
+        adapt_server_state(&mut request, &compacted);
         if let Some(format) = &run.0.answer_format {
             format.apply(&mut request);
         }
@@ -270,15 +285,39 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
         run.0.budget.take_model_call()?;
-        let request = self.request(calls.conversation, run, dispatcher);
-        calls.conversation.begin_turn(name);
-        let proceed = match callbacks.before.is_empty() {
-            true => ControlFlow::Continue(request),
-            false => run.until_stopped(callbacks.before(request)).await?,
-        };
-        let response = match proceed {
-            ControlFlow::Break(response) => response,
-            ControlFlow::Continue(request) => self.ask(request, calls).await?,
+        let mut request = self.fitting_request(dispatcher, calls).await?;
+        let mut is_compacted = false;
+        let response = loop {
+            calls.conversation.begin_turn(name);
+            let proceed = match callbacks.before.is_empty() {
+                true => ControlFlow::Continue(request),
+                false => run.until_stopped(callbacks.before(request)).await?,
+            };
+            let asked = match proceed {
+                ControlFlow::Break(response) => break response,
+                ControlFlow::Continue(request) => self.ask(request, calls).await,
+            };
+            let error = match asked {
+                Ok(response) => break response,
+                Err(AgentError::Model(error))
+                    if error.kind == ModelErrorKind::ContextTooLong && !is_compacted =>
+                {
+                    error
+                }
+                Err(error) => return Err(error),
+            };
+            // One compaction, then the error goes to the program.
+            let Some(shorter) = self.shorter_request(dispatcher, calls).await? else {
+                return Err(error.into());
+            };
+            let (agent, error) = (|| name.clone(), error.to_string());
+            run.emit(|| RunEvent::ModelRetried {
+                agent: agent(),
+                error,
+                pause: Duration::ZERO,
+                within: run.within(),
+            });
+            (request, is_compacted) = (shorter, true);
         };
         run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);

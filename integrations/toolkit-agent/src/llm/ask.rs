@@ -38,6 +38,7 @@ impl LlmAgent {
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
                 Err(AgentError::Model(mut error)) if calls.started > 0 => {
+                    calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
                     calls.broken = Some(error);
                     return Ok(interrupted(partial, calls.conversation.turn()));

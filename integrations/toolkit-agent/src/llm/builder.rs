@@ -4,6 +4,7 @@ use super::agent::{InstructionsContext, LlmAgent, Settings};
 use super::callbacks::ModelCallbacks;
 use super::tools::Tools;
 use crate::agent::Agent;
+use crate::compaction::Compaction;
 use crate::error::RunError;
 use crate::limits::Limits;
 use crate::message::UserMessage;
@@ -53,6 +54,7 @@ impl AgentBuilder {
             price: Price::default(),
             output_key: None,
             history_limit: None,
+            compaction: None,
             streaming: true,
         };
         let dispatcher = Dispatcher::new(ToolRegistry::new());
@@ -270,6 +272,9 @@ setters! { AgentBuilder.settings:
     /// Sends only the latest `history_limit` messages to the model. The sent messages begin with a user
     /// message. The latest user message and all messages after it are always sent, even beyond the limit.
     history_limit(history_limit: usize) = Some(history_limit);
+    /// Sets the compaction of conversations that outgrow the context window of the model. By default, all
+    /// messages are sent, and the run fails if they are too long.
+    compaction(compaction: Compaction) = Some(compaction);
     /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
     /// writing. Default: `true`.
     streaming(streaming: bool) = streaming;

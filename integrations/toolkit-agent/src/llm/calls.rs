@@ -1,5 +1,6 @@
 //! The tool calls of one turn, from start to result.
 
+use super::meter::Meter;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{CalledAgents, Run};
@@ -22,6 +23,7 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) repetitions: &'a mut Repetitions,
+    pub(super) meter: &'a mut Meter,
     /// The number of calls of the turn started so far, including refused calls. They are the first calls of the
     /// turn's message.
     pub(super) started: usize,

@@ -1,35 +1,71 @@
 //! The history of a conversation as seen by one agent.
 
-use crate::conversation::start_of_latest;
+use super::reduce::{reduced, replacement};
+use crate::conversation::{Compacted, start_of_latest};
 use crate::message::{Message, Messages, UserMessage};
+use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
 
 /// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`. Messages of
 /// other agents become user messages, because this model neither wrote them nor knows the other agents'
-/// tools.
-pub(super) fn visible_to(agent: &str, messages: &mut Messages, limit: Option<usize>) -> Messages {
-    let limit = limit.filter(|limit| *limit <= messages.len());
-    if limit.is_none()
+/// tools. After a compaction, the first message begins with the content that replaces older messages.
+pub(super) fn visible_to(
+    agent: &str,
+    messages: &mut Messages,
+    limit: Option<usize>,
+    compacted: &Compacted,
+) -> Messages {
+    let is_limited = limit.is_some_and(|limit| limit <= messages.len());
+    if !is_limited
+        && *compacted == Compacted::default()
         && let Some(shared) = messages.shared_with(agent)
     {
         return shared;
     }
-    let start = limit.map_or(0, |limit| start_of_latest(messages, limit));
+    let start = start(messages, limit, compacted);
     let latest = messages.get(start..).unwrap_or_default();
-    let mut visible = Vec::with_capacity(latest.len());
+    let mut visible = Vec::with_capacity(latest.len() + 1);
     // Adjacent messages of other agents become one user message.
-    let mut foreign: Vec<Content> = Vec::new();
-    for message in latest {
-        match foreign_text(agent, message) {
-            Some(lines) => foreign.extend(lines.into_iter().map(Content::Text)),
-            None => {
+    let mut foreign = replacement(compacted, messages);
+    let is_replaced = !foreign.is_empty();
+    for (index, message) in latest.iter().enumerate() {
+        let message = reduced(compacted, start + index, message);
+        match (foreign_text(agent, &message), &*message) {
+            (Some(lines), _) => foreign.extend(lines.into_iter().map(Content::Text)),
+            // Some models refuse two consecutive user messages.
+            (None, Message::User(message)) if is_replaced && visible.is_empty() => {
+                foreign.extend(message.content.iter().cloned());
                 flush(&mut foreign, &mut visible);
-                visible.push(message.clone());
+            }
+            (None, _) => {
+                flush(&mut foreign, &mut visible);
+                visible.push(message.into_owned());
             }
         }
     }
     flush(&mut foreign, &mut visible);
     visible.into()
+}
+
+/// Returns the index of the first message to send.
+pub(super) fn start(messages: &[Message], limit: Option<usize>, compacted: &Compacted) -> usize {
+    let limit = limit.filter(|limit| *limit <= messages.len());
+    let limited = limit.map_or(0, |limit| start_of_latest(messages, limit));
+    limited.max(compacted.start).min(messages.len())
+}
+
+/// Returns the message at `index` as the model of `agent` reads it after a compaction.
+pub(super) fn visible<'a>(
+    agent: &str,
+    index: usize,
+    message: &'a Message,
+    compacted: &Compacted,
+) -> Cow<'a, Message> {
+    let message = reduced(compacted, index, message);
+    match foreign_text(agent, &message) {
+        Some(lines) => Cow::Owned(Message::User(UserMessage::new(lines.into_iter().map(Content::Text)))),
+        None => message,
+    }
 }
 
 fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
@@ -84,8 +120,8 @@ mod tests {
         };
         let messages = [Message::user("What is there?"), Message::Assistant(message), Message::Tool(results)];
         let mut messages = Messages::from_iter(messages);
-        assert_eq!(visible_to("root", &mut messages, None), messages);
-        let visible = visible_to("spec", &mut messages, None);
+        assert_eq!(visible_to("root", &mut messages, None, &Compacted::default()), messages);
+        let visible = visible_to("spec", &mut messages, None, &Compacted::default());
         let texts: Vec<String> = visible.iter().map(Message::to_text).collect();
         assert_eq!(
             texts,
@@ -97,6 +133,28 @@ mod tests {
     }
 
     #[test]
+    fn after_a_compaction_the_roles_still_alternate() {
+        let texts = |compacted: &Compacted| {
+            let mut messages: Messages = ["1", "2", "3"]
+                .iter()
+                .flat_map(|text| [Message::user(*text), Message::assistant(*text)])
+                .collect();
+            let visible = visible_to("a", &mut messages, None, compacted);
+            visible.iter().map(Message::to_text).collect::<Vec<_>>()
+        };
+        let two = Compacted { start: 2, left_out: 2, made_at: 6, ..Compacted::default() };
+        let note = "[2 earlier messages of this conversation were left out.]";
+        assert_eq!(texts(&two), [&format!("{note}\n2"), "2", "3", "3"]);
+        let kept =
+            Compacted { start: 3, left_out: 2, summary: "They counted.".to_owned(), kept: vec![2], ..two };
+        let head = format!(
+            "{note}\n\nSummary of the messages that were left out:\nThey counted.\n\nThe user's message among them, \
+             unchanged:\n2"
+        );
+        assert_eq!(texts(&kept), [head.as_str(), "2", "3", "3"]);
+    }
+
+    #[test]
     fn limited_history_begins_with_a_user_message() {
         let mut messages: Messages = ["1", "2", "3"]
             .iter()
@@ -104,7 +162,8 @@ mod tests {
             .collect();
         for (limit, left) in [(None, 6), (Some(6), 6), (Some(5), 4), (Some(4), 4), (Some(1), 2), (Some(0), 2)]
         {
-            assert_eq!(visible_to("a", &mut messages, limit).len(), left, "{limit:?}");
+            let visible = visible_to("a", &mut messages, limit, &Compacted::default());
+            assert_eq!(visible.len(), left, "{limit:?}");
         }
     }
 }

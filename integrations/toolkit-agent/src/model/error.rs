@@ -44,7 +44,8 @@ pub enum ModelErrorKind {
     /// The provider refused the request.
     InvalidRequest,
     /// The request, or the request together with the maximum answer, is longer than the model's context
-    /// window. A shorter history may help.
+    /// window. An agent with a [`Compaction`](crate::compaction::Compaction) shortens the history and asks
+    /// again.
     ContextTooLong,
     /// The response is not valid for the API.
     InvalidResponse,

@@ -1,0 +1,109 @@
+//! Counting the tokens of a request.
+
+use crate::message::Message;
+use crate::model::ModelRequest;
+use toolkit_core::{Content, Media, ToolDefinition, ToolResult};
+
+/// The tokens added for each message, call and result, for roles, ids and separators.
+const OVERHEAD: u64 = 4;
+
+/// A counter of tokens, for [`Compaction`](super::Compaction).
+///
+/// Implementations need only [`count_text`](Self::count_text). Every closure that counts the tokens of a text
+/// is a counter, so a tokenizer can be used without a type of your own.
+///
+/// ```
+/// use toolkit_agent::Message;
+/// use toolkit_agent::compaction::CountTokens;
+///
+/// let words = |text: &str| text.split_whitespace().count() as u64;
+/// assert_eq!(words.count_text("How are you?"), 3);
+/// assert_eq!(words.count_message(&Message::user("How are you?")), 7); // four for the role and the separators
+/// ```
+pub trait CountTokens: Send + Sync + 'static {
+    /// Counts the tokens of a text.
+    fn count_text(&self, text: &str) -> u64;
+
+    /// Counts the tokens of an image, an audio clip or a file. Default: 1,500, about the price of a large
+    /// image.
+    fn count_media(&self, media: &Media) -> u64 {
+        let _ = media;
+        1_500
+    }
+
+    /// Counts the tokens of a message. Reasoning counts as text. Native messages are not counted, because
+    /// their text and calls are also in the other fields.
+    fn count_message(&self, message: &Message) -> u64 {
+        let content = |content: &Content| match content {
+            Content::Image(media) | Content::Audio(media) | Content::File(media) => self.count_media(media),
+            other => self.count_text(&other.to_text()),
+        };
+        let result = |result: &ToolResult| match &result.outcome {
+            Ok(output) => {
+                output.content().iter().map(content).sum::<u64>() + self.count_text(output.message())
+            }
+            Err(error) => self.count_text(error.message()),
+        };
+        let parts: u64 = match message {
+            Message::User(message) => message.content.iter().map(content).sum(),
+            Message::Assistant(message) => {
+                let calls = message.calls.iter();
+                let calls = calls.map(|call| {
+                    OVERHEAD + self.count_text(&call.name) + self.count_text(call.arguments.as_str())
+                });
+                self.count_text(&message.text) + self.count_text(&message.reasoning) + calls.sum::<u64>()
+            }
+            Message::Tool(message) => message.results.iter().map(|one| OVERHEAD + result(one)).sum(),
+        };
+        OVERHEAD + parts
+    }
+
+    /// Counts the tokens of a tool definition: the name, the description and the parameters.
+    fn count_tool(&self, tool: &ToolDefinition) -> u64 {
+        let parameters = tool.parameters.to_string();
+        let texts = [tool.name.as_str(), tool.description.as_str(), parameters.as_str()];
+        OVERHEAD + texts.iter().map(|text| self.count_text(text)).sum::<u64>()
+    }
+
+    /// Counts the tokens of a request: the instructions, the tools and the messages.
+    fn count_request(&self, request: &ModelRequest) -> u64 {
+        let messages: u64 = request.messages.iter().map(|message| self.count_message(message)).sum();
+        self.count_fixed(request) + messages
+    }
+
+    /// Counts the tokens of a request without its messages: the instructions and the tools.
+    fn count_fixed(&self, request: &ModelRequest) -> u64 {
+        let tools: u64 = request.tools.iter_definitions().map(|tool| self.count_tool(tool)).sum();
+        self.count_text(&request.instructions) + tools
+    }
+}
+
+impl<F: Fn(&str) -> u64 + Send + Sync + 'static> CountTokens for F {
+    fn count_text(&self, text: &str) -> u64 {
+        self(text)
+    }
+}
+
+/// An estimate of the number of tokens, without a tokenizer: two tokens for seven ASCII characters, and one
+/// token for each other character.
+///
+/// For English text and JSON, the estimate is usually a little too high. For Chinese and Japanese, it is
+/// about right, and for other scripts it is too high. A high estimate leads to an earlier compaction, and a
+/// low one to a request that the provider refuses.
+///
+/// ```
+/// use toolkit_agent::compaction::{CountTokens, TokenEstimate};
+///
+/// assert_eq!(TokenEstimate.count_text("It is clear in Oslo, 21 C."), 8);
+/// assert_eq!(TokenEstimate.count_text("今日は"), 3);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenEstimate;
+
+impl CountTokens for TokenEstimate {
+    fn count_text(&self, text: &str) -> u64 {
+        let ascii = text.bytes().filter(u8::is_ascii).count();
+        let others = if ascii == text.len() { 0 } else { text.chars().count() - ascii };
+        ((ascii * 2).div_ceil(7) + others) as u64
+    }
+}

@@ -1,0 +1,203 @@
+//! The settings of compaction.
+
+use super::count::{CountTokens, TokenEstimate};
+use super::summary::SummaryRequest;
+use crate::helpers::BoxFuture;
+use crate::model::{BoxModel, ChatModel, ModelOptions, Price};
+use std::fmt::Display;
+use std::sync::Arc;
+
+type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
+
+/// Settings for the compaction of long conversations, set by
+/// [`AgentBuilder::compaction`](crate::AgentBuilder::compaction).
+///
+/// Before each model call, the agent counts the tokens of the request. If the request exceeds its share of the
+/// context window, the agent shortens the request in this order, until the request is small enough:
+///
+/// 1. Old tool results keep only their beginning and their end.
+/// 2. Old tool results become a note of one line.
+/// 3. The oldest messages become a summary, written by a [model](Self::with_summary_model) or a
+///    [function](Self::with_summary) of the program. Without either, or if the summary fails, a note takes the
+///    place of the messages.
+///
+/// The latest messages stay as they are ([`with_keep_latest`](Self::with_keep_latest)), unless the request
+/// would still exceed the window. The unanswered message of the user always stays. Calls are never separated
+/// from their results.
+///
+/// The conversation keeps all its messages. A compaction is saved with the conversation, and all later
+/// requests begin with the same messages until the next compaction, so that prompt caches stay valid.
+///
+/// Tokens are counted by the usage reported with the latest answer. Only newer messages are estimated. If the
+/// model refuses a request as [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and
+/// asks again.
+///
+/// ```
+/// use toolkit_agent::compaction::Compaction;
+/// use toolkit_agent::{Agent, Conversation, ModelResponse, ScriptedModel};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("I see. ".repeat(40))));
+/// let summaries = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("We talked about numbers.")));
+/// let agent = Agent::builder(model.clone())
+///     .compaction(Compaction::new(1_000).with_summary_model(summaries))
+///     .build()?;
+/// let mut conversation = Conversation::default();
+/// for number in 0..20 {
+///     agent.run_in(&mut conversation, format!("This is number {number}.")).await?;
+/// }
+/// assert_eq!(conversation.messages().len(), 40);
+/// let requests = model.requests();
+/// let last = requests.last().unwrap();
+/// assert!(last.messages.len() < 15);
+/// assert!(last.messages[0].to_text().contains("We talked about numbers."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Compaction {
+    window: u64,
+    answer_tokens: Option<u64>,
+    start_at: f64,
+    reduce_to: f64,
+    pub(crate) keep_latest: usize,
+    result_chars: Option<usize>,
+    summary_tokens: Option<u64>,
+    pub(crate) counter: Arc<dyn CountTokens>,
+    pub(crate) summarizer: Option<Summarizer>,
+    pub(crate) summary_options: Option<ModelOptions>,
+    pub(crate) summary_instructions: Option<String>,
+    pub(crate) summary_price: Option<Price>,
+}
+
+/// The author of summaries.
+#[derive(Clone)]
+pub(crate) enum Summarizer {
+    Model(BoxModel),
+    Function(Arc<Summarize>),
+}
+
+/// The limits of a request, in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The maximum number of tokens in a request. The rest of the window is for the answer.
+    pub(crate) most: u64,
+    /// A compaction begins when a request has more tokens.
+    pub(crate) start: u64,
+    /// The number of tokens in a request after a compaction.
+    pub(crate) target: u64,
+}
+
+impl Compaction {
+    /// Creates settings for a model with a context window of `window` tokens, without summaries.
+    #[must_use]
+    pub fn new(window: u64) -> Self {
+        Self {
+            window,
+            answer_tokens: None,
+            start_at: 0.8,
+            reduce_to: 0.5,
+            keep_latest: 6,
+            result_chars: None,
+            summary_tokens: None,
+            counter: Arc::new(TokenEstimate),
+            summarizer: None,
+            summary_options: None,
+            summary_instructions: None,
+            summary_price: None,
+        }
+    }
+
+    /// Sets the model for summaries. It may be a cheaper model than the model of the agent. The
+    /// tokens of the summaries belong to the usage and the cost of the run, and each summary counts as a
+    /// model call.
+    ///
+    /// The model reads the old messages as the text of one message, in several requests if the text is long.
+    #[must_use]
+    pub fn with_summary_model(mut self, model: impl ChatModel) -> Self {
+        self.summarizer = Some(Summarizer::Model(model.boxed()));
+        self
+    }
+
+    /// Sets an asynchronous function for summaries.
+    ///
+    /// ```
+    /// use toolkit_agent::compaction::{Compaction, SummaryRequest};
+    ///
+    /// async fn summarize(request: SummaryRequest) -> Result<String, std::io::Error> {
+    ///     let asked = request.messages.iter().filter(|message| message.to_text().contains('?')).count();
+    ///     Ok(format!("{} The user asked {asked} further questions.", request.previous))
+    /// }
+    ///
+    /// let compaction = Compaction::new(128_000).with_summary(summarize);
+    /// ```
+    #[must_use]
+    pub fn with_summary<Fut, E>(
+        mut self,
+        summarize: impl Fn(SummaryRequest) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<String, E>> + Send + 'static,
+        E: Display,
+    {
+        self.summarizer = Some(Summarizer::Function(Arc::new(move |request| {
+            let summary = summarize(request);
+            Box::pin(async move { summary.await.map_err(|error| error.to_string()) })
+        })));
+        self
+    }
+
+    /// Returns the bounds of a request. `max_output` is the maximum length of the agent's answers, if it is
+    /// set.
+    pub(crate) fn bounds(&self, max_output: Option<u32>) -> Bounds {
+        let answer = self.answer_tokens.or(max_output.map(u64::from)).unwrap_or(self.window / 8);
+        let most = self.window.saturating_sub(answer);
+        let share = |share: f64| (most as f64 * share.clamp(0.0, 1.0)) as u64;
+        Bounds { most, start: share(self.start_at), target: share(self.reduce_to.min(self.start_at)) }
+    }
+
+    /// Returns the maximum length of a shortened tool result, in characters.
+    pub(crate) fn result_limit(&self) -> usize {
+        let of_window = usize::try_from(self.window / 16).unwrap_or(usize::MAX).clamp(200, 4_000);
+        self.result_chars.unwrap_or(of_window)
+    }
+
+    /// Returns the maximum length of a summary, in tokens.
+    pub(crate) fn summary_limit(&self) -> u64 {
+        self.summary_tokens.unwrap_or(self.window / 16).max(1)
+    }
+}
+
+setters! { Compaction:
+    /// Sets the number of tokens reserved for the answer. The default is the
+    /// [`max_output_tokens`](ModelOptions::max_output_tokens) of the agent, or an eighth of the window.
+    with_answer_tokens(answer_tokens: u64) = Some(answer_tokens);
+    /// Sets the share of the window, without the tokens reserved for the answer, at which a compaction
+    /// begins. Default: 0.8.
+    with_start_at(start_at: f64) = start_at;
+    /// Sets the share of the window, without the tokens reserved for the answer, for a request after a
+    /// compaction. Default: 0.5.
+    with_reduce_to(reduce_to: f64) = reduce_to;
+    /// Sets the number of latest messages to keep unchanged. A message with results counts as one message.
+    /// Default: 6.
+    ///
+    /// If the request would exceed the window otherwise, these messages are reduced too, oldest first.
+    with_keep_latest(keep_latest: usize) = keep_latest;
+    /// Sets the maximum length of a shortened tool result, in characters. Default: a sixteenth of the
+    /// window's tokens, at least 200 and at most 4,000.
+    with_result_chars(result_chars: usize) = Some(result_chars);
+    /// Sets the maximum length of a summary, in tokens. A longer summary is cut. Default: a sixteenth of the
+    /// window.
+    with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
+    /// Sets the counter of tokens. Default: [`TokenEstimate`].
+    with_counter(counter: impl CountTokens) = Arc::new(counter);
+    /// Sets the options of the model for summaries. The default limits the output to four times
+    /// the length of a summary, so that a model may think first.
+    with_summary_options(summary_options: ModelOptions) = Some(summary_options);
+    /// Sets the instructions of the model for summaries.
+    with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());
+    /// Sets the price of the model for summaries. The default is the price of the agent.
+    with_summary_price(summary_price: Price) = Some(summary_price);
+}
+
+debug!(Compaction, self, "window": self.window, "has_summaries": self.summarizer.is_some());

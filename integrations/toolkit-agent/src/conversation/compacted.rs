@@ -1,0 +1,173 @@
+//! The compactions of a conversation: for each agent, a shorter form of the messages sent to its model.
+
+use super::Conversation;
+use super::nested::is_branch;
+use crate::message::Message;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The shorter form of a conversation for one agent. All numbers of messages are indexes in the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Compacted {
+    /// The index of the first message to send. A summary or a note takes the place of all earlier
+    /// messages.
+    pub(crate) start: usize,
+    /// The number of messages left out.
+    pub(crate) left_out: usize,
+    /// The summary of messages left out. Empty if there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) summary: String,
+    /// The indexes of the user messages before `start` to send nevertheless.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) kept: Vec<usize>,
+    /// Long tool results before this index are shortened.
+    pub(crate) shortened: usize,
+    /// Tool results before this index become a note.
+    pub(crate) dropped: usize,
+    /// The maximum length of a shortened tool result, in characters.
+    pub(crate) result_chars: usize,
+    /// The number of messages when the compaction was made. The provider has read these messages in another
+    /// form, so the responses and the token counts before this index do not apply any more.
+    pub(crate) made_at: usize,
+}
+
+/// The compactions of a conversation, by the name of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Compactions {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    agents: BTreeMap<String, Compacted>,
+    /// Token counts of messages before this index do not apply any more, because messages before them were
+    /// removed or added.
+    #[serde(skip_serializing_if = "is_zero")]
+    usage_from: usize,
+    /// The number of changes. A save compares it to recognize a change.
+    #[serde(skip)]
+    revision: u64,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Compacted {
+    /// Adapts the indexes after the first `removed` messages were removed.
+    fn remove_first(&mut self, removed: usize) {
+        for index in [&mut self.start, &mut self.shortened, &mut self.dropped, &mut self.made_at] {
+            *index = index.saturating_sub(removed);
+        }
+        self.kept = self.kept.iter().filter_map(|index| index.checked_sub(removed)).collect();
+    }
+}
+
+impl Compactions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.agents.is_empty() && self.usage_from == 0
+    }
+
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Notes that the token counts of the first `len` messages do not apply any more.
+    pub(super) fn distrust_usage(&mut self, len: usize) {
+        self.usage_from = len;
+        self.revision += 1;
+    }
+}
+
+impl Conversation {
+    /// Returns the summary of old messages for an agent, made by a [compaction](crate::compaction::Compaction).
+    /// Returns `None` if there is no summary.
+    #[must_use]
+    pub fn summary_of(&self, agent: &str) -> Option<&str> {
+        let summary = &self.compacted(agent)?.summary;
+        (!summary.is_empty()).then_some(summary)
+    }
+
+    /// Returns the latest compaction for an agent.
+    pub(crate) fn compacted(&self, agent: &str) -> Option<&Compacted> {
+        self.compactions.agents.get(agent)
+    }
+
+    pub(crate) fn set_compacted(&mut self, agent: &str, compacted: Compacted) {
+        self.compactions.agents.insert(agent.to_owned(), compacted);
+        self.compactions.revision += 1;
+    }
+
+    /// Returns the index of the first message with a token count that still applies.
+    pub(crate) fn usage_from(&self) -> usize {
+        self.compactions.usage_from
+    }
+
+    /// Returns the indexes of the unanswered user messages: the input of the run, and the latest message of the
+    /// user. A compaction does not leave them out.
+    pub(crate) fn unanswered(&self) -> Vec<usize> {
+        let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
+        // In the copy for a parallel agent, the run of the copy has no input of its own.
+        let input = self.progress.as_ref().map(|progress| progress.begin);
+        let input = input.filter(|begin| *begin >= self.base).filter(is_user);
+        let latest = self.messages.iter().rposition(|message| matches!(message, Message::User(_)));
+        input.filter(|input| Some(*input) != latest).into_iter().chain(latest).collect()
+    }
+
+    /// Adapts the compactions after the first `removed` messages were removed. `outer` is the number of
+    /// messages in the enclosing conversations, for an unfinished copy for a parallel agent.
+    pub(super) fn move_compactions(&mut self, removed: usize, outer: usize) {
+        let len = outer + self.messages.len();
+        self.compactions.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
+        self.compactions.distrust_usage(len);
+        // The indexes in an unfinished copy also count the messages of this conversation.
+        let branches = self.children.iter_mut().filter(|(key, _)| is_branch(key));
+        branches.for_each(|(_, branch)| branch.move_compactions(removed, len));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removed_messages_shift_the_indexes() {
+        let mut conversation = Conversation::new("1");
+        for text in ["1", "2", "3"] {
+            conversation.push(Message::user(text));
+            conversation.push(Message::assistant(text));
+        }
+        let compacted = Compacted {
+            start: 5,
+            left_out: 3,
+            kept: vec![0, 4],
+            shortened: 5,
+            dropped: 1,
+            made_at: 6,
+            ..Compacted::default()
+        };
+        conversation.set_compacted("a", compacted.clone());
+        conversation.keep_latest(4);
+        let shifted =
+            Compacted { start: 3, kept: vec![2], shortened: 3, dropped: 0, made_at: 4, ..compacted };
+        assert_eq!((conversation.compacted("a"), conversation.usage_from()), (Some(&shifted), 4));
+        conversation.keep_latest(2);
+        let shifted = Compacted { start: 1, kept: vec![0], shortened: 1, made_at: 2, ..shifted };
+        assert_eq!((conversation.compacted("a"), conversation.usage_from()), (Some(&shifted), 2));
+    }
+
+    #[test]
+    fn the_input_and_the_latest_user_message_are_unanswered() {
+        let mut conversation = Conversation::new("1");
+        conversation.push(Message::user("old"));
+        assert_eq!(conversation.unanswered(), [0]);
+        conversation.begin_run("input".into());
+        assert_eq!(conversation.unanswered(), [1]);
+        let running = conversation.start_run();
+        conversation.push(Message::assistant("?"));
+        conversation.push(Message::user("more"));
+        conversation.push(Message::user("latest"));
+        assert_eq!(conversation.unanswered(), [1, 4]);
+        drop(running);
+        conversation.push(Message::user("new"));
+        assert_eq!(conversation.unanswered(), [5]);
+    }
+}

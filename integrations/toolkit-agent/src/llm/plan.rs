@@ -1,0 +1,237 @@
+//! Plans a compaction: chooses the results to shorten and the messages to leave out.
+
+use super::meter::Visible;
+use crate::compaction::Bounds;
+use crate::conversation::Compacted;
+use crate::message::Message;
+
+/// The tokens of the note about messages left out, without the summary.
+const NOTE_TOKENS: u64 = 50;
+
+/// The input of a plan.
+pub(super) struct Planner<'a> {
+    /// The request before the compaction.
+    pub(super) view: Visible<'a>,
+    /// The tokens of the instructions and the tools.
+    pub(super) fixed: u64,
+    /// The tokens of the request before the compaction, according to the provider.
+    pub(super) counted: u64,
+    /// The indexes of the user messages to keep in any case.
+    pub(super) unanswered: Vec<usize>,
+    pub(super) keep_latest: usize,
+    pub(super) result_chars: usize,
+    /// The maximum length of a new summary in tokens. `None` if the agent has no summaries.
+    pub(super) summary_tokens: Option<u64>,
+    /// Whether the model has refused the request, so that the estimate must be too low.
+    pub(super) is_forced: bool,
+}
+
+/// A compaction, still with the summary of the compaction before.
+pub(super) struct Plan {
+    pub(super) compacted: Compacted,
+    /// The estimated tokens after the compaction.
+    pub(super) tokens: u64,
+}
+
+/// The tokens of a message in its three forms.
+#[derive(Clone, Copy)]
+struct Cost {
+    full: u64,
+    shortened: u64,
+    dropped: u64,
+}
+
+impl Cost {
+    fn of(&self, index: usize, compacted: &Compacted) -> u64 {
+        match index {
+            _ if index < compacted.dropped => self.dropped,
+            _ if index < compacted.shortened => self.shortened,
+            _ => self.full,
+        }
+    }
+}
+
+/// Returns whether the messages before `index` can be left out. A call must not lose its result, and a paused
+/// message must not lose its continuation.
+fn is_boundary(messages: &[Message], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|before| messages.get(before));
+    let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
+    !is_paused && matches!(messages.get(index), Some(Message::User(_) | Message::Assistant(_)))
+}
+
+impl Planner<'_> {
+    /// Plans a compaction. Returns `None` if too little can be saved.
+    pub(super) fn plan(&self, bounds: Bounds) -> Option<Plan> {
+        let view = &self.view;
+        let len = view.messages.len();
+        let mut state = State::new(self);
+        let before = state.total();
+        let Bounds { most, start, target } = self.scaled(bounds, before);
+        let old = len.saturating_sub(self.keep_latest);
+        state.shorten(old, target);
+        state.drop_results(old, target);
+        state.leave_out(old, target);
+        if state.total() > most {
+            // The request would exceed the window: reduce the latest messages, too.
+            state.shorten(len, start);
+            state.leave_out(len.saturating_sub(1), start);
+        }
+        let after = state.total();
+        // Each compaction makes prompt caches invalid and may cost a summary. If the latest messages are long,
+        // it is better to wait until they are old.
+        let is_worth = after <= start.midpoint(target);
+        let must = self.is_forced || self.counted > bounds.most;
+        (after < before && (is_worth || must)).then(|| {
+            let mut compacted = state.compacted;
+            compacted.made_at = len;
+            Plan { compacted, tokens: after }
+        })
+    }
+
+    /// Returns the bounds in estimated tokens. `estimated` is the estimate of the request before the
+    /// compaction.
+    fn scaled(&self, bounds: Bounds, estimated: u64) -> Bounds {
+        let factor = estimated as f64 / self.counted.max(1) as f64;
+        // A large deviation has another reason than the estimate of texts.
+        let factor = factor.clamp(0.25, 1.0);
+        let scale = |tokens: u64| (tokens as f64 * factor) as u64;
+        let Bounds { most, start, target } = bounds;
+        let bounds = Bounds { most: scale(most), start: scale(start), target: scale(target) };
+        if !self.is_forced {
+            return bounds;
+        }
+        // The instructions and the tools stay.
+        let target = bounds.target.min(estimated.midpoint(self.fixed));
+        Bounds { most: target, start: target, target }
+    }
+}
+
+/// A compaction in the making.
+struct State<'a> {
+    planner: &'a Planner<'a>,
+    compacted: Compacted,
+    /// The index of the first message to send.
+    first: usize,
+    /// The costs of the messages, starting at the first message of the request before the compaction.
+    costs: Vec<Cost>,
+    /// The tokens of all messages to send.
+    messages: u64,
+    /// The tokens of the replacement for older messages.
+    replacement: u64,
+}
+
+impl<'a> State<'a> {
+    fn new(planner: &'a Planner<'a>) -> Self {
+        let view = planner.view;
+        let compacted = Compacted { result_chars: planner.result_chars, ..view.compacted.clone() };
+        let [full, shortened, dropped] = [(0, 0), (usize::MAX, 0), (0, usize::MAX)]
+            .map(|(shortened, dropped)| Compacted { shortened, dropped, made_at: 0, ..compacted.clone() });
+        let tokens = |index, compacted| Visible { compacted, ..view }.tokens(index);
+        let cost = |index: usize| {
+            let full = tokens(index, &full);
+            match view.messages.get(index) {
+                Some(Message::Tool(_)) => {
+                    Cost { full, shortened: tokens(index, &shortened), dropped: tokens(index, &dropped) }
+                }
+                _ => Cost { full, shortened: full, dropped: full },
+            }
+        };
+        let costs: Vec<Cost> = (view.start..view.messages.len()).map(cost).collect();
+        let all = costs.iter().enumerate();
+        let messages = all.map(|(offset, cost)| cost.of(view.start + offset, view.compacted)).sum();
+        Self {
+            planner,
+            compacted,
+            first: view.start,
+            costs,
+            messages,
+            replacement: view.replacement_tokens(),
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.planner.fixed + self.replacement + self.messages
+    }
+
+    fn cost(&self, index: usize) -> Cost {
+        let nothing = Cost { full: 0, shortened: 0, dropped: 0 };
+        index
+            .checked_sub(self.planner.view.start)
+            .and_then(|offset| self.costs.get(offset))
+            .map_or(nothing, |cost| *cost)
+    }
+
+    /// Shortens the results before `end`, oldest first, until the request has at most `target` tokens.
+    fn shorten(&mut self, end: usize, target: u64) {
+        for index in self.first.max(self.compacted.shortened)..end {
+            if self.total() <= target {
+                return;
+            }
+            let cost = self.cost(index);
+            self.messages = self.messages - cost.of(index, &self.compacted) + cost.shortened;
+            self.compacted.shortened = index + 1;
+        }
+    }
+
+    /// Replaces the results before `end` with notes, oldest first, until the request has at most `target`
+    /// tokens.
+    fn drop_results(&mut self, end: usize, target: u64) {
+        for index in self.first.max(self.compacted.dropped)..end {
+            if self.total() <= target {
+                return;
+            }
+            let cost = self.cost(index);
+            self.messages = self.messages - cost.of(index, &self.compacted) + cost.dropped;
+            self.compacted.dropped = index + 1;
+        }
+    }
+
+    /// Leaves out the messages before `end`, oldest first, until the request has at most `target` tokens.
+    fn leave_out(&mut self, end: usize, target: u64) {
+        if self.total() <= target {
+            return;
+        }
+        let view = self.planner.view;
+        let tokens = |index: &usize| (*index, view.tokens(*index));
+        let unanswered: Vec<(usize, u64)> = self.planner.unanswered.iter().map(tokens).collect();
+        let note = self.note_tokens();
+        let (mut removed, mut best) = (0, None::<(u64, usize, u64, u64)>);
+        for index in self.first + 1..=end {
+            removed += self.cost(index - 1).of(index - 1, &self.compacted);
+            if !is_boundary(self.planner.view.messages, index) {
+                continue;
+            }
+            let messages = self.messages.saturating_sub(removed);
+            let kept = unanswered.iter().filter(|(kept, _)| *kept < index).map(|(_, tokens)| tokens);
+            let replacement = note + kept.sum::<u64>();
+            let total = self.planner.fixed + messages + replacement;
+            if total < best.map_or(self.total(), |(total, ..)| total) {
+                best = Some((total, index, messages, replacement));
+            }
+            if total <= target {
+                break;
+            }
+        }
+        if let Some((_, index, messages, replacement)) = best {
+            (self.first, self.messages, self.replacement) = (index, messages, replacement);
+            self.set_start(index);
+        }
+    }
+
+    /// Returns the tokens of the note and the summary for messages left out.
+    fn note_tokens(&self) -> u64 {
+        let Planner { view, summary_tokens, .. } = self.planner;
+        let summary = summary_tokens.unwrap_or_else(|| view.counter.count_text(&view.compacted.summary));
+        NOTE_TOKENS + summary
+    }
+
+    fn set_start(&mut self, start: usize) {
+        let Planner { view, unanswered, .. } = self.planner;
+        let before = view.compacted;
+        let kept: Vec<usize> = unanswered.iter().copied().filter(|index| *index < start).collect();
+        let left_out = before.left_out + before.kept.len() + start.saturating_sub(before.start);
+        self.compacted.left_out = left_out.saturating_sub(kept.len());
+        self.compacted.kept = kept;
+        self.compacted.start = start;
+    }
+}

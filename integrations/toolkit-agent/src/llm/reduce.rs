@@ -1,0 +1,122 @@
+//! The messages of a request after a compaction.
+
+use crate::conversation::Compacted;
+use crate::message::{AssistantMessage, Message, ToolMessage};
+use crate::model::{ModelRequest, ServerState};
+use std::borrow::Cow;
+use toolkit_core::output::TruncationStrategy;
+use toolkit_core::{Content, ToolOutput, ToolResult};
+
+/// Returns the message at `index` as the model reads it after a compaction.
+pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Message) -> Cow<'a, Message> {
+    let changed = match message {
+        Message::Tool(message) if index < compacted.dropped => with_results(message, dropped),
+        Message::Tool(message) if index < compacted.shortened => {
+            with_results(message, |result| shortened(result, compacted.result_chars))
+        }
+        Message::Assistant(message) if index < compacted.made_at => without_server_state(message),
+        _ => None,
+    };
+    changed.map_or(Cow::Borrowed(message), Cow::Owned)
+}
+
+/// Returns the replacement for the messages left out: a note, the summary, and the unanswered user messages.
+/// Returns an empty list if no message is left out.
+pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Content> {
+    let mut text = match compacted.left_out {
+        0 if compacted.summary.is_empty() && compacted.kept.is_empty() => return Vec::new(),
+        0 => "[Earlier messages of this conversation were left out.]".to_owned(),
+        1 => "[1 earlier message of this conversation was left out.]".to_owned(),
+        count => format!("[{count} earlier messages of this conversation were left out.]"),
+    };
+    if !compacted.summary.is_empty() {
+        text.push_str("\n\nSummary of the messages that were left out:\n");
+        text.push_str(&compacted.summary);
+    }
+    let kept = compacted.kept.iter().filter_map(|index| match messages.get(*index) {
+        Some(Message::User(message)) => Some(message),
+        _ => None,
+    });
+    let mut kept = kept.peekable();
+    if kept.peek().is_some() {
+        text.push_str("\n\nThe user's message among them, unchanged:");
+    }
+    let kept = kept.flat_map(|message| message.content.iter().cloned());
+    [Content::Text(text)].into_iter().chain(kept).collect()
+}
+
+/// Replaces a conversation kept by the provider, which still contains the original messages. The provider then
+/// stores the responses after the compaction.
+pub(super) fn adapt_server_state(request: &mut ModelRequest, compacted: &Compacted) {
+    if let (Some(state @ ServerState::Conversation(_)), true) =
+        (&mut request.options.server_state, compacted.made_at > 0)
+    {
+        *state = ServerState::Responses;
+    }
+}
+
+/// Returns a message without the ids of its response at the provider. A request must not continue from this
+/// response, because the provider would still have the original messages.
+fn without_server_state(message: &AssistantMessage) -> Option<Message> {
+    let native = message.native.as_ref()?;
+    if native.response_id.is_none() && native.conversation.is_none() {
+        return None;
+    }
+    let mut message = message.clone();
+    if let Some(native) = &mut message.native {
+        native.response_id = None;
+        native.conversation = None;
+    }
+    Some(Message::Assistant(message))
+}
+
+/// Returns a message with other results, or `None` if no result changes.
+fn with_results(
+    message: &ToolMessage,
+    change: impl Fn(&ToolResult) -> Option<ToolResult>,
+) -> Option<Message> {
+    let changed: Vec<Option<ToolResult>> = message.results.iter().map(change).collect();
+    if changed.iter().all(Option::is_none) {
+        return None;
+    }
+    let results = changed.into_iter().zip(&message.results);
+    let results = results.map(|(changed, result)| changed.unwrap_or_else(|| result.clone())).collect();
+    Some(Message::Tool(ToolMessage { agent: message.agent.clone(), results }))
+}
+
+/// Returns a result with the beginning and the end of its text. Notes replace media items. Returns `None` if
+/// the result is short.
+fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
+    let text = result.to_text();
+    let is_short = text.len() <= limit || text.chars().count() <= limit;
+    if is_short && !has_media(result) {
+        return None;
+    }
+    Some(with_text(result, TruncationStrategy::HeadTail.cut(&text, limit).into_owned()))
+}
+
+/// Returns a result with a note about its length. Returns `None` if the note would be longer than the result.
+fn dropped(result: &ToolResult) -> Option<ToolResult> {
+    let text = result.to_text();
+    let note = format!("[output left out: {} characters]", text.chars().count());
+    (text.len() > note.len() || has_media(result)).then(|| with_text(result, note))
+}
+
+fn has_media(result: &ToolResult) -> bool {
+    let is_media =
+        |content: &Content| matches!(content, Content::Image(_) | Content::Audio(_) | Content::File(_));
+    result.output().is_some_and(|output| output.content().iter().any(is_media))
+}
+
+fn with_text(result: &ToolResult, text: String) -> ToolResult {
+    let outcome = match &result.outcome {
+        Ok(_) => Ok(ToolOutput::text(text)),
+        Err(error) => Err(error.clone().with_message(text)),
+    };
+    let mut changed = ToolResult::new(result.call_id.clone(), result.name.as_str(), outcome)
+        .with_position(result.position)
+        .with_extras(result.extras.clone());
+    changed.duration = result.duration;
+    changed.call_reason.clone_from(&result.call_reason);
+    changed
+}

@@ -1,0 +1,174 @@
+//! Compactions are saved with the conversation.
+
+use super::{agent, body, changed_prefixes, windowed};
+use serde_json::Value;
+use toolkit_agent::compaction::{Compaction, SummaryRequest};
+use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::team::ParallelAgent;
+use toolkit_agent::{
+    Agent, Conversation, Message, ModelRequest, ModelResponse, RunOptions, ScriptedModel, Sessions,
+};
+
+async fn summarize(request: SummaryRequest) -> Result<String, String> {
+    Ok(format!("{} And then {} messages.", request.previous, request.messages.len()))
+}
+
+/// Creates a model that reads twelve pages for each question. Its answers depend only on the request.
+fn reader() -> ScriptedModel {
+    ScriptedModel::new().fallback(|request| {
+        let last = request.messages.iter().rev().find_map(|message| match message {
+            Message::Tool(given) => given.results[0].call_id.as_str().strip_prefix("call_")?.parse().ok(),
+            Message::User(said) => said.to_text().ends_with('.').then_some(0),
+            _ => None,
+        });
+        Ok(match last.unwrap_or(0_usize) {
+            number if number < 12 => ModelResponse::calls([super::call(number + 1)]),
+            _ => ModelResponse::text("Read."),
+        })
+    })
+}
+
+fn reading(model: &ScriptedModel) -> Agent {
+    agent(model, Compaction::new(2_000).with_summary(summarize)).build().unwrap()
+}
+
+fn bodies(requests: &[ModelRequest]) -> Vec<Value> {
+    requests.iter().map(body).collect()
+}
+
+/// Creates an agent for each number of agents: a single one, or a parallel group. Returns the models, too.
+fn team(size: usize) -> (Agent, Vec<ScriptedModel>) {
+    let models: Vec<ScriptedModel> = (0..size).map(|_| reader()).collect();
+    let compaction = || Compaction::new(2_000).with_summary(summarize);
+    let named =
+        |(number, model)| agent(model, compaction()).name(format!("reader_{number}")).build().unwrap();
+    let mut agents: Vec<Agent> = models.iter().enumerate().map(named).collect();
+    match size {
+        1 => (agents.remove(0), models),
+        _ => (ParallelAgent::new("team", agents).into(), models),
+    }
+}
+
+async fn continues_from_each_save(size: usize) {
+    let store = MemoryStore::new();
+    let sessions = Sessions::new(store.clone());
+    let (agent, models) = team(size);
+    let output = sessions.run(&agent, "ada", "1", "Read the book.").await.unwrap();
+    for model in &models {
+        assert!(changed_prefixes(&model.requests()).unwrap() >= 2);
+    }
+    let expected: Vec<Vec<Value>> = models.iter().map(|model| bodies(&model.requests())).collect();
+    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let compactions = log.entries.iter().filter(|entry| entry.contains("made_at")).count();
+    assert!(compactions >= 2, "{compactions}");
+    for saves in 1..=log.entries.len() {
+        let store = MemoryStore::new();
+        for (version, entry) in log.entries[..saves].iter().enumerate() {
+            store.append("ada", "1", version as u64, entry).await.unwrap();
+        }
+        let (agent, models) = team(size);
+        let resumed = Sessions::new(store).resume(&agent, "ada", "1").await.unwrap();
+        assert_eq!(resumed.text, output.text);
+        for (model, expected) in models.iter().zip(&expected) {
+            assert!(expected.ends_with(&bodies(&model.requests())), "after {saves} saves");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_run_continues_with_the_same_requests_from_each_save() {
+    continues_from_each_save(1).await;
+}
+
+#[tokio::test]
+async fn parallel_agents_continue_with_the_same_requests_from_each_save() {
+    continues_from_each_save(2).await;
+}
+
+#[tokio::test]
+async fn removed_messages_shift_a_compaction() {
+    let model = reader();
+    let agent = reading(&model);
+    let mut conversation = Conversation::new("1");
+    agent.run_in(&mut conversation, "Read the book.").await.unwrap();
+    let summary = conversation.summary_of("agent").unwrap().to_owned();
+    for number in 0..4 {
+        agent.run_in(&mut conversation, format!("Question {number}?")).await.unwrap();
+    }
+    for max in [8, 3, 0] {
+        let sessions = Sessions::default();
+        conversation.keep_latest(max);
+        // The same after the JSON and after the log.
+        let json = serde_json::to_string(&conversation).unwrap();
+        let mut from_json: Conversation = serde_json::from_str(&json).unwrap();
+        let mut stored = sessions.open("ada", "1").await.unwrap();
+        conversation.messages().iter().cloned().for_each(|message| stored.push(message));
+        let mut requests = Vec::new();
+        for conversation in [&mut conversation.clone(), &mut from_json] {
+            agent.run_in(conversation, "Are you there?").await.unwrap();
+            requests.push(body(model.requests().last().unwrap()));
+        }
+        assert_eq!(requests[0], requests[1]);
+        let text = requests[0].to_string();
+        assert!(text.contains(summary.trim()) && text.contains("Are you there?"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_keeps_shifted_compactions() {
+    let store = MemoryStore::new();
+    let sessions = Sessions::new(store);
+    let model = reader();
+    let agent = reading(&model);
+    sessions.run(&agent, "ada", "1", "Read the book.").await.unwrap();
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    agent.run_in(&mut conversation, "Question?").await.unwrap();
+    conversation.keep_latest(2);
+    sessions.save(&mut conversation).await.unwrap();
+    let restored = sessions.open("ada", "1").await.unwrap();
+    let [one, other] = [&conversation, &restored].map(|it| serde_json::to_value(it).unwrap());
+    assert_eq!(one, other);
+    assert!(one["compactions"]["agents"]["agent"]["start"].as_u64().unwrap() <= 2, "{one}");
+}
+
+/// Parallel agents work on copies of the conversation, and their messages are added one after another.
+#[tokio::test]
+async fn parallel_agents_start_from_the_compaction_before() {
+    let (first, second) = (windowed(3_500, 40, true), windowed(3_500, 40, true));
+    let named =
+        |model: &ScriptedModel, name: &str| agent(model, Compaction::new(4_000)).name(name).build().unwrap();
+    let team = Agent::from(ParallelAgent::new("team", [named(&first, "first"), named(&second, "second")]));
+    let sessions = Sessions::default();
+    for number in 0..3 {
+        let mut conversation = sessions.open("ada", "1").await.unwrap();
+        let options = RunOptions::new().with_autosave(&sessions);
+        let options = options.with_limits(toolkit_agent::Limits::default().with_max_model_calls(1_000));
+        team.run_with(&mut conversation, format!("Question {number}?"), options).await.unwrap();
+    }
+    for model in [first, second] {
+        let requests = model.requests();
+        assert_eq!(requests.len(), 123, "no request was refused");
+        for (number, request) in requests.iter().enumerate() {
+            let question = format!("Question {}?", number / 41);
+            assert!(request.messages.iter().any(|message| message.to_text().contains(&question)));
+        }
+    }
+}
+
+/// Another agent of the conversation, and an agent without settings, read all messages.
+#[tokio::test]
+async fn a_compaction_is_for_one_agent_with_settings() {
+    let model = reader();
+    let mut conversation = Conversation::new("1");
+    reading(&model).run_in(&mut conversation, "Read the book.").await.unwrap();
+    assert!(conversation.summary_of("agent").is_some() && conversation.summary_of("other").is_none());
+    let count = conversation.messages().len();
+    let model = ScriptedModel::new().text("Yes.").text("Yes.");
+    let plain = Agent::builder(model.clone()).build().unwrap();
+    plain.run_in(&mut conversation, "All there?").await.unwrap();
+    let other = agent(&model, Compaction::new(1_000_000)).name("other").build().unwrap();
+    other.run_in(&mut conversation, "All there?").await.unwrap();
+    let requests = model.requests();
+    assert_eq!(requests[0].messages.len(), count + 1);
+    assert!(body(&requests[1]).to_string().contains("[agent] called tool `read` with"));
+}
