@@ -162,7 +162,8 @@ impl StreamAccumulator {
     }
 
     /// Returns the message so far in the JSON of the provider, as [`Response::native`] does at the end. It
-    /// contains the complete parts, such as text, signed thinking and the calls already returned.
+    /// contains the complete parts, such as text, signed thinking and the calls already returned. It is empty
+    /// while there is neither text nor a call.
     ///
     /// A program that saves the message with each call can send it back after the stream has broken, or after
     /// a restart. Providers of signed thinking refuse a call without the thinking before it.
@@ -272,8 +273,8 @@ mod tests {
             r#"{"type": "content_block_stop", "index": 1}"#,
             r#"{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}"#,
         ];
-        // The number of blocks after each event.
-        let expected = [0, 0, 0, 1, 1, 1, 2, 2];
+        // The number of blocks after each event. Thinking alone is no message yet.
+        let expected = [0, 0, 0, 0, 0, 0, 2, 2];
         let (mut stream, mut plain) =
             (ApiFormat::Anthropic.accumulator(), ApiFormat::Anthropic.accumulator());
         for (event, blocks) in events.into_iter().zip(expected) {
