@@ -80,6 +80,7 @@ const AGENT_FLOORS: &[&str] = &[
     "event",
     "limits",
     "options",
+    "answer",
     "agent",
     "run",
     "team",

@@ -67,6 +67,7 @@
 mod helpers;
 
 mod agent;
+mod answer;
 #[cfg(feature = "_http")]
 pub mod clients;
 mod conversation;

@@ -1,6 +1,7 @@
 //! Agents with a model: the loop between the model and its tools.
 
 mod agent;
+mod answer;
 mod ask;
 mod builder;
 mod callbacks;

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agent;
+mod answers;
 #[cfg(all(
     feature = "anthropic",
     feature = "genai",

@@ -1,12 +1,13 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
+use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::lock;
 use crate::limits::Budget;
-use crate::model::{AnswerFormat, RequestLoss};
+use crate::model::RequestLoss;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
@@ -42,7 +43,9 @@ pub(crate) struct RunInner {
     pub(crate) decisions: Decisions,
     /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
-    pub(crate) answer_format: Option<AnswerFormat>,
+    pub(crate) answer_format: Option<Arc<AnswerFormat>>,
+    /// Whether agents may only answer, because an answer of the run was invalid. All calls are refused.
+    pub(crate) answers_only: bool,
     /// The losses already emitted in the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
@@ -64,18 +67,21 @@ impl Run {
             budget: Arc::new(Budget::new(limits)),
             events,
             answer_format: None,
+            answers_only: false,
             emitted_losses: Arc::default(),
         }))
     }
 
     /// Returns the same run with another format for the final answer.
-    pub(crate) fn with_answer_format(&self, answer_format: Option<AnswerFormat>) -> Self {
+    pub(crate) fn with_answer_format(&self, answer_format: Option<Arc<AnswerFormat>>) -> Self {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run without decisions about pending calls.
-    pub(crate) fn without_decisions(&self) -> Self {
-        Self(Arc::new(RunInner { decisions: Decisions::default(), ..RunInner::clone(&self.0) }))
+    /// Returns the same run for a repetition after an invalid answer: without decisions about pending calls, and
+    /// without calls.
+    pub(crate) fn for_answers_only(&self) -> Self {
+        let decisions = Decisions::default();
+        Self(Arc::new(RunInner { decisions, answers_only: true, ..RunInner::clone(&self.0) }))
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation

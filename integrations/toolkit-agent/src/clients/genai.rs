@@ -8,7 +8,9 @@ use super::auth::Auth;
 use super::fault::timed_out;
 use super::http::Http;
 use super::settings::{PLAIN, Settings, after, client_settings};
-use crate::model::{ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream};
+use crate::model::{
+    ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
+};
 use ::genai::adapter::AdapterKind;
 use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
@@ -19,6 +21,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
+use toolkit_wire::ApiFormat;
 
 /// A client for all providers of the crate `genai`.
 ///
@@ -154,6 +157,11 @@ impl ChatModel for GenAiModel {
             deadline: Box::pin(sleep_until(after(limit))),
             ready: VecDeque::new(),
         }))
+    }
+
+    /// Assumes the dialect of OpenAI's strict mode, because `genai` closes every object of a schema.
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        output.schema_for(ApiFormat::OpenAiChat).into()
     }
 }
 

@@ -1,5 +1,6 @@
 //! An agent with a model: the turns from the input to the answer.
 
+use super::answer::{FinalAnswer, quote_answers};
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, without};
 use super::history;
@@ -67,7 +68,7 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            step => self.turns(conversation, run, step == Some(Step::Escalated)).await,
+            step => self.turns(conversation, run, step).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
         match outcome? {
@@ -103,12 +104,15 @@ impl LlmAgent {
         &self,
         conversation: &mut Conversation,
         run: &Run,
-        mut escalate: bool,
+        step: Option<Step>,
     ) -> Result<Outcome, AgentError> {
+        let mut escalate = matches!(step, Some(Step::Escalated | Step::Repair { escalate: true }));
+        let mut answer = FinalAnswer::new(run, matches!(step, Some(Step::Repair { .. })));
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         loop {
             run.check_cancelled()?;
-            let restart = self.restart(conversation, run)?;
+            answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
+            let restart = self.restart(conversation, run, &answer)?;
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
                 // The model reads what an unfinished turn of another agent has left.
@@ -125,6 +129,7 @@ impl LlmAgent {
                 started: Vec::new(),
                 dispatched: Vec::new(),
                 called,
+                answer: &answer,
             };
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
@@ -137,6 +142,9 @@ impl LlmAgent {
                 Ok(response) => response,
                 Err(error) => {
                     calls.stop().await;
+                    if answer.falls_back(&error) {
+                        continue;
+                    }
                     return Err(error);
                 }
             };
@@ -147,7 +155,12 @@ impl LlmAgent {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
-            let is_answer = skip_summarization || results.is_empty() && !is_paused(&response);
+            let accepted = answer.accepted(&response.message.calls, &results);
+            let is_answer =
+                accepted.is_some() || skip_summarization || results.is_empty() && !is_paused(&response);
+            if !is_answer && answer.note(&response.message.calls, &results)? {
+                conversation.set_step(Step::Repair { escalate });
+            }
             if let Some(to) = &transfer_to_agent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
@@ -158,10 +171,17 @@ impl LlmAgent {
                 return Ok(Outcome::Transfer(to));
             }
             if is_answer {
-                let text = match results.is_empty() {
+                let is_accepted = accepted.is_some();
+                let text = accepted.unwrap_or_else(|| match results.is_empty() {
                     true => response.message.text,
                     false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
-                };
+                });
+                if !is_accepted && let Some(feedback) = answer.feedback(&text, &response.finish)? {
+                    conversation.set_step(Step::Repair { escalate });
+                    conversation.push(Message::user(feedback));
+                    run.save(conversation).await?;
+                    continue;
+                }
                 if let Some(key) = &self.settings.output_key {
                     conversation.session().apply(&[(key.clone(), Some(text.as_str().into()))].into());
                 }
@@ -185,11 +205,16 @@ impl LlmAgent {
     }
 
     /// Returns how the calls of an unfinished turn of this agent continue, if there are any.
-    fn restart(&self, conversation: &Conversation, run: &Run) -> Result<Option<Restart>, AgentError> {
+    fn restart(
+        &self,
+        conversation: &Conversation,
+        run: &Run,
+        answer: &FinalAnswer<'_>,
+    ) -> Result<Option<Restart>, AgentError> {
         let of_agent = |turn: &&Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
         let Some(turn) = conversation.unfinished().filter(of_agent) else { return Ok(None) };
         let tools = self.tools.current()?;
-        Ok(Some(Restart::new(turn, conversation, run, &tools.registry())))
+        Ok(Some(Restart::new(turn, conversation, run, &tools.registry(), answer)))
     }
 
     /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`.
@@ -223,20 +248,27 @@ impl LlmAgent {
     }
 
     /// Creates the request of a turn.
-    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
+    fn request(
+        &self,
+        conversation: &Conversation,
+        dispatcher: &Dispatcher,
+        answer: &FinalAnswer<'_>,
+    ) -> ModelRequest {
         let settings = &self.settings;
         let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
-        let mut messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
-        if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
-            messages.push(Message::user(CONTINUE));
-        }
+        let messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
         let mut request = ModelRequest::new(messages)
             .with_instructions((settings.instructions)(&instructions))
             .with_tools(dispatcher.registry())
             .with_tool_use(settings.tool_config.clone())
             .with_options(settings.options.clone());
-        if let Some(format) = &run.0.answer_format {
-            format.apply(&mut request);
+        answer.add_to(&mut request);
+        // A provider that keeps the conversation needs the result of each call that it knows.
+        if settings.options.server_state.is_none() {
+            quote_answers(&mut request.messages, &request.tools);
+        }
+        if matches!(request.messages.last(), Some(Message::Assistant(message)) if !message.paused) {
+            request.messages.push(Message::user(CONTINUE));
         }
         request
     }
@@ -249,7 +281,7 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
         run.0.budget.take_model_call()?;
-        let request = self.request(calls.conversation, run, dispatcher);
+        let request = self.request(calls.conversation, dispatcher, calls.answer);
         calls.conversation.begin_turn(name);
         let response = match run.until_stopped(callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,

@@ -1,5 +1,6 @@
 //! The tool calls of one turn, from start to result.
 
+use super::answer::FinalAnswer;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{CalledAgents, Run};
@@ -23,6 +24,7 @@ pub(super) struct TurnCalls<'a> {
     pub(super) dispatched: Vec<usize>,
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
+    pub(super) answer: &'a FinalAnswer<'a>,
 }
 
 impl TurnCalls<'_> {
@@ -37,6 +39,9 @@ impl TurnCalls<'_> {
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
+        if let Some(outcome) = self.answer.outcome(&call) {
+            return self.keep(ToolResult::of(&call, outcome).with_position(position));
+        }
         let unfinished = self.conversation.take_called(position);
         self.called.add(call.id.as_str(), position, unfinished);
         self.dispatched.push(position);
@@ -72,13 +77,16 @@ impl TurnCalls<'_> {
     }
 
     fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
+        if self.answer.is_in(call) {
+            return None;
+        }
         let limit = || {
             let text =
                 "The limit of tool calls is reached and this one was not run. Answer with what you have.";
             let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
             (!self.run.0.budget.take_tool_call()).then(error)
         };
-        self.repetitions.refusal(call).or_else(limit)
+        self.answer.refusal(call).or_else(|| self.repetitions.refusal(call)).or_else(limit)
     }
 
     /// Waits for the next result. Returns `None` if no call is running.
