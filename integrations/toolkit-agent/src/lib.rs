@@ -27,7 +27,7 @@
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
 //! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s |
-//! | get typed answers | [`Agent::run_as`] returns a value of your type |
+//! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`] |
