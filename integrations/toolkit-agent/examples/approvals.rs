@@ -20,8 +20,8 @@ use toolkit::ToolDefinition;
 use toolkit::middleware::{PermissionRule, Permissions};
 use toolkit::prelude::*;
 use toolkit_agent::{
-    Agent, AgentError, Decisions, Message, ModelRequest, ModelResponse, RunOptions, RunOutput, ScriptedModel,
-    Sessions,
+    Agent, AgentError, Decisions, Message, ModelRequest, ModelResponse, RunError, RunOptions, RunOutput,
+    ScriptedModel, Sessions,
 };
 
 /// Pay an invoice.
@@ -56,20 +56,23 @@ struct Service {
     sessions: Sessions,
 }
 
-/// Returns the answer, or the calls to decide about.
-fn reply(ended: Result<RunOutput, AgentError>) -> (StatusCode, Json<Value>) {
-    match ended {
-        Ok(output) => (StatusCode::OK, Json(json!({"answer": output.text, "cost": output.cost}))),
-        Err(AgentError::Interrupted { pending, .. }) => {
-            (StatusCode::ACCEPTED, Json(json!({"pending": pending})))
-        }
+/// Returns the answer, or the calls to decide about. Both come with the cost of the run so far.
+fn reply(ended: Result<RunOutput, RunError>) -> (StatusCode, Json<Value>) {
+    let RunError { error, output, .. } = match ended {
+        Ok(output) => return (StatusCode::OK, Json(json!({"answer": output.text, "cost": output.cost}))),
+        Err(failed) => failed,
+    };
+    let (status, mut body) = match error {
+        AgentError::Interrupted { pending, .. } => (StatusCode::ACCEPTED, json!({"pending": pending})),
         // Another request decided first.
-        Err(AgentError::Store(error)) if error.is_conflict => {
-            (StatusCode::CONFLICT, Json(json!({"error": error.message})))
+        AgentError::Store(error) if error.is_conflict => {
+            (StatusCode::CONFLICT, json!({"error": error.message}))
         }
-        Err(AgentError::InvalidDecision(error)) => (StatusCode::BAD_REQUEST, Json(json!({"error": error}))),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({"error": error.to_string()}))),
-    }
+        AgentError::InvalidDecision(error) => (StatusCode::BAD_REQUEST, json!({"error": error})),
+        error => (StatusCode::INTERNAL_SERVER_ERROR, json!({"error": error.to_string()})),
+    };
+    body["cost"] = output.cost.into();
+    (status, Json(body))
 }
 
 async fn ask(

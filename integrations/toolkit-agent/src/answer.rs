@@ -1,10 +1,18 @@
 //! The form of the final answer of a run.
 
 use crate::helpers::lock;
-use crate::model::OutputFormat;
+use crate::model::{FinishReason, OutputFormat};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::ToolError;
+
+/// The [finish reason](FinishReason::Other) of an answer in place of a value that a guardrail has blocked.
+pub(crate) const BLOCKED: &str = "blocked";
+
+/// Returns whether an answer is in place of a value that a guardrail has blocked.
+pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
+    matches!(finish, FinishReason::Other(reason) if reason == BLOCKED)
+}
 
 /// The way an agent gets an answer of a type from the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

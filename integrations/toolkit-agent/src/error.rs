@@ -1,6 +1,7 @@
 //! Errors of a run.
 
 use crate::model::ModelError;
+use crate::output::RunOutput;
 use crate::pending::PendingCall;
 use crate::session::StoreError;
 use std::error::Error;
@@ -8,7 +9,40 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_core::BuildError;
 
-/// An error of a run.
+/// The failure of a run: the error, and the output up to the failure.
+///
+/// The output contains the tokens, the cost, the numbers of calls and the messages of the run, so a program
+/// can account for a failed run. `?` converts the failure into an [`AgentError`] where a function returns one.
+///
+/// ```
+/// use toolkit_agent::{Agent, AgentError, ModelError, ModelResponse, Price, ScriptedModel, Usage};
+/// use toolkit::ToolCall;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let call = ModelResponse::calls([ToolCall::new("call_1", "search", "{}")]);
+/// let model = ScriptedModel::new()
+///     .response(call.with_usage(Usage::new(1_000, 100)))
+///     .error(ModelError::from_status(401, "the key has expired"));
+/// let agent = Agent::builder(model).price(Price::per_million(1.0, 10.0)).build()?;
+/// let failed = agent.run("Search.").await.unwrap_err();
+/// assert!(matches!(failed.error, AgentError::Model(_)));
+/// assert_eq!((failed.output.model_calls, failed.output.cost), (2, 0.002));
+/// assert_eq!(failed.output.messages.len(), 3); // the input, the call, and the result of the call
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RunError {
+    /// The error.
+    pub error: AgentError,
+    /// The output up to the failure. It has no answer, except after [`AgentError::InvalidOutput`], where its
+    /// text is the last answer of the model. After an [interruption](AgentError::Interrupted), the messages do
+    /// not include the unfinished turn, because this turn is still in progress.
+    pub output: Box<RunOutput>,
+}
+
+/// An error of a run. The functions that start a run return it in a [`RunError`].
 ///
 /// The conversation can be continued after any error. Every call in its messages has a result, and the
 /// pending calls of an interrupted run can still be decided.
@@ -113,4 +147,45 @@ impl Error for AgentError {
     }
 }
 
+impl RunError {
+    /// Creates the failure of a run. `output` is `None` if the run failed before it began.
+    pub(crate) fn new(error: AgentError, output: Option<RunOutput>) -> Self {
+        Self { error, output: Box::new(output.unwrap_or_default()) }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for RunError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+debug!(RunError, self, "error": self.error, "usage": self.output.usage, "cost": self.output.cost,
+    "model_calls": self.output.model_calls, "tool_calls": self.output.tool_calls,
+    "messages": self.output.messages.len());
+
+impl From<RunError> for AgentError {
+    fn from(failed: RunError) -> Self {
+        failed.error
+    }
+}
+
+/// Converts errors from before a run. The output is empty.
+macro_rules! before_run {
+    ($($error:ty),+) => {
+        $(impl From<$error> for RunError {
+            fn from(error: $error) -> Self {
+                Self::new(error.into(), None)
+            }
+        })+
+    };
+}
+
+before_run!(AgentError, ModelError, StoreError, BuildError);
 from_contents!(AgentError: Model(ModelError), Store(StoreError), Build(BuildError));

@@ -236,7 +236,7 @@ async fn conduct(
             let question = task.question.as_str();
             agent.run_with(&mut conversation, question, RunOptions::default()).await
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     };
     report.duration = started.elapsed();
     (report.usage, report.model_calls) = seen.usage();

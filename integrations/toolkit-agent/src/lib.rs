@@ -30,7 +30,7 @@
 //! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
-//! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`] |
+//! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
 //! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
 //! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
 //! | test it | [`ScriptedModel`] answers from a script; [`record`] records and replays a real model |
@@ -41,7 +41,8 @@
 //!
 //! - [`ToolError`](toolkit_core::ToolError) is for the **model**: it is the result of a failed tool call.
 //! - [`ModelError`] is for the **agent loop**: a model call failed. The loop retries temporary failures.
-//! - [`AgentError`] is for the **program**: the run failed without an answer. The conversation can continue.
+//! - [`AgentError`] is for the **program**: the run failed without an answer. The conversation can continue. A
+//!   [`RunError`] contains the error together with the tokens, the cost and the messages of the failed run.
 //!
 //! # Features
 //!
@@ -91,7 +92,7 @@ pub mod wire;
 
 pub use agent::{Agent, Run, RunAgent};
 pub use conversation::Conversation;
-pub use error::{AgentError, Limit};
+pub use error::{AgentError, Limit, RunError};
 pub use event::RunEvent;
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};

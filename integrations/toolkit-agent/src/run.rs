@@ -2,7 +2,7 @@
 
 use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
-use crate::error::AgentError;
+use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::message::UserMessage;
@@ -20,8 +20,8 @@ impl Agent {
     /// Answers `input` in a new conversation.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer.
-    pub async fn run(&self, input: impl Into<UserMessage>) -> Result<RunOutput, AgentError> {
+    /// [`RunError`] if there is no answer.
+    pub async fn run(&self, input: impl Into<UserMessage>) -> Result<RunOutput, RunError> {
         self.run_in(&mut Conversation::default(), input).await
     }
 
@@ -30,25 +30,25 @@ impl Agent {
     /// If the future is dropped, the run stops, and the conversation can still be continued.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer.
+    /// [`RunError`] if there is no answer.
     pub async fn run_in(
         &self,
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
-    ) -> Result<RunOutput, AgentError> {
+    ) -> Result<RunOutput, RunError> {
         self.run_with(conversation, input, RunOptions::default()).await
     }
 
     /// Answers `input` in a conversation, with the given options.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer.
+    /// [`RunError`] if there is no answer.
     pub async fn run_with(
         &self,
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
         options: RunOptions,
-    ) -> Result<RunOutput, AgentError> {
+    ) -> Result<RunOutput, RunError> {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
@@ -62,13 +62,13 @@ impl Agent {
     /// If the conversation already has its answer, the answer is returned again and nothing is changed.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer: [`AgentError::Interrupted`] if calls are still pending, or
-    /// [`AgentError::InvalidDecision`] if a decision does not fit a pending call.
+    /// [`RunError`] if there is no answer: with [`AgentError::Interrupted`] if calls are still pending, or
+    /// with [`AgentError::InvalidDecision`] if a decision does not fit a pending call.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
         options: RunOptions,
-    ) -> Result<RunOutput, AgentError> {
+    ) -> Result<RunOutput, RunError> {
         self.execute(conversation, None, Run::new(self.clone(), options, None)).await
     }
 
@@ -109,7 +109,7 @@ impl Agent {
         execute: impl FnOnce(Self, Run) -> F,
     ) -> RunStream<'a>
     where
-        F: Future<Output = Result<RunOutput, AgentError>> + Send + 'a,
+        F: Future<Output = Result<RunOutput, RunError>> + Send + 'a,
     {
         let (sender, events) = unbounded_channel();
         let run = Run::new(self.clone(), options, Some(sender));
@@ -122,8 +122,17 @@ impl Agent {
         conversation: &mut Conversation,
         input: Option<UserMessage>,
         run: Run,
+    ) -> Result<RunOutput, RunError> {
+        let ended = self.answer(conversation, input, run.with_journal(conversation)).await;
+        ended.map_err(|error| RunError::new(error, conversation.latest_run()))
+    }
+
+    async fn answer(
+        &self,
+        conversation: &mut Conversation,
+        input: Option<UserMessage>,
+        run: Run,
     ) -> Result<RunOutput, AgentError> {
-        let run = run.with_journal(conversation);
         run.connect(conversation, false);
         let _running = conversation.start_run();
         match input {
@@ -180,14 +189,14 @@ impl Sessions {
     /// store does not contain it, and saved [during the run](RunOptions::with_autosave).
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
+    /// [`RunError`] if there is no answer, or the conversation cannot be read or saved.
     pub async fn run(
         &self,
         agent: &Agent,
         user: &str,
         id: &str,
         input: impl Into<UserMessage>,
-    ) -> Result<RunOutput, AgentError> {
+    ) -> Result<RunOutput, RunError> {
         let mut conversation = self.open(user, id).await?;
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
     }
@@ -195,8 +204,8 @@ impl Sessions {
     /// Resumes an unanswered saved conversation, for example after a crash.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
-    pub async fn resume(&self, agent: &Agent, user: &str, id: &str) -> Result<RunOutput, AgentError> {
+    /// [`RunError`] if there is no answer, or the conversation cannot be read or saved.
+    pub async fn resume(&self, agent: &Agent, user: &str, id: &str) -> Result<RunOutput, RunError> {
         self.resume_with(agent, user, id, RunOptions::default()).await
     }
 
@@ -204,14 +213,14 @@ impl Sessions {
     /// [decisions](RunOptions::with_decisions) about pending calls.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
+    /// [`RunError`] if there is no answer, or the conversation cannot be read or saved.
     pub async fn resume_with(
         &self,
         agent: &Agent,
         user: &str,
         id: &str,
         options: RunOptions,
-    ) -> Result<RunOutput, AgentError> {
+    ) -> Result<RunOutput, RunError> {
         let mut conversation = self.open(user, id).await?;
         agent.resume(&mut conversation, options.with_autosave(self)).await
     }
@@ -262,35 +271,35 @@ impl Sessions {
 /// Polling the stream drives the run. Dropping the stream stops the run.
 pub struct RunStream<'a> {
     /// `None` after the end of the run.
-    run: Option<BoxFuture<'a, Result<RunOutput, AgentError>>>,
+    run: Option<BoxFuture<'a, Result<RunOutput, RunError>>>,
     events: UnboundedReceiver<RunEvent>,
     /// The result of the run, yielded after all events.
-    result: Option<Result<RunOutput, AgentError>>,
+    result: Option<Result<RunOutput, RunError>>,
 }
 
 impl RunStream<'_> {
     /// Waits for the next event. Returns `None` after the last event.
-    pub async fn next(&mut self) -> Option<Result<RunEvent, AgentError>> {
+    pub async fn next(&mut self) -> Option<Result<RunEvent, RunError>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
     /// Waits for the end of the run and returns its output. All events before the end are skipped.
     ///
     /// # Errors
-    /// The [`AgentError`] of the run, or [`AgentError::Other`] if the stream has already yielded the end of
+    /// The [`RunError`] of the run, or an error with [`AgentError::Other`] if the stream has already yielded the end of
     /// the run.
-    pub async fn finish(mut self) -> Result<RunOutput, AgentError> {
+    pub async fn finish(mut self) -> Result<RunOutput, RunError> {
         while let Some(event) = self.next().await {
             if let RunEvent::Finished { output } = event? {
                 return Ok(*output);
             }
         }
-        Err(AgentError::Other("the run has already ended".to_owned()))
+        Err(AgentError::Other("the run has already ended".to_owned()).into())
     }
 }
 
 impl Stream for RunStream<'_> {
-    type Item = Result<RunEvent, AgentError>;
+    type Item = Result<RunEvent, RunError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {

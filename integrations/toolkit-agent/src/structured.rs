@@ -9,9 +9,9 @@ pub use crate::answer::AnswerMode;
 pub use stream::{AnswerEvent, AnswerStream};
 
 use crate::agent::{Agent, Run};
-use crate::answer::AnswerFormat;
+use crate::answer::{AnswerFormat, is_blocked};
 use crate::conversation::Conversation;
-use crate::error::AgentError;
+use crate::error::{AgentError, RunError};
 use crate::message::UserMessage;
 use crate::model::FinishReason;
 use crate::options::RunOptions;
@@ -110,12 +110,12 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if no answer was valid or the model refused. Any other [`AgentError`] if
-    /// the run failed.
+    /// [`RunError`] with [`AgentError::InvalidOutput`] if no answer was valid or the model refused, or with any
+    /// other [`AgentError`] if the run failed.
     pub async fn run_as<T: ToolParams + Send + 'static>(
         &self,
         input: impl Into<UserMessage>,
-    ) -> Result<T, AgentError> {
+    ) -> Result<T, RunError> {
         self.run_as_in(&mut Conversation::default(), input).await
     }
 
@@ -127,7 +127,7 @@ impl Agent {
         &self,
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
-    ) -> Result<T, AgentError> {
+    ) -> Result<T, RunError> {
         let (run, structured) = (RunOptions::default(), StructuredOptions::default());
         self.run_as_with(conversation, input, run, structured).await.map(|(value, _)| value)
     }
@@ -143,7 +143,7 @@ impl Agent {
         input: impl Into<UserMessage>,
         run: RunOptions,
         structured: StructuredOptions,
-    ) -> Result<(T, RunOutput), AgentError> {
+    ) -> Result<(T, RunOutput), RunError> {
         self.execute_as(conversation, Some(input.into()), run, structured).await
     }
 
@@ -157,33 +157,31 @@ impl Agent {
         conversation: &mut Conversation,
         run: RunOptions,
         structured: StructuredOptions,
-    ) -> Result<(T, RunOutput), AgentError> {
+    ) -> Result<(T, RunOutput), RunError> {
         self.execute_as(conversation, None, run, structured).await
     }
 
-    pub(crate) async fn execute_as<T: ToolParams + Send + 'static>(
+    async fn execute_as<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
         input: Option<UserMessage>,
         run: RunOptions,
         structured: StructuredOptions,
-    ) -> Result<(T, RunOutput), AgentError> {
+    ) -> Result<(T, RunOutput), RunError> {
         let reader = Arc::new(Reader::<T>::new()?);
         let form = Arc::new(reader.form(&structured));
         self.answer_as(conversation, input, Run::new(self.clone(), run, None), &reader, form).await
     }
 
-    /// Answers in the form of `reader`. Runs the agent again without calls if the agent does not repair an
-    /// invalid answer itself.
+    /// Answers in the form of `reader`.
     async fn answer_as<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
-        mut input: Option<UserMessage>,
+        input: Option<UserMessage>,
         run: Run,
         reader: &Reader<T>,
         form: Arc<AnswerFormat>,
-    ) -> Result<(T, RunOutput), AgentError> {
-        let mut run = run.with_answer_format(Some(form.clone()));
+    ) -> Result<(T, RunOutput), RunError> {
         if input.is_some() {
             conversation.settle();
         }
@@ -191,11 +189,33 @@ impl Agent {
             Some(_) => conversation.messages().len(),
             None => conversation.begin_of_run(),
         };
+        let ended = self.attempts(conversation, (begin, input), run, reader, form).await;
+        ended.map_err(|error| {
+            // All attempts together are the run of the program.
+            let output = conversation.latest_run().unwrap_or_default();
+            RunError::new(error, Some(RunOutput { messages: conversation.messages_since(begin), ..output }))
+        })
+    }
+
+    /// Runs the agent, and runs it again without calls if the agent does not repair an invalid answer itself.
+    /// `begin` is the index of the first message of the run.
+    async fn attempts<T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &mut Conversation,
+        (begin, mut input): (usize, Option<UserMessage>),
+        run: Run,
+        reader: &Reader<T>,
+        form: Arc<AnswerFormat>,
+    ) -> Result<(T, RunOutput), AgentError> {
+        let mut run = run.with_answer_format(Some(form.clone()));
         loop {
             let mut output = self.execute(conversation, input.take(), run.clone()).await?;
             output.messages = conversation.messages_since(begin);
             if output.finish == FinishReason::Refused {
                 return Err(AgentError::InvalidOutput(format!("the model refused: {}", output.text)));
+            }
+            if is_blocked(&output.finish) {
+                return Err(AgentError::InvalidOutput(format!("a guardrail blocked it: {}", output.text)));
             }
             let invalid = match reader.read(&output.text).await {
                 Ok(value) => return Ok((value, output)),

@@ -288,7 +288,7 @@ async fn a_conversation_without_an_answer_can_resume() {
     let agent = agent(model).build().unwrap();
     let mut conversation = Conversation::new("1");
     let failed = agent.run_in(&mut conversation, "Hello?").await;
-    assert_eq!(failed, Err(AgentError::Model(error)));
+    assert_eq!(failed.map_err(AgentError::from), Err(AgentError::Model(error)));
     let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
     assert_eq!(transcript(conversation.messages()), ["user: Hello?", "agent: Here I am."]);
     assert_eq!(output.finish, FinishReason::Stop);

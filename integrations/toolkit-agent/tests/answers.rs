@@ -70,7 +70,7 @@ async fn answer<T: ToolParams + Send + 'static>(
     let mut conversation = Conversation::new("1");
     let ended = agent.run_as_with(&mut conversation, "Which city?", RunOptions::new(), structured).await;
     assert_sendable(&conversation);
-    (ended.map(|(value, _)| value), conversation)
+    (ended.map(|(value, _)| value).map_err(AgentError::from), conversation)
 }
 
 fn choice(model: &ScriptedModel, request: usize) -> ToolChoice {
@@ -341,7 +341,7 @@ async fn an_answer_survives_an_interruption_beside_it() {
         }
         let (agent, paid) = agent(&model);
         let mut conversation = Conversation::new("1");
-        let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await;
+        let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
         let Err(AgentError::Interrupted { pending, .. }) = ended else { panic!("{ended:?}") };
         assert_eq!(pending.len(), 1);
         let saved = serde_json::to_string(&conversation).unwrap();
@@ -361,7 +361,7 @@ async fn a_run_that_stops_while_it_repairs_goes_on_repairing() {
     let model = ScriptedModel::new().text("Oslo!").error(error).call("pay", "{}").text(OSLO);
     let (agent, paid) = agent(&model);
     let mut conversation = Conversation::new("1");
-    let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await;
+    let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
     assert!(matches!(ended, Err(AgentError::Model(_))), "{ended:?}");
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
@@ -482,7 +482,8 @@ async fn a_stream_resumes_and_ends_with_errors() {
     while let Some(event) = answers.next().await {
         last = Some(event);
     }
-    assert!(matches!(last, Some(Err(AgentError::InvalidOutput(_)))));
+    let last = last.unwrap().map_err(AgentError::from);
+    assert!(matches!(last, Err(AgentError::InvalidOutput(_))));
     drop(answers);
     let (run, structured) = options();
     let mut answers = agent.resume_stream_as::<City>(&mut conversation, run, structured);

@@ -105,7 +105,7 @@ async fn a_run_may_be_cancelled_at_any_await() {
             };
             assert_sendable(&conversation);
             match ended {
-                Err(error) => assert_eq!(error, AgentError::Cancelled),
+                Err(failed) => assert_eq!(failed.error, AgentError::Cancelled),
                 Ok(output) => {
                     assert!(output.text.starts_with("done"));
                     has_ended = true;
@@ -125,7 +125,7 @@ async fn results_before_a_cancellation_are_kept() {
     let mut conversation = Conversation::new("1");
     let options = cancelled_after(Duration::from_secs(1));
     let ended = agent.run_with(&mut conversation, "go", options).await;
-    assert_eq!(ended, Err(AgentError::Cancelled));
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Cancelled));
     let results = transcript(conversation.messages()).pop().unwrap();
     assert_eq!(results, "results: remembered, Tool `wait` was cancelled before it finished");
     assert_eq!(conversation.session().get("a"), Some("1".into()));
@@ -167,7 +167,7 @@ async fn results_during_a_stream_are_kept() {
     let mut conversation = Conversation::new("1");
     let limits = Limits::default().with_max_duration(Duration::from_secs(1));
     let ended = agent.run_with(&mut conversation, "go", RunOptions::new().with_limits(limits)).await;
-    assert!(matches!(ended, Err(AgentError::Limit(Limit::Duration(_)))));
+    assert!(matches!(ended.unwrap_err().error, AgentError::Limit(Limit::Duration(_))));
     assert_eq!(transcript(conversation.messages())[1..], ["agent:  calls set", "results: remembered"]);
     assert_eq!(conversation.session().get("a"), Some("1".into()));
 }
@@ -178,5 +178,5 @@ async fn a_pending_callback_is_cancelled() {
     let options = cancelled_after(Duration::from_secs(1));
     let mut conversation = Conversation::new("1");
     let ended = agent.build().unwrap().run_with(&mut conversation, "go", options).await;
-    assert_eq!(ended, Err(AgentError::Cancelled));
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Cancelled));
 }

@@ -46,7 +46,7 @@ fn quick(attempts: u32) -> ModelRetry {
 async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String, ModelError>, usize) {
     let ended = tokio::time::timeout(HANGS, agent.run("hi")).await;
     let ended = ended.unwrap_or_else(|_| panic!("{name} hangs"));
-    let answer = match ended {
+    let answer = match ended.map_err(AgentError::from) {
         Ok(output) => Ok(output.text),
         Err(AgentError::Model(error)) => Err(error),
         Err(other) => panic!("{other}"),
@@ -137,7 +137,9 @@ async fn an_unreachable_server_is_reported() {
         let url = Server::start(Vec::new()).await.url.clone();
         tokio::time::sleep(Duration::from_millis(20)).await;
         let agent = client.agent(&url).retry(quick(1)).build().unwrap();
-        let Err(AgentError::Model(error)) = agent.run("hi").await else { panic!("{}", client.name) };
+        let Err(AgentError::Model(error)) = agent.run("hi").await.map_err(AgentError::from) else {
+            panic!("{}", client.name)
+        };
         assert_eq!(error.kind, toolkit_agent::ModelErrorKind::Connection, "{}: {error}", client.name);
     }
 }
@@ -275,9 +277,13 @@ async fn keys_and_headers_follow_each_api() {
 async fn unsendable_requests_are_reported() {
     for client in clients() {
         let agent = client.agent_with_key("http://127.0.0.1:1", "a\nb").retry(quick(1)).build().unwrap();
-        let Err(AgentError::Model(error)) = agent.run("hi").await else { panic!("{}", client.name) };
+        let Err(AgentError::Model(error)) = agent.run("hi").await.map_err(AgentError::from) else {
+            panic!("{}", client.name)
+        };
         assert!(!error.to_string().contains("a\nb"), "{}: {error}", client.name);
         let agent = client.agent("no address").retry(quick(1)).build().unwrap();
-        let Err(AgentError::Model(_)) = agent.run("hi").await else { panic!("{}", client.name) };
+        let Err(AgentError::Model(_)) = agent.run("hi").await.map_err(AgentError::from) else {
+            panic!("{}", client.name)
+        };
     }
 }

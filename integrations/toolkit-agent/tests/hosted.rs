@@ -155,7 +155,7 @@ async fn a_turn_that_is_always_paused_ends_at_the_limit_and_can_be_resumed() {
         let mut conversation = Conversation::new("c");
         let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(3));
         let error = agent.run_with(&mut conversation, "go", options).await.unwrap_err();
-        assert_eq!(error, AgentError::Limit(Limit::ModelCalls(3)));
+        assert_eq!(error.error, AgentError::Limit(Limit::ModelCalls(3)));
         assert_eq!(transport.requests().len(), 3);
         assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if last.paused));
         // The paused turn goes on after it was saved, with nothing after its last message.

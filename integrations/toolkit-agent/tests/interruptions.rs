@@ -12,7 +12,7 @@ use toolkit_agent::session::{
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, Message, ModelRequest, ModelResponse,
-    PendingCall, Run, RunAgent, RunOptions, RunOutput, ScriptedModel, Sessions, Usage,
+    PendingCall, Run, RunAgent, RunError, RunOptions, RunOutput, ScriptedModel, Sessions, Usage,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
@@ -224,7 +224,7 @@ async fn to_the_end(agent: &Agent, order: Order, way: &Way) -> (RunOutput, Conve
     let (mut conversation, options) = way.reload(Conversation::new("1")).await;
     let mut ended = agent.run_with(&mut conversation, "go", options).await;
     for _ in 0..50 {
-        let pending = match ended {
+        let pending = match ended.map_err(AgentError::from) {
             Ok(output) => return (output, conversation),
             Err(AgentError::Interrupted { pending, .. }) => pending,
             Err(error) => panic!("{error}"),
@@ -271,8 +271,8 @@ async fn an_interrupted_run_ends_like_an_uninterrupted_one() {
     }
 }
 
-fn pending(ended: Result<RunOutput, AgentError>) -> Vec<PendingCall> {
-    match ended {
+fn pending(ended: Result<RunOutput, RunError>) -> Vec<PendingCall> {
+    match ended.map_err(AgentError::from) {
         Err(AgentError::Interrupted { pending, .. }) => pending,
         ended => panic!("{ended:?}"),
     }
@@ -282,7 +282,7 @@ async fn decide(
     agent: &Agent,
     conversation: &mut Conversation,
     decisions: Decisions,
-) -> Result<RunOutput, AgentError> {
+) -> Result<RunOutput, RunError> {
     agent.resume(conversation, RunOptions::new().with_decisions(decisions)).await
 }
 
@@ -329,7 +329,7 @@ async fn an_invalid_decision_changes_nothing() {
         ),
     ] {
         let refused = decide(&agent, &mut conversation, decisions).await;
-        assert_eq!(refused, Err(AgentError::InvalidDecision(expected.to_owned())));
+        assert_eq!(refused.map_err(AgentError::from), Err(AgentError::InvalidDecision(expected.to_owned())));
         assert_eq!(serde_json::to_string(&conversation).unwrap(), before);
     }
     assert_eq!(runs.counts(), [0, 1]);
@@ -377,7 +377,10 @@ async fn new_input_gives_up_the_pending_calls() {
             let length = conversation.messages().len();
             let decisions = Order::All.decide(&calls);
             let refused = agent.resume(&mut conversation, options.with_decisions(decisions)).await;
-            assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{case}: {refused:?}");
+            assert!(
+                matches!(&refused, Err(RunError { error: AgentError::InvalidDecision(_), .. })),
+                "{case}: {refused:?}"
+            );
             let (mut conversation, options) = way.reload(conversation).await;
             assert_eq!(conversation.messages().len(), length, "{case}");
             pending(agent.run_with(&mut conversation, "go again", options).await);
@@ -403,7 +406,7 @@ async fn of_two_programs_with_decisions_one_wins() {
         one.resume_with(&agent, "ada", "1", decided),
         other.resume_with(&agent, "ada", "1", also_decided)
     );
-    let is_conflict = |ended: &Result<RunOutput, AgentError>| matches!(ended, Err(AgentError::Store(error)) if error.is_conflict);
+    let is_conflict = |ended: &Result<RunOutput, RunError>| matches!(ended, Err(RunError { error: AgentError::Store(error), .. }) if error.is_conflict);
     assert!(
         first.is_ok() && is_conflict(&second) || second.is_ok() && is_conflict(&first),
         "{first:?} {second:?}"
@@ -525,7 +528,7 @@ async fn a_failed_save_loses_no_work() {
                 let case = format!("kind {kind}, save {failure} fails, reloaded: {is_reloaded}");
                 let mut ended = agent.run_with(&mut conversation, "go", options()).await;
                 let text = loop {
-                    let decisions = match ended {
+                    let decisions = match ended.map_err(AgentError::from) {
                         Ok(output) => break output.text,
                         Err(AgentError::Interrupted { pending, .. }) => Order::All.decide(&pending),
                         Err(AgentError::Store(error)) if error.message == "the disk is full" => {
@@ -574,7 +577,7 @@ async fn of_calls_with_the_same_id_each_has_its_own_decision() {
     let mut ended = agent.run_in(&mut conversation, "go").await;
     let mut rounds = 0;
     let output = loop {
-        match ended {
+        match ended.map_err(AgentError::from) {
             Ok(output) => break output,
             Err(AgentError::Interrupted { pending, .. }) => {
                 let decide = |all: Decisions, call: &PendingCall| match call.id.as_str() {
@@ -661,7 +664,7 @@ async fn an_interrupted_run_may_end_with_a_value() {
     let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
     let mut conversation = Conversation::new("1");
     let ended = agent.run_as_in::<Door>(&mut conversation, "Paint the door.").await;
-    let Err(AgentError::Interrupted { pending, .. }) = ended else { panic!("{ended:?}") };
+    let Err(AgentError::Interrupted { pending, .. }) = ended.map_err(AgentError::from) else { panic!() };
     let options = RunOptions::new().with_decisions(Order::All.decide(&pending));
     let structured = toolkit_agent::structured::StructuredOptions::new();
     let (door, output) = agent.resume_as::<Door>(&mut conversation, options, structured).await.unwrap();
@@ -692,7 +695,7 @@ async fn a_decision_is_not_lost_to_another_agent() {
     let calls = pending(runs.team(0, true).run_in(&mut conversation, "go").await);
     let other = runs.agent("other", "look", &[], true);
     let refused = decide(&other, &mut conversation, Order::All.decide(&calls)).await;
-    assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{refused:?}");
+    assert!(matches!(&refused, Err(RunError { error: AgentError::InvalidDecision(_), .. })), "{refused:?}");
     decide(&runs.team(0, true), &mut conversation, Order::All.decide(&calls)).await.unwrap();
     assert_eq!(runs.counts(), [1, 1]);
 }
@@ -708,7 +711,8 @@ async fn a_cancelled_run_keeps_the_pending_calls_of_an_agent_called_as_a_tool() 
     token.cancel();
     let decisions = Decisions::new().approve(&calls[0].id);
     let options = RunOptions::new().with_decisions(decisions).with_cancellation(token);
-    assert_eq!(agent.resume(&mut conversation, options).await, Err(AgentError::Cancelled));
+    let ended = agent.resume(&mut conversation, options).await;
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Cancelled));
     assert_eq!(conversation.pending(), calls);
     decide(&agent, &mut conversation, Order::All.decide(&calls)).await.unwrap();
     assert_eq!(runs.counts(), [2, 1]);

@@ -24,7 +24,7 @@ async fn limited(model: impl ChatModel, limits: Limits) -> (Result<String, Agent
     let options = RunOptions::new().with_limits(limits);
     let output = agent.run_with(&mut conversation, "go", options).await;
     assert_sendable(&conversation);
-    (output.map(|output| output.text), conversation)
+    (output.map(|output| output.text).map_err(AgentError::from), conversation)
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn the_duration_of_a_run_is_limited() {
         ModelError::new(ModelErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(30));
     let agent = agent(ScriptedModel::new().error(later)).retry(ModelRetry::new(3)).limits(limits);
     let started = tokio::time::Instant::now();
-    assert_eq!(agent.run("go").await, over.map(|_: String| unreachable!()));
+    assert_eq!(agent.run("go").await.map_err(AgentError::from), over.map(|_: String| unreachable!()));
     assert_eq!(started.elapsed(), most);
 }
 
@@ -91,7 +91,7 @@ impl ChatModel for Silent {
 #[tokio::test(start_paused = true)]
 async fn model_calls_time_out() {
     let (ended, _) = limited(Silent, Limits::default().with_model_timeout(Duration::from_millis(500))).await;
-    let Err(AgentError::Model(error)) = ended else { panic!("{ended:?}") };
+    let Err(AgentError::Model(error)) = ended else { panic!() };
     assert_eq!(
         (error.kind, error.message.as_str()),
         (ModelErrorKind::TimedOut, "LLM call timed out after 0.5s")

@@ -46,6 +46,7 @@ mod requests;
 mod secrets;
 mod sessions;
 mod soulbot;
+mod spent;
 mod standard;
 mod storage;
 mod structured;

@@ -138,10 +138,15 @@ async fn run(
     options: RunOptions,
 ) -> Result<Option<Result<(), AgentError>>, TestCaseError> {
     match case.way {
-        Way::Whole => Ok(Some(agent.run_with(conversation, "Go.", options).await.map(drop))),
+        Way::Whole => {
+            Ok(Some(agent.run_with(conversation, "Go.", options).await.map(drop).map_err(AgentError::from)))
+        }
         Way::Dropped(after) => {
             let run = agent.run_with(conversation, "Go.", options);
-            Ok(timeout(Duration::from_millis(after), run).await.ok().map(|ended| ended.map(drop)))
+            Ok(timeout(Duration::from_millis(after), run)
+                .await
+                .ok()
+                .map(|ended| ended.map(drop).map_err(AgentError::from)))
         }
         Way::Unwatched(most) => {
             let mut events = agent.run_stream_in(conversation, "Go.", options);
@@ -162,7 +167,7 @@ async fn run(
                     Ok(RunEvent::Result { .. }) => results += 1,
                     Ok(RunEvent::Finished { .. }) => ended = Some(Ok(())),
                     Ok(_) => {}
-                    Err(error) => ended = Some(Err(error)),
+                    Err(failed) => ended = Some(Err(failed.error)),
                 }
             }
             drop(events);

@@ -128,7 +128,7 @@ async fn another_request_is_an_error_with_its_differences() {
             .options(ModelOptions::new().with_temperature(0.5))
     };
     let error = other().run("Double 1 and 2.").await.unwrap_err();
-    let AgentError::Model(error) = error else { panic!("{error}") };
+    let AgentError::Model(error) = error.error else { panic!("{error}") };
     assert!(!error.is_retryable());
     for part in [
         "line 1 differs:",

@@ -171,7 +171,7 @@ async fn two_runs_in_one_conversation_do_not_overwrite_each_other() {
     one.run(&remembers("b", "2"), "ada", "1", "second").await.unwrap();
     let options = RunOptions::new().with_autosave(&other);
     let refused = remembers("c", "3").run_with(&mut stale, "third", options).await;
-    assert!(matches!(refused, Err(AgentError::Store(error)) if error.is_conflict));
+    assert!(matches!(refused.unwrap_err().error, AgentError::Store(error) if error.is_conflict));
     let saved = other.open("ada", "1").await.unwrap();
     let asked: Vec<_> =
         transcript(saved.messages()).into_iter().filter(|line| line.starts_with("user")).collect();
@@ -318,6 +318,6 @@ async fn a_failed_save_ends_the_run() {
     let mut conversation = sessions.open("ada", "1").await.unwrap();
     let options = RunOptions::new().with_autosave(&sessions);
     let ended = agent.run_with(&mut conversation, "go", options).await;
-    assert_eq!(ended, Err(AgentError::Store(StoreError::new("the disk is full"))));
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Store(StoreError::new("the disk is full"))));
     assert!(model.requests().is_empty());
 }

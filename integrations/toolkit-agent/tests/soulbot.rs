@@ -262,7 +262,7 @@ async fn the_loop_agrees_with_the_reference() {
         while let Some(event) = stream.next().await {
             match event {
                 Ok(event) => observed.extend(bus_event(&event)),
-                Err(error) => ended = Some(error),
+                Err(failed) => ended = Some(failed.error),
             }
         }
         drop(stream);

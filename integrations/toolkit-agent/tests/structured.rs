@@ -36,7 +36,7 @@ fn soup() -> Recipe {
 const SOUP: &str = r#"{"title": "Soup", "persons": 2, "steps": [{"text": "boil", "minutes": 10}]}"#;
 
 async fn answer<T: ToolParams + Send + 'static>(model: &ScriptedModel) -> Result<T, AgentError> {
-    Agent::builder(model.clone()).instructions("You cook.").build()?.run_as("What is for dinner?").await
+    Ok(Agent::builder(model.clone()).instructions("You cook.").build()?.run_as("What is for dinner?").await?)
 }
 
 /// Returns the last message to the model.
@@ -203,7 +203,7 @@ async fn limits_apply_to_all_attempts_together() {
     let form = StructuredOptions::new().with_attempts(9).with_mode(AnswerMode::Text);
     let mut conversation = Conversation::new("1");
     let ended = agent.run_as_with::<Recipe>(&mut conversation, "Cook.", options, form).await;
-    assert_eq!(ended.unwrap_err(), AgentError::Limit(Limit::ModelCalls(2)));
+    assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(2)));
     assert!(model.requests().iter().all(|request| request.options.output.is_none()));
 }
 

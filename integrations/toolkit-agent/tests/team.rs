@@ -61,7 +61,7 @@ async fn agent_tools_share_limits_and_report_errors() {
     let mut conversation = Conversation::new("1");
     let options = RunOptions::new().with_limits(limits);
     let ended = with_expert(expert, asks()).run_with(&mut conversation, "go", options).await;
-    assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(2))));
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Limit(Limit::ModelCalls(2))));
     let last = transcript(conversation.messages()).pop().unwrap();
     assert_eq!(last, "results: Error running tool: exceeded 2 model calls; possible infinite loop");
 
@@ -78,7 +78,7 @@ async fn agent_tools_are_cancelled_with_their_call() {
     let team = with_expert(expert.clone(), asks());
     let options = cancelled_after(Duration::from_secs(1));
     let ended = team.run_with(&mut conversation, "go", options).await;
-    assert_eq!(ended, Err(AgentError::Cancelled));
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Cancelled));
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(expert.requests().len(), 1);
     assert_eq!(
@@ -215,7 +215,7 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
     assert_eq!(texts[1..3], ["a: (No answer: out of order)", "b: Fine."]);
 
     let all = Agent::from(ParallelAgent::new("team", [broken("a"), broken("b")])).run("go").await;
-    let Err(AgentError::Branches(failed)) = all else { panic!("{all:?}") };
+    let Err(AgentError::Branches(failed)) = all.map_err(AgentError::from) else { panic!() };
     assert_eq!(failed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
 
@@ -275,7 +275,7 @@ async fn transfers_to_unknown_agents_are_errors() {
     );
     let model = ScriptedModel::new().call("back", "{}");
     let lost = Agent::builder(model).name("lost").tools(back()).run("go").await;
-    assert_eq!(lost, Err(AgentError::UnknownAgent("root".to_owned())));
+    assert_eq!(lost.map_err(AgentError::from), Err(AgentError::UnknownAgent("root".to_owned())));
 }
 
 #[tokio::test]
@@ -310,7 +310,7 @@ async fn endless_transfers_reach_the_limit() {
     let team = Agent::builder(to("spec")).name("root").sub_agent(spec).build().unwrap();
     let mut conversation = Conversation::new("1");
     let ended = team.run_in(&mut conversation, "go").await;
-    assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(50))));
+    assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Limit(Limit::ModelCalls(50))));
     assert_eq!(conversation.messages().len(), 101);
 }
 
@@ -323,7 +323,7 @@ async fn duplicate_agent_names_are_rejected() {
     let own = Agent::builder(ScriptedModel::new()).name("a").sub_agent(says("a", "")).build();
     assert_eq!(own.unwrap_err().to_string(), "agent `a` is defined twice; rename one");
     let team = Agent::from(ParallelAgent::new("team", [says("a", "1"), says("a", "2")])).run("go").await;
-    assert!(matches!(team, Err(AgentError::Build(error)) if error.problems() == [problem]));
+    assert!(matches!(team.unwrap_err().error, AgentError::Build(error) if error.problems() == [problem]));
     // One agent in two places is one agent.
     let model = ScriptedModel::new().text("1").text("2");
     let writer = Agent::builder(model).name("writer").build().unwrap();

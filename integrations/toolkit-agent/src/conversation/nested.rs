@@ -3,6 +3,7 @@
 use super::progress::{Frame, Progress, Step};
 use super::{AgentOutput, Conversation, PendingCall, RunOutput};
 use crate::message::{Message, UserMessage};
+use crate::model::FinishReason;
 use crate::output::Spent;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -81,6 +82,32 @@ impl Conversation {
     pub(crate) fn finished(&self) -> Option<AgentOutput> {
         let progress = self.progress.as_ref().filter(|progress| progress.end == Some(self.messages.len()))?;
         progress.output.clone().filter(|_| self.turn.is_none())
+    }
+
+    /// Returns the output of the latest run so far: its tokens, cost, numbers of calls and messages, and its
+    /// answer if there is one. The messages of unfinished turns and of unfinished parallel agents are not
+    /// included.
+    ///
+    /// Returns `None` if the conversation had no run, or if the program has added a message of the user since.
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, Conversation, ScriptedModel};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;
+    /// let mut conversation = Conversation::default();
+    /// let output = agent.run_in(&mut conversation, "Hi.").await?;
+    /// assert_eq!(conversation.latest_run(), Some(output));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn latest_run(&self) -> Option<RunOutput> {
+        let progress = self.progress.as_ref()?;
+        let unfinished = || AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() };
+        let mut messages = self.messages_since(progress.begin);
+        messages.truncate(progress.end.map_or(usize::MAX, |end| end.saturating_sub(progress.begin)));
+        Some(progress.output.clone().unwrap_or_else(unfinished).in_run(progress.spent, messages))
     }
 
     /// Ends the run with an answer, and returns the output of the run.

@@ -4,7 +4,7 @@ use super::agent::{InstructionsContext, LlmAgent, Settings};
 use super::callbacks::ModelCallbacks;
 use super::tools::Tools;
 use crate::agent::Agent;
-use crate::error::AgentError;
+use crate::error::RunError;
 use crate::limits::Limits;
 use crate::message::UserMessage;
 use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
@@ -108,7 +108,7 @@ impl AgentBuilder {
     }
 
     /// Adds another agent of the team, such as the parent agent, as a target of the tool `transfer_to_agent`.
-    /// A transfer to an agent outside the team ends the run with [`AgentError::UnknownAgent`].
+    /// A transfer to an agent outside the team ends the run with [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.transfer_targets.push((name.into(), description.into()));
@@ -236,8 +236,8 @@ impl AgentBuilder {
     /// Builds the agent and answers `input` in a new conversation.
     ///
     /// # Errors
-    /// [`AgentError`] if the agent cannot be built or the run fails.
-    pub async fn run(self, input: impl Into<UserMessage>) -> Result<RunOutput, AgentError> {
+    /// [`RunError`] if the agent cannot be built or the run fails.
+    pub async fn run(self, input: impl Into<UserMessage>) -> Result<RunOutput, RunError> {
         self.build()?.run(input).await
     }
 }

@@ -218,11 +218,13 @@ fn unescaped(escape: &str) -> Escape {
         Some('t') => '\t',
         Some(same @ ('"' | '\\' | '/')) => same,
         Some('u') => {
-            let is_whole = matches!(escape.len(), 6 | 12);
+            let second = escape.get(6..).unwrap_or("?");
             return match serde_json::from_str::<String>(&format!("\"{escape}\"")) {
                 Ok(read) => read.chars().next().map_or(Escape::Invalid, Escape::Char),
-                Err(_) if escape.len() < 6 || !is_whole && escape.len() < 12 => Escape::Unfinished,
+                Err(_) if escape.len() < 6 => Escape::Unfinished,
                 Err(_) if escape.len() == 6 && is_high(escape) => Escape::Unfinished,
+                Err(_) if escape.len() < 12 && ["\\", "\\u"].contains(&second) => Escape::Unfinished,
+                Err(_) if (9..12).contains(&escape.len()) && second.starts_with("\\u") => Escape::Unfinished,
                 Err(_) => Escape::Invalid,
             };
         }

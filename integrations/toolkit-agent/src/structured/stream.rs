@@ -6,7 +6,7 @@ use super::reader::Reader;
 use crate::agent::Agent;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
-use crate::error::AgentError;
+use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::lock;
 use crate::message::UserMessage;
@@ -61,7 +61,7 @@ pub struct AnswerStream<'a, T> {
     /// The latest partial answer.
     latest: Option<Value>,
     /// An event that waits until a partial answer was returned.
-    waiting: Option<Option<Result<RunEvent, AgentError>>>,
+    waiting: Option<Option<Result<RunEvent, RunError>>>,
 }
 
 impl Agent {
@@ -137,7 +137,7 @@ impl Agent {
         answer: impl FnOnce(Work<T>) -> F,
     ) -> AnswerStream<'a, T>
     where
-        F: Future<Output = Result<RunOutput, AgentError>> + Send + 'a,
+        F: Future<Output = Result<RunOutput, RunError>> + Send + 'a,
     {
         let value = Arc::<Mutex<Option<T>>>::default();
         let is_wrapped = reader.as_ref().is_ok_and(|reader| reader.is_wrapped);
@@ -175,7 +175,7 @@ impl<T: ToolParams + Send + 'static> Work<T> {
         self,
         conversation: &mut Conversation,
         input: Option<UserMessage>,
-    ) -> Result<RunOutput, AgentError> {
+    ) -> Result<RunOutput, RunError> {
         let (form, reader) = self.form?;
         let (value, output) = self.agent.answer_as(conversation, input, self.run, &reader, form).await?;
         *lock(&self.value) = Some(value);
@@ -185,7 +185,7 @@ impl<T: ToolParams + Send + 'static> Work<T> {
 
 impl<T> AnswerStream<'_, T> {
     /// Waits for the next item. Returns `None` after the last item.
-    pub async fn next(&mut self) -> Option<Result<AnswerEvent<T>, AgentError>> {
+    pub async fn next(&mut self) -> Option<Result<AnswerEvent<T>, RunError>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
@@ -236,7 +236,7 @@ impl<T> AnswerStream<'_, T> {
 }
 
 impl<T> Stream for AnswerStream<'_, T> {
-    type Item = Result<AnswerEvent<T>, AgentError>;
+    type Item = Result<AnswerEvent<T>, RunError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let event = match self.waiting.take() {
@@ -255,7 +255,7 @@ impl<T> Stream for AnswerStream<'_, T> {
         let Some(event) = ready!(event) else { return Poll::Ready(None) };
         Poll::Ready(Some(event.and_then(|event| match event {
             RunEvent::Finished { output } => {
-                let ended = || AgentError::Other("the run has already ended".to_owned());
+                let ended = || RunError::from(AgentError::Other("the run has already ended".to_owned()));
                 let value = lock(&self.value).take().ok_or_else(ended)?;
                 Ok(AnswerEvent::Answer { value, output })
             }

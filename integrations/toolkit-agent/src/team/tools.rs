@@ -87,7 +87,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         conversation = conversation.with_user_id(user.as_str());
     }
     let mut work = Work { called, conversation };
-    let output = agent.execute(&mut work.conversation, input, run).await;
+    let output = agent.execute(&mut work.conversation, input, run).await.map_err(AgentError::from);
     if work.called.is_some() && output.is_err() && !work.conversation.pending().is_empty() {
         return Err(ToolError::deferred(agent.name()));
     }

@@ -106,7 +106,7 @@ proptest! {
             let first = requests.iter().position(is_repair).unwrap_or(requests.len());
             prop_assert!(requests[first..].iter().all(is_repair));
             prop_assert!(requests.len() - first <= 3, "{} repairs", requests.len() - first);
-            match ended {
+            match ended.map_err(AgentError::from) {
                 Ok((city, output)) => {
                     prop_assert_eq!(city, oslo());
                     prop_assert_eq!(output.messages.as_slice(), conversation.messages());
