@@ -10,7 +10,7 @@
 mod support;
 
 use std::hint::black_box;
-use support::{A, B, C, Call, by_hand, registry_of};
+use support::{A, B, C, Call, agents, by_hand, registry_of};
 use toolkit::{prelude::*, serde_json};
 
 fn main() {
@@ -31,6 +31,8 @@ struct Case {
     floor: Option<&'static str>,
     target: Target,
     work: Work,
+    /// The number of repetitions.
+    count: usize,
 }
 
 /// The highest cost of a case.
@@ -60,14 +62,28 @@ enum Work {
     List(usize),
     /// The same, as part of a request that `serde_json` writes.
     ListInRequest(usize),
+    /// The loop of an agent by hand: two turns, and this many calls in the first.
+    LoopByHand(usize),
+    /// A run of an agent: two turns, and this many calls in the first.
+    AgentRun(usize),
+    /// The same, streamed, with a listener for the events.
+    AgentRunHeard(usize),
+    /// A run of two turns and one call in a conversation with this many messages.
+    AgentHistory(usize),
 }
 
 impl Case {
     const fn new(name: &'static str, work: Work, floor: Option<&'static str>, target: Target) -> Self {
-        Self { name, floor, target, work }
+        Self { name, floor, target, work, count: 1_000 }
     }
 
-    /// Name, floor, instructions as a multiple of the floor's, above the floor's, and in all, allocations above the
+    /// Sets the number of repetitions, for a case that takes long.
+    const fn count(mut self, count: usize) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// Name, number of repetitions, floor, instructions as a multiple of the floor's, above the floor's, and in all, allocations above the
     /// floor's and in all; `-` where there is none.
     fn row(&self) -> String {
         let floor = self.floor.unwrap_or("-");
@@ -77,7 +93,7 @@ impl Case {
             Target::AboveFloor(above, more) => format!("- {above} - {more} -"),
             Target::Fixed(instructions, allocations) => format!("- - {instructions} - {allocations}"),
         };
-        format!("{} {floor} {target}", self.name)
+        format!("{} {} {floor} {target}", self.name, self.count)
     }
 
     fn run(&self, count: usize) {
@@ -127,9 +143,45 @@ impl Case {
                 let registry = registry_of(tools);
                 repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
             }
+            Work::LoopByHand(calls) => {
+                let (model, tools) = (agents::Script::new(calls), support::registry().into());
+                agents::runtime().block_on(async {
+                    for _ in 0..count {
+                        assert_eq!(black_box(agents::by_hand(&model, &tools).await), "Done.");
+                    }
+                });
+            }
+            Work::AgentRun(calls) => {
+                let agent = agents::agent(calls, false);
+                agents::runtime().block_on(async {
+                    for _ in 0..count {
+                        assert_eq!(black_box(agent.run("Add.").await).unwrap().text, "Done.");
+                    }
+                });
+            }
+            Work::AgentRunHeard(calls) => {
+                let agent = agents::agent(calls, true);
+                agents::runtime().block_on(async {
+                    for _ in 0..count {
+                        assert_eq!(black_box(agent.run_stream("Add.").finish().await).unwrap().text, "Done.");
+                    }
+                });
+            }
+            Work::AgentHistory(messages) => {
+                let (agent, mut conversation) = (agents::agent(1, false), agents::conversation(messages));
+                agents::runtime().block_on(async {
+                    for _ in 0..count {
+                        let output = black_box(agent.run_in(&mut conversation, "Add.").await);
+                        assert_eq!(output.unwrap().text, "Done.");
+                    }
+                });
+            }
         }
     }
 }
+
+/// More allocations than any case has, for a target of instructions only.
+const ANY: i64 = 1_000_000_000;
 
 fn repeat<T>(count: usize, mut work: impl FnMut() -> T) {
     for _ in 0..count {
@@ -184,4 +236,22 @@ const CASES: &[Case] = &[
     Case::new("look_up/100000", Work::LookUp(100_000), Some("look_up/10"), Target::OfFloor(1.05, 0)),
     Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
     Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
+    Case::new("agent/by_hand_1", Work::LoopByHand(1), None, Target::None),
+    Case::new("agent/run_1", Work::AgentRun(1), Some("agent/by_hand_1"), Target::OfFloor(2.5, ANY)),
+    Case::new("agent/by_hand_100", Work::LoopByHand(100), None, Target::None).count(20),
+    Case::new("agent/run_100", Work::AgentRun(100), Some("agent/by_hand_100"), Target::OfFloor(2.0, ANY))
+        .count(20),
+    Case::new("agent/by_hand_1000", Work::LoopByHand(1_000), None, Target::None).count(4),
+    Case::new("agent/run_1000", Work::AgentRun(1_000), Some("agent/by_hand_1000"), Target::OfFloor(2.2, ANY))
+        .count(4),
+    Case::new("agent/heard_1", Work::AgentRunHeard(1), Some("agent/run_1"), Target::None),
+    Case::new("agent/heard_100", Work::AgentRunHeard(100), Some("agent/run_100"), Target::None).count(20),
+    Case::new("agent/history_10", Work::AgentHistory(10), None, Target::None).count(20),
+    Case::new(
+        "agent/history_10000",
+        Work::AgentHistory(10_000),
+        Some("agent/history_10"),
+        Target::OfFloor(1.2, ANY),
+    )
+    .count(20),
 ];

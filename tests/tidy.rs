@@ -77,6 +77,7 @@ const AGENT_FLOORS: &[&str] = &[
     "scripted",
     "session",
     "error",
+    "guardrail",
     "event",
     "limits",
     "options",

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
+pub(crate) mod agents;
 pub(crate) mod by_hand;
 pub(crate) mod tools;
 

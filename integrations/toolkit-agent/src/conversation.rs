@@ -1,6 +1,7 @@
 //! A conversation: its messages and its session.
 
 mod changes;
+mod edit;
 mod nested;
 mod progress;
 mod turn;
@@ -9,7 +10,7 @@ pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::{Turn, key};
 
-use crate::message::{AssistantMessage, Message, ToolMessage, store_details};
+use crate::message::{AssistantMessage, Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub struct Conversation {
     id: String,
     #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
-    messages: Vec<Message>,
+    messages: Messages,
     /// The time of each message in seconds since 1970. 0 or missing if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
@@ -92,6 +93,8 @@ pub struct Conversation {
     /// The names of the nested agents running now, the outermost first.
     #[serde(skip)]
     entered: Vec<String>,
+    #[serde(skip)]
+    answers: edit::Answers,
     /// Alive while a run works in this conversation.
     #[serde(skip)]
     running: Weak<()>,
@@ -177,9 +180,17 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Returns copies of the messages, starting at the index `begin`.
-    pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
-        self.messages.get(begin..).unwrap_or_default().to_vec()
+    /// Returns the messages to be shared with a request.
+    pub(crate) fn history(&mut self) -> &mut Messages {
+        &mut self.messages
+    }
+
+    /// Returns the messages from the index `begin` on. All messages together are shared, not copied.
+    pub(crate) fn messages_since(&self, begin: usize) -> Messages {
+        match begin {
+            0 => self.messages.clone(),
+            _ => self.messages.get(begin..).unwrap_or_default().to_vec().into(),
+        }
     }
 
     /// Returns the session of the conversation. The tools of a run see the same session.

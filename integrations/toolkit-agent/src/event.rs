@@ -1,5 +1,6 @@
 //! The events of a run.
 
+use crate::guardrail::GuardAction;
 use crate::message::AssistantMessage;
 use crate::model::RequestLoss;
 use crate::output::RunOutput;
@@ -117,6 +118,18 @@ pub enum RunEvent {
         error: String,
         /// The time until the next attempt.
         pause: Duration,
+    },
+    /// A guardrail has replaced or blocked a value, or ended the run.
+    #[non_exhaustive]
+    Guardrail {
+        /// The name of the agent with this guardrail.
+        agent: String,
+        /// The name of the guardrail.
+        guardrail: String,
+        /// The effect of the guardrail.
+        action: GuardAction,
+        /// The text in place of a blocked value, or the reason for the end of the run. Empty for a replaced value.
+        reason: String,
     },
     /// Another agent takes over the conversation.
     #[non_exhaustive]

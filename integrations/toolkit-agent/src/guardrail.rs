@@ -95,7 +95,8 @@ pub enum GuardAction {
     Ended,
 }
 
-pub(crate) type CheckFn<T> = Arc<dyn Fn(T, GuardContext) -> BoxFuture<'static, (T, Verdict<T>)> + Send + Sync>;
+pub(crate) type CheckFn<T> =
+    Arc<dyn Fn(T, GuardContext) -> BoxFuture<'static, (T, Verdict<T>)> + Send + Sync>;
 
 /// The check of a guardrail, for one type of values.
 #[derive(Clone)]
@@ -109,32 +110,29 @@ pub(crate) enum Check {
 }
 
 mod sealed {
-    /// Only types of this crate can be checked.
-    pub trait Sealed {}
+    use super::{Check, CheckFn};
+
+    /// A type that a guardrail can check. Programs cannot add types.
+    pub trait Sealed: Clone + Send + 'static {
+        #[allow(private_interfaces, reason = "programs cannot name the trait")]
+        fn check(check: CheckFn<Self>) -> Check;
+    }
 }
 
-/// A type of values that a [`Guardrail`] can check.
-pub trait Guarded: Clone + Send + 'static + sealed::Sealed {
-    #[doc(hidden)]
-    fn check(check: Checks<Self>) -> AnyCheck;
-}
-
-#[doc(hidden)]
-pub struct Checks<T>(CheckFn<T>);
-
-#[doc(hidden)]
-pub struct AnyCheck(Check);
+/// A type of values that a [`Guardrail`] can check. It decides when the check runs.
+pub trait Guarded: sealed::Sealed {}
 
 macro_rules! guarded {
     ($($type:ident => $variant:ident),*) => {
         $(
-            impl sealed::Sealed for $type {}
-
-            impl Guarded for $type {
-                fn check(check: Checks<Self>) -> AnyCheck {
-                    AnyCheck(Check::$variant(check.0))
+            impl sealed::Sealed for $type {
+                #[allow(private_interfaces, reason = "programs cannot name the trait")]
+                fn check(check: CheckFn<Self>) -> Check {
+                    Check::$variant(check)
                 }
             }
+
+            impl Guarded for $type {}
         )*
     };
 }
@@ -202,8 +200,7 @@ impl Guardrail {
     }
 
     fn from_check<T: Guarded>(name: impl Into<String>, check: CheckFn<T>) -> Self {
-        let AnyCheck(check) = T::check(Checks(check));
-        Self { name: name.into(), check, is_beside_model: false }
+        Self { name: name.into(), check: T::check(check), is_beside_model: false }
     }
 
     /// Runs the check of an input at the same time as the first model call, so that the check costs no time.

@@ -28,6 +28,7 @@
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
 //! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s |
 //! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
+//! | check it | [`AgentBuilder::guardrail`]: checks of inputs, model calls, tool calls and answers |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
@@ -75,6 +76,7 @@ mod conversation;
 mod error;
 pub mod eval;
 mod event;
+pub mod guardrail;
 mod limits;
 mod llm;
 mod message;
@@ -96,7 +98,7 @@ pub use error::{AgentError, Limit, RunError};
 pub use event::RunEvent;
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
-pub use message::{AssistantMessage, Message, NativeMessages, ToolMessage, UserMessage};
+pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
 pub use model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     ModelResponse, ModelRetry, ModelStream, Price, Usage,

@@ -6,7 +6,8 @@ mod ask;
 mod builder;
 mod callbacks;
 mod calls;
-
+mod guards;
+mod held;
 mod history;
 mod repetitions;
 mod restart;

@@ -1,9 +1,16 @@
 //! The messages of a conversation.
 
+mod list;
+
+pub use list::Messages;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
 use toolkit_wire::Usage;
+
+/// The result of a call whose arguments are the answer of a run.
+pub(crate) const ACCEPTED: &str = "The answer was accepted.";
 
 /// One message of a conversation, independent of any provider.
 ///
@@ -44,6 +51,16 @@ impl Message {
                 texts.join("\n")
             }
         }
+    }
+
+    /// Returns whether the message is from an agent other than `agent`.
+    pub(crate) fn is_of_other(&self, agent: &str) -> bool {
+        let author = match self {
+            Self::User(_) => return false,
+            Self::Assistant(message) => &message.agent,
+            Self::Tool(message) => &message.agent,
+        };
+        !author.is_empty() && author != agent
     }
 }
 

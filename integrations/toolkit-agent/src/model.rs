@@ -21,7 +21,7 @@ pub use retry::{ModelRetry, Retrying};
 pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Thinking};
 pub use stream::{ModelDelta, ModelStream};
 
-use crate::message::Message;
+use crate::message::{Message, Messages};
 use std::sync::Arc;
 use toolkit_core::{ToolConfig, ToolRegistry};
 
@@ -31,8 +31,9 @@ use toolkit_core::{ToolConfig, ToolRegistry};
 pub struct ModelRequest {
     /// The system prompt. Empty if there is none.
     pub instructions: String,
-    /// The conversation so far.
-    pub messages: Vec<Message>,
+    /// The conversation so far. A request shares the messages with its conversation, so that they are not copied for
+    /// each model call.
+    pub messages: Messages,
     /// The tools available to the model.
     pub tools: Arc<ToolRegistry>,
     /// The tool choice.

@@ -1,6 +1,6 @@
 //! The outputs of agents and runs.
 
-use crate::message::Message;
+use crate::message::Messages;
 use crate::model::{FinishReason, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct RunOutput {
     /// The number of tool calls.
     pub tool_calls: u32,
     /// The messages added by this run, also before an interruption.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
 }
 
 /// The tokens, the cost and the numbers of calls of a run, including the part before an interruption.
@@ -80,7 +80,7 @@ impl Spent {
 
 impl AgentOutput {
     /// Converts the output of the answering agent into the output of the run.
-    pub(crate) fn in_run(self, spent: Spent, messages: Vec<Message>) -> RunOutput {
+    pub(crate) fn in_run(self, spent: Spent, messages: Messages) -> RunOutput {
         let Self { text, agent, finish, escalate } = self;
         RunOutput { text, agent, finish, escalate, messages, ..spent.output() }
     }

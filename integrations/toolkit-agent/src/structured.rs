@@ -192,7 +192,10 @@ impl Agent {
         let ended = self.attempts(conversation, (begin, input), run, reader, form).await;
         ended.map_err(|error| {
             // All attempts together are the run of the program.
-            let output = conversation.latest_run().unwrap_or_default();
+            let mut output = conversation.latest_run().unwrap_or_default();
+            if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
+                output.text = conversation.last_answer();
+            }
             RunError::new(error, Some(RunOutput { messages: conversation.messages_since(begin), ..output }))
         })
     }

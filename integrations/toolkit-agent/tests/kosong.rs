@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
-use toolkit_agent::{Agent, AgentError, Message, ModelError, ModelErrorKind, ModelRetry, RunEvent};
+use toolkit_agent::{Agent, AgentError, Message, Messages, ModelError, ModelErrorKind, ModelRetry, RunEvent};
 use toolkit_core::{
     ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
 };
@@ -109,7 +109,7 @@ async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
     let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport);
     let agent = Agent::builder(model).tools(tools).retry(ModelRetry::never()).build().unwrap();
     let mut stream = agent.run_stream("go");
-    let (mut announced, mut messages) = (Vec::new(), Vec::new());
+    let (mut announced, mut messages) = (Vec::new(), Messages::default());
     while let Some(event) = stream.next().await {
         match event? {
             RunEvent::Tool { event, .. } if format!("{:?}", event.kind) == "Called" => {

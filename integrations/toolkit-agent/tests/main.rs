@@ -20,6 +20,7 @@ mod crashes;
 mod evals;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
+mod guardrails;
 mod hosted;
 mod interruptions;
 mod kosong;

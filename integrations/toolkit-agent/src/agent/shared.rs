@@ -46,11 +46,32 @@ pub(crate) struct RunInner {
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
     /// Whether agents may only answer, because an answer of the run was invalid. All calls are refused.
     pub(crate) answers_only: bool,
+    /// The error of a guardrail that has ended the run, shared with nested runs.
+    ended: Arc<Ended>,
     /// The losses already emitted in the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
+/// The end of a run by a guardrail.
+#[derive(Default)]
+struct Ended {
+    error: Mutex<Option<AgentError>>,
+    token: CancellationToken,
+}
+
 impl Run {
+    /// Ends the run and all runs around it with an error. Returns the error. Running calls are cancelled.
+    pub(crate) fn end(&self, error: AgentError) -> AgentError {
+        let error = lock(&self.0.ended.error).get_or_insert(error).clone();
+        self.0.ended.token.cancel();
+        error
+    }
+
+    /// Returns the error of a guardrail that has ended the run.
+    fn ended(&self) -> Option<AgentError> {
+        self.0.ended.token.is_cancelled().then(|| lock(&self.0.ended.error).clone()).flatten()
+    }
+
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
         let invocation_id = options.invocation_id.unwrap_or_else(new_id);
@@ -68,6 +89,7 @@ impl Run {
             events,
             answer_format: None,
             answers_only: false,
+            ended: Arc::default(),
             emitted_losses: Arc::default(),
         }))
     }
@@ -203,8 +225,11 @@ impl Run {
     /// Checks for cancellation.
     ///
     /// # Errors
-    /// [`AgentError::Cancelled`] if the run was cancelled.
+    /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has ended it.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
+        if let Some(error) = self.ended() {
+            return Err(error);
+        }
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
     }
 
@@ -217,10 +242,14 @@ impl Run {
                 None => pending().await,
             }
         });
+        let mut ended = pin!(self.0.ended.token.cancelled());
         let mut future = pin!(future);
         poll_fn(|cx| {
             if let Poll::Ready(value) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(value));
+            }
+            if ended.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(self.ended().unwrap_or(AgentError::Cancelled)));
             }
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(AgentError::Cancelled));

@@ -3,6 +3,8 @@
 use super::answer::{FinalAnswer, quote_answers};
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, without};
+use super::guards::{Guards, Situation, WITHHELD, apply_inputs, beside};
+use super::held::Held;
 use super::history;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
@@ -17,6 +19,7 @@ use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResp
 use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
@@ -59,6 +62,9 @@ pub(super) struct Settings {
     pub(super) output_key: Option<String>,
     pub(super) history_limit: Option<usize>,
     pub(super) streaming: bool,
+    pub(super) guards: Guards,
+    /// Whether text is held back until it was checked. `None` if this depends on the guardrails.
+    pub(super) hold_text: Option<bool>,
 }
 
 impl RunAgent for LlmAgent {
@@ -68,7 +74,8 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            step => self.turns(conversation, run, step).await,
+            // Boxed, because the futures of a chain of transfers are nested.
+            step => Box::pin(self.turns(conversation, run, step)).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
         match outcome? {
@@ -109,6 +116,25 @@ impl LlmAgent {
         let mut escalate = matches!(step, Some(Step::Escalated | Step::Repair { escalate: true }));
         let mut answer = FinalAnswer::new(run, matches!(step, Some(Step::Repair { .. })));
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
+        let situation = Situation::new(self.name(), conversation, run);
+        if step == Some(Step::Unchecked) {
+            conversation.replace_answer(WITHHELD);
+        }
+        // Calls start after the input has passed its checks.
+        let has_begun = |turn: &Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
+        let is_repair = matches!(step, Some(Step::Repair { .. }));
+        let has_inputs = !is_repair && !conversation.unfinished().is_some_and(has_begun);
+        let guards = &self.settings.guards;
+        if has_inputs && let Some(check) = guards.inputs(&situation, conversation, false) {
+            let judged = run.until_stopped(check).await?;
+            if let Some(output) = apply_inputs(conversation, self.name(), judged)? {
+                return Ok(Outcome::Answer(output));
+            }
+        }
+        let mut beside_check = match has_inputs {
+            true => guards.inputs(&situation, conversation, true),
+            false => None,
+        };
         loop {
             run.check_cancelled()?;
             answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
@@ -120,6 +146,8 @@ impl LlmAgent {
             }
             let called = Arc::<CalledAgents>::default();
             let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called)?;
+            let gate = AtomicBool::new(beside_check.is_none());
+            let mut held = Held::default();
             let mut calls = TurnCalls {
                 conversation,
                 run,
@@ -130,13 +158,33 @@ impl LlmAgent {
                 dispatched: Vec::new(),
                 called,
                 answer: &answer,
+                situation: &situation,
+                is_beside: beside_check.is_some(),
+                gate: &gate,
+                held: &mut held,
+                hold_text: self.settings.hold_text(),
             };
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
-                None => match self.answer(&dispatcher, &mut calls).await {
-                    Ok(response) => self.receive_calls(response, &mut calls).await,
-                    error => error,
-                },
+                None => {
+                    let ask = self.answer(&dispatcher, &mut calls);
+                    let asked = match beside_check.is_some() {
+                        true => run.until_stopped(beside(&mut beside_check, &gate, ask)).await,
+                        false => Ok(Ok(ask.await)),
+                    };
+                    match asked.unwrap_or_else(|error| Ok(Err(error))) {
+                        Ok(Ok(response)) => self.receive_calls(response, &mut calls).await,
+                        Ok(Err(error)) => Err(error),
+                        Err(judged) => {
+                            drop(calls);
+                            conversation.discard_turn();
+                            match apply_inputs(conversation, self.name(), judged)? {
+                                Some(output) => return Ok(Outcome::Answer(output)),
+                                None => continue,
+                            }
+                        }
+                    }
+                }
             };
             let response = match response {
                 Ok(response) => response,
@@ -165,6 +213,7 @@ impl LlmAgent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
+                held.emit(run);
                 run.save(conversation).await?;
             }
             if let Some(to) = transfer_to_agent {
@@ -182,11 +231,14 @@ impl LlmAgent {
                     run.save(conversation).await?;
                     continue;
                 }
-                if let Some(key) = &self.settings.output_key {
-                    conversation.session().apply(&[(key.clone(), Some(text.as_str().into()))].into());
-                }
                 let agent = self.name().to_owned();
-                return Ok(Outcome::Answer(AgentOutput { text, agent, finish: response.finish, escalate }));
+                let output = AgentOutput { text, agent, finish: response.finish, escalate };
+                let output = guards.output(&situation, conversation, output, &mut held).await?;
+                held.emit(run);
+                if let Some(key) = &self.settings.output_key {
+                    conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
+                }
+                return Ok(Outcome::Answer(output));
             }
         }
     }
@@ -250,21 +302,23 @@ impl LlmAgent {
     /// Creates the request of a turn.
     fn request(
         &self,
-        conversation: &Conversation,
+        conversation: &mut Conversation,
         dispatcher: &Dispatcher,
         answer: &FinalAnswer<'_>,
     ) -> ModelRequest {
         let settings = &self.settings;
         let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
-        let messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
-        let mut request = ModelRequest::new(messages)
+        let has_answers = conversation.has_answers();
+        let messages = history::visible_to(self.name(), conversation.history(), settings.history_limit);
+        let request = ModelRequest { messages, ..ModelRequest::new([]) };
+        let mut request = request
             .with_instructions((settings.instructions)(&instructions))
             .with_tools(dispatcher.registry())
             .with_tool_use(settings.tool_config.clone())
             .with_options(settings.options.clone());
         answer.add_to(&mut request);
         // A provider that keeps the conversation needs the result of each call that it knows.
-        if settings.options.server_state.is_none() {
+        if has_answers && settings.options.server_state.is_none() {
             quote_answers(&mut request.messages, &request.tools);
         }
         if matches!(request.messages.last(), Some(Message::Assistant(message)) if !message.paused) {
@@ -283,13 +337,13 @@ impl LlmAgent {
         run.0.budget.take_model_call()?;
         let request = self.request(calls.conversation, dispatcher, calls.answer);
         calls.conversation.begin_turn(name);
-        let response = match run.until_stopped(callbacks.before(request)).await? {
+        let response = match run.until_stopped(callbacks.before(request, calls.situation)).await?? {
             ControlFlow::Break(response) => response,
             ControlFlow::Continue(request) => self.ask(request, calls).await?,
         };
         run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);
-        run.until_stopped(callbacks.after(response)).await
+        run.until_stopped(callbacks.after(response, calls.situation)).await?
     }
 
     /// Adds the complete message of the model to the turn, and starts the remaining calls.
@@ -313,7 +367,7 @@ impl LlmAgent {
         // The started calls are first, so that the position of a result is the index of its call.
         message.calls = calls.started.iter().chain(&remaining).cloned().collect();
         calls.conversation.turn().edit(|turn| turn.clone_from(message));
-        run.emit(|| RunEvent::Message { message: Box::new(message.clone()) });
+        calls.emit_message(message, &self.settings.guards);
         if !message.calls.is_empty() {
             run.save(calls.conversation).await?;
         }

@@ -2,9 +2,9 @@
 
 use super::agent::Settings;
 use crate::agent::Run;
-use crate::answer::{AnswerFormat, AnswerMode};
+use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
 use crate::error::AgentError;
-use crate::message::Message;
+use crate::message::{ACCEPTED, Message};
 use crate::model::{FinishReason, ModelRequest, OutputLosses};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -17,9 +17,6 @@ use toolkit_core::{
 /// The name of the tool whose arguments are the answer. If the agent has a tool with this name, a number is
 /// appended.
 const TOOL: &str = "final_answer";
-
-/// The result of a call with a valid answer.
-const ACCEPTED: &str = "The answer was accepted.";
 
 /// The final answer of an agent in one run of the agent.
 pub(super) struct FinalAnswer<'a> {
@@ -192,7 +189,8 @@ impl<'a> FinalAnswer<'a> {
         text: &str,
         finish: &FinishReason,
     ) -> Result<Option<String>, AgentError> {
-        let Some(format) = self.format.filter(|_| *finish != FinishReason::Refused) else { return Ok(None) };
+        let is_other = *finish == FinishReason::Refused || is_blocked(finish);
+        let Some(format) = self.format.filter(|_| !is_other) else { return Ok(None) };
         let Err(invalid) = format.check().text(text) else { return Ok(None) };
         self.repeat(&invalid)?;
         let again = match &self.tool {

@@ -41,6 +41,7 @@ impl LlmAgent {
                 run.0.budget.add_usage(partial.usage, price);
             }
             calls.conversation.discard_turn();
+            calls.held.clear();
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
@@ -95,12 +96,16 @@ impl LlmAgent {
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {
-                    calls.conversation.turn().edit(|message| message.text.push_str(&text));
-                    run.emit(|| RunEvent::Text { agent: agent(), text });
+                    if !calls.is_beside {
+                        calls.conversation.turn().edit(|message| message.text.push_str(&text));
+                    }
+                    calls.emit_piece(calls.hold_text, || RunEvent::Text { agent: agent(), text });
                 }
                 ModelDelta::Reasoning(text) => {
-                    calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
-                    run.emit(|| RunEvent::Reasoning { agent: agent(), text });
+                    if !calls.is_beside {
+                        calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
+                    }
+                    calls.emit_piece(false, || RunEvent::Reasoning { agent: agent(), text });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
                     run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
@@ -108,7 +113,7 @@ impl LlmAgent {
                 ModelDelta::Hosted(call) => {
                     run.emit(|| RunEvent::HostedCall { agent: agent(), call: Box::new(call) });
                 }
-                ModelDelta::Call(call) if !callbacks.may_change_calls() => {
+                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_beside => {
                     calls.conversation.turn().push_call(call.clone());
                     run.save(calls.conversation).await?;
                     calls.start(call);

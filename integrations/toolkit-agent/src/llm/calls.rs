@@ -1,14 +1,18 @@
 //! The tool calls of one turn, from start to result.
 
 use super::answer::FinalAnswer;
+use super::guards::{Guards, Situation};
+use super::held::Held;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{CalledAgents, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::message::AssistantMessage;
 use crate::model::{FinishReason, ModelResponse};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The tool calls of one turn.
@@ -25,9 +29,49 @@ pub(super) struct TurnCalls<'a> {
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
     pub(super) answer: &'a FinalAnswer<'a>,
+    pub(super) situation: &'a Situation,
+    /// Whether the input is checked at the same time as the model answers. No call starts before the complete
+    /// response then, and the turn stays empty.
+    pub(super) is_beside: bool,
+    /// `true` if the input has passed its checks.
+    pub(super) gate: &'a AtomicBool,
+    pub(super) held: &'a mut Held,
+    /// Whether the text of the response is held back until it was checked.
+    pub(super) hold_text: bool,
 }
 
 impl TurnCalls<'_> {
+    /// Emits a piece of the response, or holds it back.
+    pub(super) fn emit_piece(&mut self, is_held: bool, event: impl FnOnce() -> RunEvent) {
+        if !self.run.has_listener() {
+            return;
+        }
+        if is_held || !self.gate.load(Ordering::Relaxed) {
+            return self.held.push(event());
+        }
+        self.held.emit(self.run);
+        self.run.emit(event);
+    }
+
+    /// Emits the complete message of the model. A message with an answer is held back until it was checked.
+    pub(super) fn emit_message(&mut self, message: &AssistantMessage, guards: &Guards) {
+        let event = || RunEvent::Message { message: Box::new(message.clone()) };
+        if guards.checks_responses && self.hold_text {
+            // A check may have changed the text.
+            self.held.clear();
+            if !message.text.is_empty() {
+                let (agent, text) = (self.agent.to_owned(), message.text.clone());
+                self.held.push(RunEvent::Text { agent, text });
+            }
+        }
+        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
+        if is_answer && self.hold_text {
+            return self.held.push(event());
+        }
+        self.held.emit(self.run);
+        self.run.emit(event);
+    }
+
     /// Starts a call, or adds an error result if the call exceeds a limit or is repeated too often.
     pub(super) fn start(&mut self, call: ToolCall) {
         let position = self.started.len();

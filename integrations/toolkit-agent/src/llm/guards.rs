@@ -2,8 +2,9 @@
 
 use super::agent::Settings;
 use super::callbacks::ModelCallbacks;
+use super::held::Held;
 use crate::agent::Run;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Step};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::guardrail::{Check, CheckFn, GuardAction, GuardContext, Guardrail, Verdict};
@@ -22,8 +23,8 @@ use toolkit_core::{ToolCall, ToolError, ToolOutput};
 /// The content of an input that was blocked.
 const REMOVED: &str = "(This message was removed.)";
 
-/// The answer of a run that was ended because of this answer.
-const WITHHELD: &str = "(The answer was withheld.)";
+/// The answer in place of an answer that has not passed its checks.
+pub(super) const WITHHELD: &str = "(The answer was withheld.)";
 
 /// A value after its checks.
 #[derive(Debug, Clone)]
@@ -105,7 +106,7 @@ pub(super) struct Guards {
     inputs: Vec<(Guardrail, CheckFn<UserMessage>)>,
     outputs: Vec<(String, CheckFn<AgentOutput>)>,
     /// Whether checks may replace responses of the model.
-    checks_responses: bool,
+    pub(super) checks_responses: bool,
 }
 
 impl Guards {
@@ -117,7 +118,7 @@ impl Guards {
         model: &mut ModelCallbacks,
     ) -> (Self, [Option<Callbacks>; 2]) {
         let mut guards = Self::default();
-        let [mut calls, mut outputs] = [Vec::new(), Vec::new()];
+        let (mut calls, mut outputs) = (Vec::new(), Vec::new());
         for guardrail in guardrails {
             let name = guardrail.name.clone();
             match guardrail.check.clone() {
@@ -169,10 +170,6 @@ impl Guards {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    pub(super) fn has_outputs(&self) -> bool {
-        !self.outputs.is_empty()
-    }
-
     /// Checks the inputs of an agent. Returns `None` if there is nothing to check. `is_beside` selects the
     /// checks that run at the same time as the model.
     pub(super) fn inputs(
@@ -183,10 +180,13 @@ impl Guards {
     ) -> Option<InputCheck> {
         let selected = self.inputs.iter().filter(|(guardrail, _)| guardrail.is_beside_model == is_beside);
         let checks: Vec<_> = selected.map(|(guard, check)| (guard.name.clone(), check.clone())).collect();
+        if checks.is_empty() {
+            return None;
+        }
         let inputs = conversation.unchecked_inputs(&situation.context.agent);
         let is_removed = |message: &UserMessage| message.to_text() == REMOVED;
         let inputs: Vec<_> = inputs.into_iter().filter(|(_, message)| !is_removed(message)).collect();
-        if checks.is_empty() || inputs.is_empty() {
+        if inputs.is_empty() {
             return None;
         }
         let situation = situation.clone();
@@ -218,8 +218,9 @@ impl Guards {
             return Ok(output);
         }
         let AgentOutput { agent, finish, escalate, .. } = output.clone();
-        let checked =
-            situation.run.until_stopped(situation.judge(self.outputs.clone(), output)).await.flatten();
+        conversation.set_step(Step::Unchecked);
+        let checked = situation.run.until_stopped(situation.judge(self.outputs.clone(), output)).await;
+        let checked = checked.and_then(|checked| checked);
         let (text, finish) = match checked {
             Ok(Checked::Passed(output)) => {
                 held.emit(&situation.run);
@@ -229,9 +230,7 @@ impl Guards {
             Ok(Checked::Blocked(text)) => (text, blocked_finish()),
             Err(error) => {
                 held.clear();
-                if matches!(error, AgentError::Blocked { .. }) {
-                    conversation.replace_answer(WITHHELD);
-                }
+                conversation.replace_answer(WITHHELD);
                 return Err(error);
             }
         };
@@ -316,28 +315,6 @@ pub(super) async fn beside<T>(
         }
     })
     .await
-}
-
-/// The events of an answer that are not emitted before a check has passed.
-#[derive(Default)]
-pub(super) struct Held {
-    events: Vec<RunEvent>,
-}
-
-impl Held {
-    pub(super) fn push(&mut self, event: RunEvent) {
-        self.events.push(event);
-    }
-
-    pub(super) fn emit(&mut self, run: &Run) {
-        for event in self.events.drain(..) {
-            run.emit(|| event);
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.events.clear();
-    }
 }
 
 /// Returns the finish reason of an answer in place of a blocked value.

@@ -1,14 +1,19 @@
 //! The history of a conversation as seen by one agent.
 
 use crate::conversation::start_of_latest;
-use crate::message::{Message, UserMessage};
+use crate::message::{Message, Messages, UserMessage};
 use toolkit_core::{Content, ToolResult};
 
 /// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`. Messages of
 /// other agents become user messages, because this model neither wrote them nor knows the other agents'
 /// tools.
-pub(super) fn visible_to(agent: &str, messages: &[Message], limit: Option<usize>) -> Vec<Message> {
+pub(super) fn visible_to(agent: &str, messages: &mut Messages, limit: Option<usize>) -> Messages {
     let limit = limit.filter(|limit| *limit <= messages.len());
+    if limit.is_none()
+        && let Some(shared) = messages.shared_with(agent)
+    {
+        return shared;
+    }
     let start = limit.map_or(0, |limit| start_of_latest(messages, limit));
     let latest = messages.get(start..).unwrap_or_default();
     let mut visible = Vec::with_capacity(latest.len());
@@ -24,7 +29,7 @@ pub(super) fn visible_to(agent: &str, messages: &[Message], limit: Option<usize>
         }
     }
     flush(&mut foreign, &mut visible);
-    visible
+    visible.into()
 }
 
 fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
@@ -36,9 +41,12 @@ fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
 /// Returns the lines that describe a message of another agent. Returns `None` if the message is from the user
 /// or from `agent` itself.
 fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
-    let is_other = |author: &str| !author.is_empty() && author != agent;
+    if !message.is_of_other(agent) {
+        return None;
+    }
     match message {
-        Message::Assistant(message) if is_other(&message.agent) => {
+        Message::User(_) => None,
+        Message::Assistant(message) => {
             let author = &message.agent;
             let text = (!message.text.is_empty()).then(|| format!("[{author}] said: {}", message.text));
             let calls = message.calls.iter();
@@ -46,7 +54,7 @@ fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
                 calls.map(|call| format!("[{author}] called tool `{}` with {}", call.name, call.arguments));
             Some(text.into_iter().chain(calls).collect())
         }
-        Message::Tool(message) if is_other(&message.agent) => {
+        Message::Tool(message) => {
             let author = &message.agent;
             let results = message.results.iter();
             let line = |result: &ToolResult| {
@@ -54,7 +62,6 @@ fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
             };
             Some(results.map(line).collect())
         }
-        _ => None,
     }
 }
 
@@ -76,8 +83,9 @@ mod tests {
             ..ToolMessage::new(vec![ToolResult::of(&call, Ok("a cat".into()))])
         };
         let messages = [Message::user("What is there?"), Message::Assistant(message), Message::Tool(results)];
-        assert_eq!(visible_to("root", &messages, None), messages);
-        let visible = visible_to("spec", &messages, None);
+        let mut messages = Messages::from_iter(messages);
+        assert_eq!(visible_to("root", &mut messages, None), messages);
+        let visible = visible_to("spec", &mut messages, None);
         let texts: Vec<String> = visible.iter().map(Message::to_text).collect();
         assert_eq!(
             texts,
@@ -90,13 +98,13 @@ mod tests {
 
     #[test]
     fn limited_history_begins_with_a_user_message() {
-        let messages: Vec<Message> = ["1", "2", "3"]
+        let mut messages: Messages = ["1", "2", "3"]
             .iter()
             .flat_map(|text| [Message::user(*text), Message::assistant(*text)])
             .collect();
         for (limit, left) in [(None, 6), (Some(6), 6), (Some(5), 4), (Some(4), 4), (Some(1), 2), (Some(0), 2)]
         {
-            assert_eq!(visible_to("a", &messages, limit).len(), left, "{limit:?}");
+            assert_eq!(visible_to("a", &mut messages, limit).len(), left, "{limit:?}");
         }
     }
 }

@@ -1,0 +1,87 @@
+//! Runs of an agent with a scripted model, and the same loop written by hand.
+
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+use toolkit::prelude::*;
+use toolkit_agent::{
+    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelRequest, ModelResponse,
+    ToolMessage,
+};
+
+/// A model that answers an input with calls of `add`, and results with a text.
+pub(crate) struct Script(ModelResponse);
+
+impl Script {
+    pub(crate) fn new(calls: usize) -> Self {
+        let call = |n: usize| ToolCall::new(format!("call_{n}"), "add", r#"{"a":17,"b":25}"#);
+        Self(ModelResponse::calls((0..calls).map(call)))
+    }
+}
+
+impl ChatModel for Script {
+    fn name(&self) -> &str {
+        "script"
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        Ok(match request.messages.last() {
+            Some(Message::Tool(_)) => ModelResponse::text("Done."),
+            _ => self.0.clone(),
+        })
+    }
+}
+
+/// A runtime with a single thread.
+pub(crate) fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// An agent whose model makes `calls` calls in the first turn, and answers in the second turn.
+pub(crate) fn agent(calls: usize, streaming: bool) -> Agent {
+    let tools = ToolRegistry::from_tools(super::tools::all()).unwrap();
+    Agent::builder(Script::new(calls)).tools(tools).streaming(streaming).build().unwrap()
+}
+
+/// A conversation with `messages` messages of earlier runs with one call each.
+pub(crate) fn conversation(messages: usize) -> Conversation {
+    let call = ToolCall::new("call_0", "add", r#"{"a":17,"b":25}"#);
+    let result = ToolResult::of(&call, Ok(ToolOutput::text("42")));
+    let mut conversation = Conversation::new("1");
+    for index in 0..messages {
+        conversation.push(match index % 4 {
+            0 => Message::user("Add."),
+            1 => AssistantMessage::text("").with_calls([call.clone()]).into(),
+            2 => Message::Tool(ToolMessage::new(vec![result.clone()])),
+            _ => Message::assistant("Done."),
+        });
+    }
+    conversation
+}
+
+/// The loop as a program without this crate would write it: no limits, no events, no retries, one task for each call.
+pub(crate) async fn by_hand(model: &Script, tools: &Arc<ToolRegistry>) -> String {
+    let mut messages = vec![Message::user("Add.")];
+    loop {
+        let request = ModelRequest::new(messages.clone()).with_tools(tools.clone());
+        let AssistantMessage { text, calls, .. } = model.respond(request).await.unwrap().message;
+        messages.push(AssistantMessage::text(text.clone()).with_calls(calls.clone()).into());
+        if calls.is_empty() {
+            return text;
+        }
+        let running: Vec<_> = calls
+            .into_iter()
+            .map(|call| {
+                let tools = tools.clone();
+                tokio::spawn(async move {
+                    let output = tools.call(&call.name, call.arguments.as_str()).await;
+                    ToolResult::of(&call, output)
+                })
+            })
+            .collect();
+        let mut results = Vec::with_capacity(running.len());
+        for result in running {
+            results.push(result.await.unwrap());
+        }
+        messages.push(Message::Tool(ToolMessage::new(results)));
+    }
+}
