@@ -80,6 +80,7 @@ const AGENT_FLOORS: &[&str] = &[
     "guardrail",
     "event",
     "limits",
+    "span",
     "options",
     "answer",
     "agent",

@@ -5,6 +5,7 @@
 use crate::round_trip;
 use std::error::Error;
 use std::fs;
+use toolkit::name::WireNames;
 use toolkit::serde_json::{self, Map, Value, json};
 use toolkit::wire::{FinishReason, StreamEnd, StreamEvent};
 use toolkit::{ApiFormat, ToolCall};
@@ -37,8 +38,14 @@ fn replay(exchange: &Value, cuts: usize) -> Result<Value, Box<dyn Error>> {
 fn body(format: ApiFormat, body: &Value) -> Map<String, Value> {
     match format.parse_response(body) {
         Ok(response) => {
-            let text = response.text.as_str();
-            map(json!({"calls": calls(&response.calls), "text": text, "finish": response.finish}))
+            let names = WireNames::default();
+            let other = if format == ApiFormat::Ollama { ApiFormat::OpenAiChat } else { ApiFormat::Ollama };
+            let lost = other.history(&names).native_losses(format, &response.native);
+            let lost: Vec<&str> = lost.iter().map(|loss| loss.keyword.as_str()).collect();
+            let (text, calls) = (response.text.as_str(), calls(&response.calls));
+            map(
+                json!({"calls": calls, "text": text, "finish": response.finish, "native": response.native, "lost": lost}),
+            )
         }
         Err(error) => map(json!({"error": error.to_string()})),
     }

@@ -105,7 +105,9 @@ fn kind(format: ApiFormat, message: &Value) -> &'static str {
         None if item == "mcp_approval_response" => "user",
         None if item.ends_with("_output") && !is_hosted || item == "function_result" => "results",
         None if format == ApiFormat::OpenAiResponses && !item.is_empty() => "model",
-        None if format == ApiFormat::GeminiInteractions && item != "user_input" => "model",
+        // The input may also be the contents of a single message of the user.
+        None if matches!(item, "user_input" | "text" | "image" | "audio" | "document" | "video") => "user",
+        None if format == ApiFormat::GeminiInteractions => "model",
         _ => "user",
     }
 }

@@ -121,6 +121,27 @@ def gemini(is_stream):
             yield call.id, call.name, text(call.args or {})
 
 
+def gemini_interactions(is_stream):
+    if not is_stream:
+        for step in GOOGLE.interactions.create(model="m", input="x").steps or []:
+            if step.type == "model_output":
+                yield from (block.text for block in step.content or [] if block.type == "text")
+            elif step.type == "function_call":
+                yield step.id, step.name, text(step.arguments or {})
+        return
+    # The SDK has no accumulator, so the pieces are joined here.
+    calls = {}
+    for event in GOOGLE.interactions.create(model="m", input="x", stream=True):
+        if event.event_type == "step.start" and event.step.type == "function_call":
+            calls[event.index] = [event.step, ""]
+        elif event.event_type == "step.delta" and event.delta.type == "text":
+            yield event.delta.text
+        elif event.event_type == "step.delta" and event.index in calls:
+            calls[event.index][1] += event.delta.arguments or ""
+    for call, arguments in calls.values():
+        yield call.id, call.name, arguments or "{}"
+
+
 class Raw:
     """The body of a response, as botocore reads it."""
 
@@ -220,6 +241,7 @@ READERS = {
     "openai_responses": openai_responses,
     "anthropic": anthropic_,
     "gemini": gemini,
+    "gemini_interactions": gemini_interactions,
     "bedrock": bedrock,
     "cohere": cohere_,
     "ollama": ollama_,

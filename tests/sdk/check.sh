@@ -4,7 +4,7 @@
 #
 # Needs Python with venv and the package index. Names the missing part and stops if it cannot run: with a fault where
 # CI is `true`. TOOLKIT_BFCL and TOOLKIT_VECTORS name folders with more questions and rows than those of the tests.
-# TOOLKIT_RECORDINGS=all replays the recordings of all packages instead of two.
+# TOOLKIT_RECORDINGS=all replays the recordings of all packages instead of three.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -54,6 +54,13 @@ if "$python" "$checker" "${documents[@]}" >"$folder/report.txt" 2>&1; then
 else
     grep -v '^ok' "$folder/report.txt" | head -60
     echo "sdk check: $(grep -c '^FAIL' "$folder/report.txt" || true) of ${#documents[@]} documents with errors"
+    exit 1
+fi
+
+if "$python" tests/sdk/unions.py "$dump" "$folder" >"$folder/unions.txt" 2>&1; then
+    tail -1 "$folder/unions.txt"
+else
+    tail -40 "$folder/unions.txt"
     exit 1
 fi
 

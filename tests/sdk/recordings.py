@@ -25,6 +25,7 @@ PACKAGES = {
     "langchain-aws": "1.9.1",
     "langchain-groq": "1.1.3",
     "mirascope": "2.8.2",
+    "openinference-instrumentation-google-genai": "1.4.14",
     "opentelemetry-instrumentation-anthropic": "0.62.4",
     "opentelemetry-instrumentation-bedrock": "0.62.4",
     "opentelemetry-instrumentation-cohere": "0.62.4",
@@ -37,7 +38,7 @@ PACKAGES = {
     "opentelemetry-instrumentation-openai-v2": "2.4b0",
 }
 # The packages of a quick run: all large formats in a few megabytes.
-QUICK = ["langchain-openai", "langsmith"]
+QUICK = ["langchain-openai", "langsmith", "openinference-instrumentation-google-genai"]
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -165,7 +166,7 @@ def format_of(answer):
     """Returns the format of a response body or of an event of a stream."""
     if isinstance(answer, list):
         return next(filter(None, map(format_of, answer)), None)
-    kind, object_ = answer.get("type"), answer.get("object")
+    kind, object_ = answer.get("type") or answer.get("event_type"), answer.get("object")
     if object_ == "text_completion":
         return None
     if not isinstance(kind, str):

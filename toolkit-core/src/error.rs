@@ -2,12 +2,14 @@
 
 mod build;
 mod details;
+mod flat;
 mod kind;
 mod listing;
 mod pending;
 mod tool;
 
 pub use build::{BuildError, BuildProblem, Location, ToolFault};
+pub(crate) use flat::{flat_error, read_flat_error};
 pub use kind::ErrorKind;
 pub(crate) use listing::one_of;
 pub use pending::Pending;

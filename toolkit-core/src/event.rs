@@ -4,6 +4,7 @@ mod bus;
 mod emitter;
 mod listen;
 mod log;
+mod read;
 mod statistics;
 
 pub use listen::{Lagged, ToolEvents};
@@ -15,9 +16,8 @@ pub(crate) use emitter::{CallGuard, EventEmitter};
 pub(crate) use listen::EventReceiver;
 
 use crate::call::CallId;
-use crate::error::{ErrorKind, ToolError};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use crate::error::{ErrorKind, ToolError, flat_error};
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -27,7 +27,9 @@ use std::time::{Duration, SystemTime};
 /// [`Ended`](ToolEventKind::Ended). Each of the two occurs exactly once per call. If several calls are
 /// dispatched together, all their `Called` events come before the first call starts.
 ///
-/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event.
+/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An
+/// event can be read back from its JSON. The JSON has the time in whole milliseconds, the arguments only in the
+/// first event of a call, and the [details](ToolError::details) of an error only if they are stored.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -42,6 +44,9 @@ use std::time::{Duration, SystemTime};
 /// let ended = serde_json::to_value(events.next().await.unwrap()?)?;
 /// assert_eq!(ended["type"], "tool.error");
 /// assert_eq!(ended["error"], "not_found");
+///
+/// let read: toolkit::events::ToolEvent = serde_json::from_value(ended)?;
+/// assert_eq!((read.name(), read.call.tool.as_str()), ("tool.error", "add"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
@@ -57,7 +62,7 @@ pub struct ToolEvent {
 }
 
 /// The call described by an event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventCall {
     /// The id of the batch, unique within the dispatcher and its clones.
@@ -131,7 +136,7 @@ pub enum ToolEventKind {
         /// The number of the failed attempt, counted from 1.
         attempt: u32,
         /// The error of the attempt.
-        #[serde(flatten, serialize_with = "kind_and_message")]
+        #[serde(flatten, serialize_with = "flat_error")]
         error: ToolError,
         /// The length of the pause.
         #[serde(rename = "pause_ms", serialize_with = "milliseconds")]
@@ -150,7 +155,7 @@ pub struct CallEnd {
     #[serde(skip)]
     pub status: CallStatus,
     /// The error of a failed call.
-    #[serde(flatten, serialize_with = "kind_and_message")]
+    #[serde(flatten, serialize_with = "flat_error")]
     pub error: Option<ToolError>,
     /// The running time of the tool, summed over all attempts. Zero if the tool did not run.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
@@ -201,6 +206,10 @@ impl CallStatus {
             Some(_) => Self::Error,
         }
     }
+
+    /// All statuses.
+    const ALL: [Self; 6] =
+        [Self::Success, Self::Error, Self::Denied, Self::TimedOut, Self::Cancelled, Self::Pending];
 
     /// Returns the name of the call's last event, such as `tool.result`.
     #[must_use]
@@ -284,17 +293,4 @@ fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::
 
 fn text<'a, S: Serializer>(text: impl Into<Option<&'a Arc<str>>>, serializer: S) -> Result<S::Ok, S::Error> {
     text.into().map(|text| &**text).serialize(serializer)
-}
-
-/// Serializes the kind and the message of an error.
-fn kind_and_message<'a, S: Serializer>(
-    error: impl Into<Option<&'a ToolError>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let mut members = serializer.serialize_map(None)?;
-    if let Some(error) = error.into() {
-        members.serialize_entry("error", &error.kind())?;
-        members.serialize_entry("message", error.message())?;
-    }
-    members.end()
 }

@@ -43,10 +43,26 @@ pub struct ToolOutput {
 }
 
 /// A list of [`Content`] values, without an allocation for a single value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 enum ContentList {
     One(Content),
     Many(Vec<Content>),
+}
+
+impl ContentList {
+    fn as_slice(&self) -> &[Content] {
+        match self {
+            Self::One(content) => std::slice::from_ref(content),
+            Self::Many(list) => list,
+        }
+    }
+}
+
+/// A single value equals a list with this value.
+impl PartialEq for ContentList {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
 }
 
 impl Default for ContentList {
@@ -134,10 +150,7 @@ impl ToolOutput {
     /// Returns the [`Content`] values in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {
-        match &self.content {
-            ContentList::One(content) => std::slice::from_ref(content),
-            ContentList::Many(list) => list,
-        }
+        self.content.as_slice()
     }
 
     /// Returns the [`Content`] values in order, without copying them.

@@ -14,6 +14,7 @@ mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
@@ -48,7 +49,7 @@ pub(crate) const FACTS: Facts = Facts {
     cache_writes: "/usage/cache_creation_input_tokens",
     media: &[(0, media::MEDIA)],
     response_id: "/id",
-    container: "/container/id",
+    container: ["/container/id", "/container/expires_at"],
     ..Facts::PLAIN
 };
 

@@ -17,6 +17,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaLoss;
 
 /// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.
 ///
@@ -207,5 +208,17 @@ pub(crate) trait RepairCodec {
     /// answer a call that is not in `history`. Such a result is not removed.
     fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
         self.repair_history(history)
+    }
+
+    /// Removes the parts of a repaired history that only the provider could finish or explain, and that it
+    /// refuses otherwise. Appends the removed parts to `losses`. The path of a loss begins with the index of
+    /// the message. If `is_continued` is `true`, the service keeps earlier messages.
+    fn without_unfinished(
+        &self,
+        history: Vec<Value>,
+        _is_continued: bool,
+        _losses: &mut Vec<SchemaLoss>,
+    ) -> Vec<Value> {
+        history
     }
 }

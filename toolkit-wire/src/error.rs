@@ -4,17 +4,68 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// Error when a payload is in the wrong format. Names the location in the payload and the expected value.
+///
+/// If the provider reported an error or blocked the answer, the error also has the provider's
+/// [report](Self::report) and [code](Self::code).
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit::ApiFormat;
+///
+/// let body = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}});
+/// let error = ApiFormat::Gemini.parse_response(&body).unwrap_err();
+/// assert!(error.is_blocked());
+/// assert_eq!(error.code(), Some("PROHIBITED_CONTENT"));
+/// assert_eq!(error.report(), Some("the prompt was blocked: PROHIBITED_CONTENT"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
     expected: String,
+    report: Option<Box<Report>>,
+}
+
+/// A provider's report that a response has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) text: String,
+    /// The provider's code. Empty if there is none.
+    pub(crate) code: String,
+    /// Whether the provider blocked the prompt or the answer.
+    pub(crate) is_blocked: bool,
+}
+
+impl Report {
+    /// Creates the report of an error with the message `text`.
+    pub(crate) fn new(text: &str) -> Self {
+        let text = format!("the service reported an error: {text}");
+        Self { text, code: String::new(), is_blocked: false }
+    }
+
+    /// Reads an error object. The code is a string if the object has one, and a number otherwise.
+    pub(crate) fn of(error: &Value) -> Self {
+        let said = |name: &&str| error.get(*name).filter(|code| code.is_string());
+        let code = ["code", "status", "type"].iter().find_map(said).or_else(|| error.get("code"));
+        let code = match code {
+            Some(Value::String(code)) => code.clone(),
+            Some(Value::Number(code)) => code.to_string(),
+            _ => String::new(),
+        };
+        Self { code, ..Self::new(&error_text(error)) }
+    }
+
+    /// Creates the error that `expected` was expected at `path`, with this report.
+    pub(crate) fn into_error(self, path: &str, expected: &str) -> WireError {
+        let error = WireError::new(path, format!("{expected} ({})", self.text));
+        WireError { report: Some(Box::new(self)), ..error }
+    }
 }
 
 impl WireError {
     /// Creates an error for the location `path`, as in `choices[0].message`.
     #[must_use]
     pub fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { path: path.into(), expected: expected.into() }
+        Self { path: path.into(), expected: expected.into(), report: None }
     }
 
     /// Returns the location in the payload, as in `choices[0].message`. The location is empty if the payload
@@ -28,6 +79,27 @@ impl WireError {
     #[must_use]
     pub fn expected(&self) -> &str {
         &self.expected
+    }
+
+    /// Returns the provider's report that there is no answer, as in `the prompt was blocked: SAFETY`. Returns
+    /// `None` if the payload contains no such report.
+    #[must_use]
+    pub fn report(&self) -> Option<&str> {
+        self.report.as_ref().map(|report| report.text.as_str())
+    }
+
+    /// Returns the provider's code for the error or for the blocked answer, as in `overloaded_error` or
+    /// `SAFETY`. Returns `None` if the provider sent no code.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.report.as_ref().map(|report| report.code.as_str()).filter(|code| !code.is_empty())
+    }
+
+    /// Returns whether the provider blocked the prompt or the answer, for example for reasons of safety. The
+    /// same request is then blocked again.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.report.as_ref().is_some_and(|report| report.is_blocked)
     }
 }
 
@@ -66,22 +138,26 @@ impl fmt::Display for UnknownApiFormat {
 
 impl std::error::Error for UnknownApiFormat {}
 
-/// Returns the error message in `fields`, a payload that a provider may have sent instead of an answer.
+/// Returns the error in `fields`, a payload that a provider may have sent instead of an answer.
 ///
 /// Reads the object `{"error": {"message"}}`, an `error` string, and a `message` beside a field with the
 /// value `error`.
-pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
+pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
     let is_error =
         ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
     let error = fields.get("error").filter(|error| !error.is_null());
-    error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
+    error.map(Report::of).or_else(|| {
+        let text = error_text(fields.get("message").filter(|_| is_error)?);
+        let code = fields.get("code").and_then(Value::as_str).unwrap_or_default();
+        Some(Report { code: code.to_owned(), ..Report::new(&text) })
+    })
 }
 
-/// Creates the error for a payload that is not a response. If the provider sent an `error` instead of an
-/// answer, the message includes this error.
-pub(crate) fn failed(path: &str, expected: &str, error: Option<&str>) -> WireError {
-    match error {
-        Some(error) => WireError::new(path, format!("{expected} (the service reported an error: {error})")),
+/// Creates the error for a payload that is not a response. If the provider sent a `report` instead of an
+/// answer, the message includes this report.
+pub(crate) fn failed(path: &str, expected: &str, report: Option<Report>) -> WireError {
+    match report {
+        Some(report) => report.into_error(path, expected),
         None => WireError::new(path, expected),
     }
 }

@@ -55,9 +55,9 @@ pub(crate) struct Facts {
     pub(crate) generation: fn(&str) -> Option<u32>,
     /// The JSON pointer to the id of a response. Empty if responses have no id.
     pub(crate) response_id: &'static str,
-    /// The JSON pointer to the id of the container in which the provider runs code. Empty if responses have
-    /// none.
-    pub(crate) container: &'static str,
+    /// The JSON pointers to the id and to the expiry of the container in which the provider runs code. Empty
+    /// if responses have none.
+    pub(crate) container: [&'static str; 2],
 }
 
 /// An API with its facts.
@@ -112,7 +112,7 @@ impl Facts {
         media: &[],
         generation: |_| None,
         response_id: "",
-        container: "",
+        container: [""; 2],
     };
 
     /// The settings that an API cannot express if it has only functions with a name, a description and

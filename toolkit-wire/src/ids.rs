@@ -29,7 +29,7 @@ pub(super) fn is_generated(id: &str) -> bool {
 
 /// The ids of the calls in one response. Generated ids begin with a digest of a seed, so the ids of two turns
 /// differ.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct CallIds {
     digest: Option<u32>,
     number: usize,

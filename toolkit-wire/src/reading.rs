@@ -99,9 +99,11 @@ pub(crate) fn response(
     let native = reading.write(codec, &ids, IdForm::Usual, &WireNames::default());
     let usage = Usage::read(payload, codec.facts());
     let named = |pointer| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (id, container) = (named(codec.facts().response_id), named(codec.facts().container));
+    let (id, [container, container_expires_at]) =
+        (named(codec.facts().response_id), codec.facts().container.map(named));
     let hosted = hosted::calls(reading.other_parts().filter_map(|part| codec.hosted(part)));
-    let mut response = Response { native, usage, hosted, id, container, ..Response::default() };
+    let mut response =
+        Response { native, usage, hosted, id, container, container_expires_at, ..Response::default() };
     codec.describe(&reading, &mut response);
     response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
     response.settle();

@@ -3,7 +3,7 @@
 //! The module writes and reads the events for tools. The program owns the socket, and handles all other
 //! events, such as audio.
 
-use crate::error::{error_text, failed};
+use crate::error::{Report, failed};
 use crate::fields::{Fields, list, set, text};
 use crate::results::{output_text, unsendable};
 use crate::{
@@ -197,8 +197,8 @@ impl RealtimeCalls {
         let item = event.get("item").unwrap_or(&Value::Null);
         match text(event, "type") {
             "error" => {
-                let error = event.get("error").map(error_text);
-                return Err(failed("error", "an event of the session", error.as_deref()));
+                let error = event.get("error").map(Report::of);
+                return Err(failed("error", "an event of the session", error));
             }
             "response.output_item.added" => self.start(item, &mut found),
             // The service also sends this event for interrupted calls. Their status is not `completed`.

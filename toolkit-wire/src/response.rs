@@ -51,6 +51,8 @@ pub struct Response {
     /// API expects this id in the field `container` of the next request if the code waits for the results of
     /// calls, or if its files are needed.
     pub container: String,
+    /// The time at which the container expires, as in `2026-11-23T12:00:00Z`. Empty if the response has none.
+    pub container_expires_at: String,
 }
 
 impl Response {
@@ -98,11 +100,12 @@ impl FinishReason {
             "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" | "COMPLETE"
             | "STOP_SEQUENCE" => Self::Stop,
             "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" => Self::ToolCalls,
-            // Mistral sends `model_length`.
+            // Mistral sends `model_length`. Gemini sends `CONTINUATION` if a later request can continue.
             "length"
             | "max_tokens"
             | "model_length"
             | "MAX_TOKENS"
+            | "CONTINUATION"
             | "max_output_tokens"
             | "model_context_window_exceeded" => Self::Length,
             "content_filter"
@@ -111,12 +114,34 @@ impl FinishReason {
             | "refusal"
             | "SAFETY"
             | "RECITATION"
+            | "LANGUAGE"
             | "PROHIBITED_CONTENT"
             | "BLOCKLIST"
-            | "SPII" => Self::Refused,
-            "TIMEOUT" | "ERROR" => Self::Interrupted,
+            | "SPII"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION"
+            | "ESCALATION"
+            | "PUP_LIMITED_DISABLED"
+            | "MODEL_ARMOR" => Self::Refused,
+            "TIMEOUT" | "ERROR" | "error" | "failed" | "cancelled" => Self::Interrupted,
             other => Self::Other(other.to_owned()),
         }
+    }
+
+    /// Returns whether the provider paused the turn. The provider continues the turn if the next request ends
+    /// with the same message, unchanged.
+    ///
+    /// ```
+    /// use toolkit::wire::FinishReason;
+    ///
+    /// assert!(FinishReason::parse("pause_turn").is_paused());
+    /// assert!(!FinishReason::Stop.is_paused());
+    /// ```
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        // Anthropic pauses a long turn with its own tools, and on request after a compaction of the history.
+        matches!(self, Self::Other(reason) if matches!(reason.as_str(), "pause_turn" | "compaction"))
     }
 
     /// Returns whether generation stopped early. The arguments of the last call may then be incomplete.

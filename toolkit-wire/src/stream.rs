@@ -1,5 +1,7 @@
 //! Streamed responses. Each call is available as soon as it is complete.
 
+#[cfg(test)]
+mod argument_tests;
 pub(super) mod assembly;
 mod event;
 pub(super) mod merge;
@@ -74,6 +76,32 @@ impl StreamAccumulator {
         Self { codec, stream: Assembly::new(codec), bytes: EventDecoder::default(), is_over: false }
     }
 
+    /// Returns the pieces of arguments as events, while the model writes them.
+    ///
+    /// The pieces of a call come between [`CallStarted`](StreamEvent::CallStarted) and
+    /// [`Call`](StreamEvent::Call). Together, they are the JSON of the call's arguments, but spaces and escapes
+    /// may differ from [`ToolCall::arguments`](toolkit_core::ToolCall::arguments). A call has no pieces if the
+    /// provider sends its arguments at once.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::wire::StreamEvent;
+    ///
+    /// let mut stream = ApiFormat::OpenAiChat.accumulator().with_argument_events();
+    /// let events = stream.push(&json!({"choices": [{"delta": {"tool_calls": [
+    ///     {"index": 0, "id": "call_a1", "function": {"name": "add", "arguments": "{\"a\""}},
+    /// ]}}]}))?;
+    /// let piece = StreamEvent::Arguments { id: "call_a1".to_owned(), piece: "{\"a\"".to_owned() };
+    /// assert_eq!(events[1], piece);
+    /// # Ok::<(), toolkit::WireError>(())
+    /// ```
+    #[must_use]
+    pub fn with_argument_events(mut self) -> Self {
+        self.stream.has_argument_events = true;
+        self
+    }
+
     /// Processes the JSON of one event, or of several events sent as a list.
     ///
     /// # Errors
@@ -131,6 +159,20 @@ impl StreamAccumulator {
             Ok(events) => events.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
+    }
+
+    /// Returns the message so far in the JSON of the provider, as [`Response::native`] does at the end. It
+    /// contains the complete parts, such as text, signed thinking and the calls already returned.
+    ///
+    /// A program that saves the message with each call can send it back after the stream has broken, or after
+    /// a restart. Providers of signed thinking refuse a call without the thinking before it.
+    #[must_use]
+    pub fn native(&self) -> Vec<Value> {
+        let mut stream = self.stream.clone();
+        stream.messages.values_mut().for_each(|message| message.parts.keep_complete());
+        let body = self.codec.finish(&mut stream);
+        let response = reading::response(self.codec, &body, Some(stream.take_calls()));
+        response.map(|response| response.native).unwrap_or_default()
     }
 
     /// Returns whether the bytes passed so far contained the event `[DONE]`. No events follow it, but the
@@ -214,5 +256,36 @@ mod tests {
         let mut stream = ApiFormat::Gemini.accumulator();
         let _ = stream.push_bytes(format!("data: {refused}\n\n").as_bytes());
         assert!(stream.finish().is_complete);
+    }
+
+    #[test]
+    fn the_native_form_so_far_has_the_complete_parts() {
+        let events = [
+            r#"{"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}"#,
+            r#"{"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}}"#,
+            r#"{"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "s"}}"#,
+            r#"{"type": "content_block_stop", "index": 0}"#,
+            r#"{"type": "content_block_start", "index": 1,
+                "content_block": {"type": "tool_use", "id": "a", "name": "add", "input": {}}}"#,
+            r#"{"type": "content_block_delta", "index": 1,
+                "delta": {"type": "input_json_delta", "partial_json": "{\"n\": 1}"}}"#,
+            r#"{"type": "content_block_stop", "index": 1}"#,
+            r#"{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}"#,
+        ];
+        // The number of blocks after each event.
+        let expected = [0, 0, 0, 1, 1, 1, 2, 2];
+        let (mut stream, mut plain) =
+            (ApiFormat::Anthropic.accumulator(), ApiFormat::Anthropic.accumulator());
+        for (event, blocks) in events.into_iter().zip(expected) {
+            let event = serde_json::from_str(event).expect("an event");
+            assert_eq!(stream.push(&event), plain.push(&event));
+            let native = stream.native();
+            let found = native.first().and_then(|message| message["content"].as_array()).map_or(0, Vec::len);
+            assert_eq!(found, blocks, "{native:?}");
+        }
+        let native = stream.native();
+        let end = stream.finish();
+        assert_eq!(end, plain.finish());
+        assert_eq!(native, end.response.expect("a response").native);
     }
 }

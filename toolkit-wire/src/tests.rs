@@ -1,6 +1,8 @@
 //! Random JSON and properties of every format, used by the tests of all codecs.
 
 mod histories;
+mod reports;
+mod unknown;
 
 use crate::ApiFormat;
 use proptest::collection::{btree_map, vec};

@@ -1,17 +1,18 @@
 //! Encodes calls and results for a history, with matching names and ids.
 
+mod losses;
+
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
 use crate::history::IdForm;
 use crate::openai_chat::{self, Contents};
 use crate::results::json_content;
-use crate::{ApiFormat, WireError, reading};
+use crate::{WireError, reading};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
-use toolkit_schema::SchemaLoss;
 
 /// Encodes the text, the calls and the results of a history.
 ///
@@ -106,82 +107,6 @@ impl<'a> HistoryWriter<'a> {
         self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| form.encode_user(contents))
     }
 
-    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
-    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
-    ///
-    /// ```
-    /// use toolkit::{ApiFormat, Media};
-    /// use toolkit::name::WireNames;
-    ///
-    /// let names = WireNames::default();
-    /// let losses = ApiFormat::Anthropic.history(&names).user_losses(&[Media::new("audio/wav", b"RIFF").into()]);
-    /// assert_eq!((losses[0].path.as_str(), losses[0].keyword.as_str()), ("/0", "audio/wav"));
-    /// ```
-    #[must_use]
-    pub fn user_losses(&self, contents: &[Content]) -> Vec<SchemaLoss> {
-        self.losses(contents, false, "")
-    }
-
-    /// Returns the losses when calls from another provider are encoded. An id that the API refuses is
-    /// replaced in the call and in its result. The caller of a call is lost if the call was made by code that
-    /// the other provider runs: the API receives it as a call by the model. The path of a loss has the index
-    /// of the call, as in `/0/caller`.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use toolkit::ApiFormat;
-    /// use toolkit::name::WireNames;
-    ///
-    /// let call = json!({"type": "tool_use", "id": "toolu_1", "name": "now", "input": {},
-    ///     "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}});
-    /// let calls = ApiFormat::Anthropic.parse_calls(&call)?;
-    /// let names = WireNames::default();
-    /// assert!(ApiFormat::Anthropic.history(&names).call_losses(&calls).is_empty());
-    /// let losses = ApiFormat::OpenAiChat.history(&names).call_losses(&calls);
-    /// assert_eq!(losses[0].path, "/0/caller");
-    /// # Ok::<(), toolkit::WireError>(())
-    /// ```
-    #[must_use]
-    pub fn call_losses(&self, calls: &[ToolCall]) -> Vec<SchemaLoss> {
-        let own = self.codec.facts().name;
-        let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
-        let losses = calls.iter().zip(ids).enumerate().flat_map(|(index, (call, id))| {
-            let reason = "the API refuses this id; the call and its result get another id";
-            let replaced = (call.id.as_str() != id)
-                .then(|| SchemaLoss::new(format!("/{index}/id"), call.id.as_str(), reason));
-            let others = ApiFormat::ALL.into_iter().filter(move |format| format.name() != own);
-            let callers = others.filter_map(move |format| {
-                let kind = call.extras.get(format.name(), "caller")?.get("type")?.as_str()?;
-                let reason = format!("code that the API `{format}` runs made this call");
-                (kind != "direct").then(|| SchemaLoss::new(format!("/{index}/caller"), kind, reason))
-            });
-            replaced.into_iter().chain(callers)
-        });
-        losses.collect()
-    }
-
-    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
-    /// results only name such items. The path of a loss has the index of the result and the index of the
-    /// item, as in `/1/0`.
-    #[must_use]
-    pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
-        let losses = results.iter().enumerate().map(|(index, result)| {
-            let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-            self.losses(contents, true, &format!("/{index}"))
-        });
-        losses.flatten().collect()
-    }
-
-    fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
-        let table = self.mistral().map(|form| form.table);
-        let table = table.or_else(|| self.codec.facts().media_table(self.generation));
-        let Some(table) = table else { return Vec::new() };
-        let losses = contents.iter().enumerate();
-        let losses =
-            losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
-        losses.collect()
-    }
-
     /// Sets whether the results of `discover_tools` contain references to the found tools instead of their
     /// descriptions. Anthropic then loads the found tools from the deferred tools of the request. See
     /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).
@@ -260,6 +185,7 @@ impl<'a> HistoryWriter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ApiFormat;
     use serde_json::json;
     use toolkit_core::output::{Media, MediaData};
 

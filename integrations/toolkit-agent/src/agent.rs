@@ -9,6 +9,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
+use crate::span::AgentSpan;
 use std::sync::Arc;
 
 /// The behaviour of an agent.
@@ -53,7 +54,8 @@ pub trait RunAgent: Send + Sync + 'static {
     }
 
     /// Returns the limits of a run started with this agent.
-    /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them.
+    /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them. In the run of another agent,
+    /// they limit only the work of this agent.
     fn limits(&self) -> Limits {
         Limits::default()
     }
@@ -152,6 +154,11 @@ impl Agent {
         self.0.limits()
     }
 
+    /// Returns the limits of the agent within the run of another agent. The default limits count as none.
+    pub(crate) fn own_limits(&self) -> Option<Limits> {
+        Some(self.limits()).filter(|limits| *limits != Limits::default())
+    }
+
     /// Returns the sub-agents of this agent.
     #[must_use]
     pub fn sub_agents(&self) -> &[Self] {
@@ -168,7 +175,7 @@ impl Agent {
     }
 
     /// Answers the conversation as a part of `run`, the run of another agent. The limits and the listener of
-    /// `run` apply.
+    /// `run` apply. The agent is also held to its own [limits](Limits).
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -178,7 +185,11 @@ impl Agent {
         run: &Run,
     ) -> Result<AgentOutput, AgentError> {
         let depth = conversation.depth();
-        let output = self.0.run(conversation, run).await;
+        let limited = run.limited_to(self);
+        let run = limited.as_ref().unwrap_or(run);
+        let span = AgentSpan::new(self.name(), self.description(), conversation.id());
+        let output = span.around(self.0.run(conversation, run)).await;
+        span.end(&output);
         conversation.leave(depth, output.is_ok());
         output
     }

@@ -19,7 +19,8 @@
 //!
 //! The clients do not retry failed requests. Agents retry them, and [`Retrying`](crate::model::Retrying)
 //! retries them for models used without an agent. The clients do not follow redirects, so that an API key
-//! reaches only the intended server.
+//! reaches only the intended server. They connect through the proxy in the environment variables
+//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, if the proxy's URL begins with `http://`.
 
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
@@ -47,6 +48,7 @@ mod azure;
 mod bedrock;
 #[cfg(feature = "cohere")]
 mod cohere;
+mod connection;
 mod fault;
 #[cfg(feature = "gemini")]
 mod gemini;
@@ -59,9 +61,11 @@ mod mistral;
 mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
+mod secret;
 mod settings;
 #[cfg(feature = "bedrock")]
 mod sigv4;
+mod text;
 #[cfg(feature = "_json")]
 mod transport;
 #[cfg(feature = "vertex")]
@@ -69,7 +73,6 @@ mod vertex;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-#[cfg(feature = "_json")]
 pub use auth::AccessToken;
 #[cfg(feature = "azure")]
 pub use azure::AzureOpenAi;

@@ -60,13 +60,15 @@ mod judge;
 mod observed;
 mod report;
 mod score;
+mod scorer;
 mod task;
 mod transcript;
 
 pub use expected::{CallMatch, ExpectedAnswer, ExpectedCall};
 pub use judge::Judge;
 pub use report::{Report, Summary, TrialReport};
-pub use score::{Score, Scorer};
+pub use score::Score;
+pub use scorer::Scorer;
 pub use task::{Task, TaskError};
 pub use transcript::{CalledTool, Transcript};
 
@@ -76,7 +78,7 @@ use crate::error::AgentError;
 use crate::model::{BoxModel, ChatModel, Price};
 use crate::options::RunOptions;
 use observed::Observed;
-use score::DynScorer;
+use scorer::DynScorer;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::task::{JoinError, JoinSet};

@@ -4,7 +4,7 @@ use crate::guardrail::GuardAction;
 use crate::message::AssistantMessage;
 use crate::model::RequestLoss;
 use crate::output::RunOutput;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use toolkit_core::error::Pending;
 use toolkit_core::event::ToolEvent;
@@ -13,8 +13,36 @@ use toolkit_wire::HostedCall;
 
 /// An event of a run.
 ///
-/// In JSON, the field `type` names the variant: `text`, `tool`, `finished` and so on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// In JSON, the field `type` names the variant: `text`, `tool`, `finished` and so on. An event can be read back
+/// from its JSON, for example by the client of a web service. The JSON has the times of tool events in whole
+/// milliseconds, and the [details](toolkit_core::ToolError::details) of errors only if they are stored.
+///
+/// Each event except `Finished` has a field `within`. It lists the tool calls and the parallel agents that
+/// enclose the agent, the outermost first. It is empty for the agents of the conversation itself. So the
+/// events of an agent that is called twice at the same time can be told apart.
+///
+/// ```
+/// use toolkit_agent::{Agent, RunEvent, RunScope, ScriptedModel};
+/// use toolkit::ToolRegistry;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;
+/// let model = ScriptedModel::new().call("expert", r#"{"request": "6 * 7?"}"#).text("It is 42.");
+/// let agent = Agent::builder(model).tools(ToolRegistry::from_tools([expert.to_tool()?])?).build()?;
+/// let mut events = agent.run_stream("What is six times seven?");
+/// while let Some(event) = events.next().await {
+///     let event = event?;
+///     if let RunEvent::Text { text, within, .. } = &event {
+///         let is_nested = *within == [RunScope::Call("call_0_1".into())];
+///         assert_eq!(is_nested, text == "42");
+///     }
+///     let json = serde_json::to_string(&event)?; // sent to a browser, or stored
+///     assert_eq!(serde_json::from_str::<RunEvent>(&json)?.within(), event.within());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunEvent {
@@ -23,6 +51,9 @@ pub enum RunEvent {
     AgentStarted {
         /// The name of the agent.
         agent: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// A request goes to a model.
     #[non_exhaustive]
@@ -31,6 +62,9 @@ pub enum RunEvent {
         agent: String,
         /// The name of the model.
         model: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// Parts of a request did not reach the model, because the provider's API cannot express these parts. A
     /// run emits each loss once per agent.
@@ -40,6 +74,9 @@ pub enum RunEvent {
         agent: String,
         /// The losses that the run has not emitted before.
         losses: Vec<RequestLoss>,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The next piece of the answer's text.
     #[non_exhaustive]
@@ -48,6 +85,9 @@ pub enum RunEvent {
         agent: String,
         /// The text.
         text: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The next piece of the model's reasoning.
     #[non_exhaustive]
@@ -56,6 +96,9 @@ pub enum RunEvent {
         agent: String,
         /// The text.
         text: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The model starts to write a call.
     #[non_exhaustive]
@@ -66,6 +109,25 @@ pub enum RunEvent {
         call_id: CallId,
         /// The name of the tool, as the model wrote it.
         tool: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
+    },
+    /// The next piece of the arguments of a call, as the model writes it. Only calls announced by
+    /// [`CallStarted`](Self::CallStarted) have pieces. Together, the pieces of a call are the JSON of its
+    /// arguments; spaces and escapes may differ. A call has no pieces if the provider sends its arguments at
+    /// once.
+    #[non_exhaustive]
+    CallArguments {
+        /// The name of the agent that answers.
+        agent: String,
+        /// The id of the call.
+        call_id: CallId,
+        /// The next piece of the arguments.
+        piece: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// A tool event: a call was queued, started, retried, ended and so on.
     #[non_exhaustive]
@@ -74,6 +136,9 @@ pub enum RunEvent {
         agent: String,
         /// The event.
         event: Box<ToolEvent>,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The provider has called a tool that it runs itself. If the output arrives later, there is a second
     /// event with the same id and the output.
@@ -83,6 +148,9 @@ pub enum RunEvent {
         agent: String,
         /// The call.
         call: Box<HostedCall>,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The result of a call, in the order of completion.
     #[non_exhaustive]
@@ -91,6 +159,9 @@ pub enum RunEvent {
         agent: String,
         /// The result.
         result: Box<ToolResult>,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The result of a call comes later: the run is going to be interrupted.
     #[non_exhaustive]
@@ -101,12 +172,18 @@ pub enum RunEvent {
         call_id: CallId,
         /// The reason why the result comes later.
         reason: Pending,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// A complete message of the model. The preceding text events contained the pieces of this message.
     #[non_exhaustive]
     Message {
         /// The message; its [`agent`](AssistantMessage::agent) names the author.
         message: Box<AssistantMessage>,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// An answer failed or broke off, and the model is called again after a pause. Discard the pieces of the
     /// failed answer.
@@ -118,6 +195,9 @@ pub enum RunEvent {
         error: String,
         /// The time until the next attempt.
         pause: Duration,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// A guardrail has replaced or blocked a value, or ended the run.
     #[non_exhaustive]
@@ -130,6 +210,9 @@ pub enum RunEvent {
         action: GuardAction,
         /// The text in place of a blocked value, or the reason for the end of the run. Empty for a replaced value.
         reason: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// Another agent takes over the conversation.
     #[non_exhaustive]
@@ -138,6 +221,9 @@ pub enum RunEvent {
         from: String,
         /// The name of the agent that takes over the conversation.
         to: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// An agent of a parallel team failed; the others continue.
     #[non_exhaustive]
@@ -146,12 +232,18 @@ pub enum RunEvent {
         agent: String,
         /// The message of the error.
         error: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// An agent ends.
     #[non_exhaustive]
     AgentEnded {
         /// The name of the agent.
         agent: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
     },
     /// The run is complete; this is the last event.
     #[non_exhaustive]
@@ -160,3 +252,48 @@ pub enum RunEvent {
         output: Box<RunOutput>,
     },
 }
+
+/// A part of a run that encloses an agent.
+///
+/// In JSON: `{"call": "call_1"}` or `{"branch": 0}`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunScope {
+    /// A call of the agent as a tool, with the id of the call. If the id does not identify the call, because
+    /// several calls have the same id, `#` and a number follow the id.
+    Call(CallId),
+    /// A branch of a parallel group, with the index of its agent.
+    Branch(usize),
+}
+
+impl RunEvent {
+    /// Returns the tool calls and the parallel agents that enclose the agent of the event, the outermost
+    /// first.
+    #[must_use]
+    pub fn within(&self) -> &[RunScope] {
+        match self {
+            Self::AgentStarted { within, .. }
+            | Self::ModelCalled { within, .. }
+            | Self::RequestLosses { within, .. }
+            | Self::Text { within, .. }
+            | Self::Reasoning { within, .. }
+            | Self::CallStarted { within, .. }
+            | Self::CallArguments { within, .. }
+            | Self::Tool { within, .. }
+            | Self::HostedCall { within, .. }
+            | Self::Result { within, .. }
+            | Self::CallPending { within, .. }
+            | Self::Message { within, .. }
+            | Self::ModelRetried { within, .. }
+            | Self::Guardrail { within, .. }
+            | Self::Transferred { within, .. }
+            | Self::BranchFailed { within, .. }
+            | Self::AgentEnded { within, .. } => within,
+            Self::Finished { .. } => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

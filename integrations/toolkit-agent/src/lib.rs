@@ -26,7 +26,7 @@
 //! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`wire::Transport`] |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
-//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s |
+//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
 //! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
 //! | check it | [`AgentBuilder::guardrail`]: checks of inputs, model calls, tool calls and answers |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
@@ -64,6 +64,7 @@
 //! | `files` | `session::FileStore`: conversations in JSON files |
 //! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |
 //! | `postgres` | `session::PostgresStore`: conversations in a PostgreSQL database |
+//! | `tracing` | `tracing` spans of agents, model calls and tool calls, with OpenTelemetry's attribute names |
 
 #[macro_use]
 mod helpers;
@@ -88,6 +89,7 @@ pub mod record;
 mod run;
 mod scripted;
 pub mod session;
+mod span;
 pub mod structured;
 pub mod team;
 pub mod wire;
@@ -95,7 +97,7 @@ pub mod wire;
 pub use agent::{Agent, Run, RunAgent};
 pub use conversation::Conversation;
 pub use error::{AgentError, Limit, RunError};
-pub use event::RunEvent;
+pub use event::{RunEvent, RunScope};
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
 pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};

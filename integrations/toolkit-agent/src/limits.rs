@@ -4,13 +4,18 @@ use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
 use crate::model::{Price, Usage};
 use crate::output::Spent;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The limits of a run. All agents of the run share them, except where noted. `None` means no limit. A
 /// [resumed](crate::Agent::resume) run counts from zero again.
+///
+/// An agent in the run of another agent, as a tool or as a member of a team, is also held to its own limits,
+/// unless these are the default limits. The work of the agent counts for the run as well. If a called agent
+/// reaches its own limit, the calling model reads an error, and the run continues. If a parallel agent reaches
+/// its own limit, only this agent fails. The limits of an agent end when it transfers the conversation.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,7 +35,8 @@ pub struct Limits {
     /// The maximum number of input and output tokens together. It is checked before each model call, so the
     /// last model call may exceed it.
     pub max_tokens: Option<u64>,
-    /// The maximum duration of the run.
+    /// The maximum duration of the run. A [save](crate::RunOptions::with_autosave) in progress at the end gets
+    /// five more seconds.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
@@ -80,6 +86,8 @@ setters! { Limits:
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
+    /// The budget around this budget, if the limits are the own limits of an agent in a run.
+    outer: Option<Arc<Self>>,
     started: Instant,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
@@ -93,6 +101,7 @@ impl Budget {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,
+            outer: None,
             started: Instant::now(),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
@@ -101,7 +110,19 @@ impl Budget {
         }
     }
 
-    /// Counts a model call, or returns an error if a limit of the run is reached.
+    /// Creates the budget of an agent with its own limits. The agent also uses `outer`.
+    pub(crate) fn within(outer: Arc<Self>, mut limits: Limits) -> Self {
+        let timeouts = [limits.model_timeout, outer.limits.model_timeout];
+        limits.model_timeout = timeouts.into_iter().flatten().min();
+        Self { outer: Some(outer), ..Self::new(limits) }
+    }
+
+    /// Returns the budget around this budget.
+    pub(crate) fn outer(&self) -> Option<&Arc<Self>> {
+        self.outer.as_ref()
+    }
+
+    /// Counts a model call, or returns an error if a limit of the run or of the agent is reached.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
         if self.time_left().is_some_and(|left| left.is_zero()) {
             return Err(self.out_of_time());
@@ -112,15 +133,32 @@ impl Budget {
             return Err(AgentError::Limit(Limit::Tokens(max)));
         }
         let max = self.limits.max_model_calls;
-        take(&self.model_calls, max).then_some(()).ok_or(AgentError::Limit(Limit::ModelCalls(max)))
+        if !take(&self.model_calls, max) {
+            return Err(AgentError::Limit(Limit::ModelCalls(max)));
+        }
+        let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take_model_call());
+        if outer.is_err() {
+            self.model_calls.fetch_sub(1, Ordering::Relaxed);
+        }
+        outer
     }
 
-    /// Counts a tool call and returns `true`. At the limit, returns `false` without counting.
+    /// Counts a tool call and returns `true`. At a limit, returns `false` without counting.
     pub(crate) fn take_tool_call(&self) -> bool {
-        take(&self.tool_calls, self.limits.max_tool_calls.unwrap_or(u32::MAX))
+        if !take(&self.tool_calls, self.limits.max_tool_calls.unwrap_or(u32::MAX)) {
+            return false;
+        }
+        let is_free = self.outer.as_ref().is_none_or(|outer| outer.take_tool_call());
+        if !is_free {
+            self.tool_calls.fetch_sub(1, Ordering::Relaxed);
+        }
+        is_free
     }
 
     pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
+        if let Some(outer) = &self.outer {
+            outer.add_usage(usage, price);
+        }
         let (sum, cost) = &mut *lock(&self.spent);
         *sum += usage;
         *cost += price.of(usage);
@@ -145,15 +183,22 @@ impl Budget {
         sum
     }
 
-    /// Returns the error for a run that has reached its maximum duration.
+    /// Returns the error for a run or an agent that has reached its maximum duration.
     pub(crate) fn out_of_time(&self) -> AgentError {
+        if let Some(outer) = &self.outer
+            && outer.time_left().is_some_and(|left| left.is_zero())
+        {
+            return outer.out_of_time();
+        }
         AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
-    /// Returns the time left until the run reaches its maximum duration. Returns `None` if the duration is
-    /// not limited.
+    /// Returns the time left until the run or the agent reaches its maximum duration. Returns `None` if the
+    /// duration is not limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
-        self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()))
+        let own = self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()));
+        let outer = self.outer.as_ref().and_then(|outer| outer.time_left());
+        own.into_iter().chain(outer).min()
     }
 }
 

@@ -172,13 +172,29 @@ pub struct NativeMessages {
     /// The id of the provider's conversation that contains the messages, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// The id of the container in which the provider ran code for this message. Anthropic needs the container
+    /// to continue a turn, so the requests of the same turn contain it. To keep the files of the container
+    /// after further input of the user, set the field `container` with
+    /// [`ModelOptions::with_extra`](crate::ModelOptions::with_extra).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The time at which the container expires, as in `2026-11-23T12:00:00Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_expires_at: Option<String>,
 }
 
 impl NativeMessages {
     /// Creates native messages from the name of an API format and the JSON messages.
     #[must_use]
     pub fn new(format: impl Into<String>, messages: Vec<Value>) -> Self {
-        Self { format: format.into(), messages, response_id: None, conversation: None }
+        Self {
+            format: format.into(),
+            messages,
+            response_id: None,
+            conversation: None,
+            container: None,
+            container_expires_at: None,
+        }
     }
 }
 

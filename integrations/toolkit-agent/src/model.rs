@@ -98,6 +98,13 @@ pub trait ChatModel: Send + Sync + 'static {
     /// Returns the name of the model at the provider.
     fn name(&self) -> &str;
 
+    /// Returns the name of the provider, for spans. Well-known names are those of the attribute
+    /// `gen_ai.provider.name` in OpenTelemetry, such as `openai` and `aws.bedrock`. By default, returns an
+    /// empty string: the provider is unknown.
+    fn provider(&self) -> &str {
+        ""
+    }
+
     /// Answers a request.
     ///
     /// # Errors
@@ -141,6 +148,10 @@ impl<M: ChatModel> ChatModel for Arc<M> {
         (**self).name()
     }
 
+    fn provider(&self) -> &str {
+        (**self).provider()
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         (**self).respond(request).await
     }
@@ -159,6 +170,7 @@ object_safe! {
     pub(crate) trait DynModel: ChatModel {
         fn name(&self) -> &str;
         fn output_losses(&self, output: &OutputFormat) -> OutputLosses;
+        fn provider(&self) -> &str;
         async fn respond(request: ModelRequest) -> Result<ModelResponse, ModelError>;
         async fn stream(request: ModelRequest) -> Result<ModelStream, ModelError>;
     }

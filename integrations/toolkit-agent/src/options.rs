@@ -12,13 +12,15 @@ pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
     /// The token for cancelling the run. On cancellation, each running call gets an error result, so that the
-    /// conversation can be continued.
+    /// conversation can be continued. A save in progress gets five more seconds.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new id.
     pub invocation_id: Option<String>,
     /// The sessions with the store for saving the conversation during the run. Default: the conversation is
     /// not saved.
     pub autosave: Option<Sessions>,
+    /// Whether spans contain the messages of model calls. Default: `false`.
+    pub traced_messages: bool,
     /// The decisions about the pending calls of an interrupted run.
     pub decisions: Decisions,
     /// The context passed to the tools in the run, with extensions and state of the program. The agent adds
@@ -44,6 +46,10 @@ setters! { RunOptions:
     /// Sets the decisions about the pending calls of an interrupted run, for
     /// [`Agent::resume`](crate::Agent::resume). Calls without a decision stay pending.
     with_decisions(decisions: Decisions) = decisions;
+    /// Sets whether the spans of model calls contain instructions, messages and answers. They may be private or
+    /// large. This has an effect only with the feature `tracing`. For the arguments and outputs of tools, see
+    /// [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
+    with_traced_messages(traced_messages: bool) = traced_messages;
     /// Saves the conversation during the run: after the input is added, before each call runs, after each
     /// result while other calls run, after each turn, and at the end. Each save includes the conversations of
     /// agents called as tools and of parallel agents.

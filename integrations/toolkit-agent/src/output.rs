@@ -29,7 +29,8 @@ impl AgentOutput {
 
 /// The output of a run. The output of a [resumed](crate::Agent::resume) run also covers the part before the
 /// run stopped.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct RunOutput {
     /// The answer.

@@ -4,6 +4,7 @@
 //! module adds the other fields of a request body, such as instructions and options.
 
 mod cache;
+mod draft;
 mod extra;
 mod request;
 mod settings;
@@ -11,6 +12,6 @@ mod state;
 mod thinking;
 mod transport;
 
+pub use draft::Server;
 pub use request::{EncodedRequest, encode_request, request_body};
-pub use settings::Server;
 pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};

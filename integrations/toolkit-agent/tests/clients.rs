@@ -4,11 +4,13 @@ use crate::faults::server::{Reply, Server, respond};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolkit_agent::clients::{Anthropic, Gemini, GenAi, OpenAi};
+use toolkit_agent::model::ServiceTier;
 use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
-    RunOutput,
+    Agent, AgentBuilder, AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
+    ModelRequest, NativeMessages, RunOutput,
 };
-use toolkit_core::{ClosureTool, Content, Media, ToolChoice, ToolOutput, ToolRegistry};
+use toolkit_core::{ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry};
+use toolkit_wire::hosted::anthropic;
 
 fn reply(body: Value) -> Reply {
     Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))
@@ -135,6 +137,47 @@ async fn tool_config_and_options_reach_genai() {
     assert_eq!(body["tools"][0]["function"]["parameters"]["required"], json!(["of"]));
     assert_eq!((&body["tool_choice"], &body["temperature"]), (&json!("required"), &json!(0.5)));
     assert_eq!((&body["stop"], &body["top_k"]), (&json!(["END"]), &json!(7)));
+}
+
+#[tokio::test]
+async fn settings_that_genai_lacks_are_reported() {
+    let server = Server::start(vec![reply(chat(json!({"role": "assistant", "content": "Hi."})))]).await;
+    let model = GenAi::new().with_base_url(format!("{}/v1", server.url)).model("openai::m");
+    let ask = async |request: ModelRequest| {
+        let response = model.respond(request).await.unwrap();
+        response.losses.into_iter().map(|loss| loss.path).collect::<Vec<_>>()
+    };
+    let native = json!({"role": "assistant", "content": [
+        {"type": "server_tool_use", "id": "s_1", "name": "web_search", "input": {}},
+        {"type": "text", "text": "Hello."},
+    ]});
+    let mut earlier = AssistantMessage::text("Hello.");
+    earlier.native = Some(NativeMessages::new("anthropic", vec![native]));
+    let messages = [Message::user("hi"), Message::Assistant(earlier), Message::user("hi")];
+    assert_eq!(ask(ModelRequest::new([Message::user("hi")])).await, [""; 0]);
+    let options = ModelOptions::new()
+        .with_temperature(0.5)
+        .with_user_id("u")
+        .with_metadata("team", "a")
+        .with_service_tier(ServiceTier::Priority)
+        .with_background(true)
+        .with_hosted(anthropic::web_search());
+    let request = ModelRequest::new(messages)
+        .with_tools(photograph())
+        .with_tool_use(ToolConfig::default().with_parallel(false))
+        .with_options(options);
+    assert_eq!(
+        ask(request).await,
+        [
+            "/options/metadata",
+            "/options/user_id",
+            "/options/background",
+            "/options/service_tier",
+            "/tools/web_search",
+            "/tool_use/parallel",
+            "/messages/1/server_tool_use",
+        ]
+    );
 }
 
 #[tokio::test]

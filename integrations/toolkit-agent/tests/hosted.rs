@@ -1,5 +1,7 @@
 //! Tools that the provider defines, in the requests and events of an agent.
 
+mod turns;
+
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};

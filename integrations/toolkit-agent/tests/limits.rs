@@ -1,18 +1,26 @@
 //! Limits of a run.
 
-use crate::support::{agent, assert_sendable, transcript};
+use crate::support::{Nothing, agent, assert_sendable, cancelled_after, says, transcript};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use toolkit_agent::{
-    AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRequest,
-    ModelResponse, ModelRetry, RunOptions, ScriptedModel, Usage,
+use toolkit_agent::session::{
+    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
 };
-use toolkit_core::ToolCall;
+use toolkit_agent::team::{ParallelAgent, SequentialAgent};
+use toolkit_agent::{
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
+    ModelRequest, ModelResponse, ModelRetry, RunOptions, ScriptedModel, Sessions, Usage,
+};
+use toolkit_core::context::SessionDelta;
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
 /// Creates a model with a tool call in every answer.
 fn restless(tool: &'static str, arguments: &'static str) -> ScriptedModel {
     let next = std::sync::atomic::AtomicUsize::new(0);
     ScriptedModel::new().fallback(move |_| {
-        let id = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let id = next.fetch_add(1, Ordering::Relaxed);
         let call = ToolCall::new(format!("call_{id}"), tool, arguments);
         Ok(ModelResponse::calls([call]).with_usage(Usage::new(60, 40)))
     })
@@ -96,4 +104,182 @@ async fn model_calls_time_out() {
         (error.kind, error.message.as_str()),
         (ModelErrorKind::TimedOut, "LLM call timed out after 0.5s")
     );
+}
+
+/// Creates an agent that asks `expert` in every answer, at most `times`.
+fn asking(expert: &Agent, times: usize) -> AgentBuilder {
+    let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
+    let model = (0..times)
+        .fold(ScriptedModel::new(), |model, _| model.call(expert.name(), r#"{"request": "?"}"#).then());
+    Agent::builder(model.text("So be it.")).name("root").tools(tools)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_held_to_its_own_limits_within_a_run() {
+    let wait = r#"{"ms": 900}"#;
+    for (limits, arguments, expected) in [
+        (Limits::default().with_max_model_calls(3), r#"{"ms": 1}"#, "exceeded 3 model calls"),
+        (Limits::default().with_max_tokens(250), r#"{"ms": 1}"#, "exceeded 250 tokens"),
+        (Limits::default().with_max_duration(Duration::from_secs(2)), wait, "exceeded 2 s"),
+    ] {
+        let model = restless("wait", arguments);
+        let expert = agent(model.clone()).name("expert").limits(limits.clone()).build().unwrap();
+        let output = asking(&expert, 2).build().unwrap().run("go").await.unwrap();
+        assert_eq!(output.text, "So be it.");
+        let lines = transcript(&output.messages);
+        for line in [&lines[2], &lines[4]] {
+            assert!(line.starts_with(&format!("results: Error running tool: {expected}")), "{line}");
+        }
+        // Each call has the whole limits, and all of them count for the run.
+        let asked = u32::try_from(model.requests().len()).unwrap();
+        assert_eq!((asked, output.model_calls), (6, 9));
+        assert_eq!(output.usage.total(), 600);
+        assert_eq!(output.tool_calls, 2 + asked);
+        // The limits of the run apply as well.
+        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(5));
+        let mut conversation = Conversation::new("1");
+        let ended = asking(&expert, 2).build().unwrap().run_with(&mut conversation, "go", options).await;
+        assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(5)));
+        // Started by the program, the agent has the limits as those of its run.
+        let ended = expert.run("go").await.unwrap_err();
+        assert!(ended.to_string().starts_with(expected), "{ended}");
+    }
+}
+
+#[tokio::test]
+async fn tool_calls_of_an_agent_are_limited_within_a_run() {
+    let expert = || {
+        let model = ScriptedModel::new()
+            .call("add", r#"{"a": 1, "b": 2}"#)
+            .call("add", r#"{"a": 2, "b": 2}"#)
+            .text("done");
+        agent(model).name("expert")
+    };
+    for (own, of_run, counted) in [(1, 9, 2), (9, 2, 2), (9, 9, 3)] {
+        let expert = expert().limits(Limits::default().with_max_tool_calls(own)).build().unwrap();
+        let options = RunOptions::new().with_limits(Limits::default().with_max_tool_calls(of_run));
+        let mut conversation = Conversation::new("1");
+        let output =
+            asking(&expert, 1).build().unwrap().run_with(&mut conversation, "go", options).await.unwrap();
+        assert_eq!(output.tool_calls, counted, "{own} {of_run}");
+    }
+}
+
+#[tokio::test]
+async fn own_limits_in_teams() {
+    let endless = || restless("add", r#"{"a": 1, "b": 2}"#);
+    let limits = || Limits::default().with_max_model_calls(2);
+    let limited = |model: ScriptedModel| agent(model).name("limited").limits(limits());
+    // A parallel agent fails alone.
+    let team = ParallelAgent::new("team", [limited(endless()).build().unwrap(), says("other", "Fine.")]);
+    let output = Agent::from(team).run("go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.model_calls), ("Fine.", 3));
+    assert_eq!(
+        transcript(&output.messages)[5],
+        "limited: (No answer: exceeded 2 model calls; possible infinite loop)"
+    );
+    // A sequence fails.
+    let team = SequentialAgent::new("team", [says("first", "Fine."), limited(endless()).build().unwrap()]);
+    let failed = Agent::from(team).run("go").await.unwrap_err();
+    assert_eq!(failed.error, AgentError::Limit(Limit::ModelCalls(2)));
+    assert_eq!(failed.output.model_calls, 3);
+    // The limits of an agent end when it transfers the conversation.
+    let next = agent(
+        (0..4)
+            .fold(ScriptedModel::new(), |model, n| {
+                model.call("add", format!(r#"{{"a": {n}, "b": 2}}"#)).then()
+            })
+            .text("done"),
+    )
+    .name("next")
+    .build()
+    .unwrap();
+    let transferring = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "next"}"#);
+    let middle = limited(transferring).sub_agent(next).build().unwrap();
+    let to_middle = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "limited"}"#);
+    let root = agent(to_middle).name("root").sub_agent(middle).build().unwrap();
+    let output = root.run("go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.model_calls), ("done", 7));
+}
+
+/// A store that saves nothing after a number of appends, and never answers again.
+struct Hanging(MemoryStore, AtomicU32);
+
+impl ConversationStore for Hanging {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        self.0.load(user, id).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        let left = self.1.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if left.is_err() {
+            std::future::pending::<()>().await;
+        }
+        self.0.append(user, id, version, entry).await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+        self.0.list(user).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.0.delete(user, id).await
+    }
+
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        self.0.load_state(scope).await
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        self.0.update_state(scope, changes).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hanging_store_does_not_keep_a_stopped_run() {
+    for appends in 0..6 {
+        for is_cancelled in [false, true] {
+            let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("wait", r#"{"ms": 10}"#);
+            let agent = agent(model.text("done")).build().unwrap();
+            let sessions = Sessions::new(Hanging(MemoryStore::new(), AtomicU32::new(appends)));
+            let mut conversation = sessions.open("ada", "1").await.unwrap();
+            let options = match is_cancelled {
+                true => cancelled_after(Duration::from_secs(1)),
+                false => {
+                    RunOptions::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)))
+                }
+            };
+            let begun = tokio::time::Instant::now();
+            let ended = agent.run_with(&mut conversation, "go", options.with_autosave(&sessions)).await;
+            let case = format!("{appends} {is_cancelled}: {ended:?}");
+            let Err(failed) = ended else {
+                assert!(appends > 3, "{case}");
+                continue;
+            };
+            let is_reason = match is_cancelled {
+                true => failed.error == AgentError::Cancelled,
+                false => matches!(failed.error, AgentError::Limit(Limit::Duration(_))),
+            };
+            assert!(is_reason, "{case}");
+            assert_eq!(begun.elapsed().as_secs(), 6, "{case}");
+            assert_sendable(&conversation);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_counted_before_it_is_saved() {
+    for streaming in [false, true] {
+        let store = MemoryStore::new();
+        let saved = Sessions::new(store.clone());
+        let count = ClosureTool::new("count", "Counts.", move |_: Nothing| {
+            let saved = saved.clone();
+            async move { saved.open("ada", "1").await.unwrap().latest_run().unwrap().tool_calls }
+        });
+        let tools = ToolRegistry::from_tools([count.unwrap()]).unwrap();
+        let model = ScriptedModel::new().call("count", "{}").text("done");
+        let agent = Agent::builder(model).tools(tools).streaming(streaming).build().unwrap();
+        let output = Sessions::new(store).run(&agent, "ada", "1", "go").await.unwrap();
+        assert_eq!(transcript(&output.messages)[2], "results: 1", "{streaming}");
+    }
 }

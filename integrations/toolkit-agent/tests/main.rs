@@ -12,12 +12,14 @@ mod answers;
     feature = "openai"
 ))]
 mod bodies;
+mod breaks;
 mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
 #[cfg(all(feature = "files", feature = "sqlite"))]
 mod crashes;
 mod evals;
+mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod guardrails;

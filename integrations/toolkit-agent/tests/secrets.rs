@@ -27,6 +27,8 @@ enum Place {
     CallOfAnswer,
     /// A stream with these characters of the answer in each delta.
     Pieces(Vec<usize>),
+    /// Arguments in pieces of these numbers of characters, between pieces of another call.
+    PiecesOfArguments(Vec<usize>),
     Error,
 }
 
@@ -49,6 +51,7 @@ fn place() -> impl Strategy<Value = Place> {
         4 => prop::sample::select(plain.to_vec()),
         1 => prop::collection::vec(any::<bool>(), 0..4).prop_map(Place::SecretField),
         1 => prop::collection::vec(1..9_usize, 1..6).prop_map(Place::Pieces),
+        1 => prop::collection::vec(1..9_usize, 1..6).prop_map(Place::PiecesOfArguments),
     ]
 }
 
@@ -108,6 +111,19 @@ fn put(
                 }
             }
         }
+        Place::PiecesOfArguments(sizes) => {
+            let mut rest: Vec<char> = json!({"a": [text]}).to_string().chars().collect();
+            for size in sizes.iter().cycle() {
+                let after = rest.split_off(rest.len().min(*size));
+                let piece = rest.into_iter().collect();
+                answer.push(ModelDelta::Arguments { id: "1".into(), piece });
+                answer.push(ModelDelta::Arguments { id: "2".into(), piece: " ".to_owned() });
+                rest = after;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
         Place::Error => return Some(ModelError::new(ModelErrorKind::Unauthorized, text)),
     }
     None
@@ -127,8 +143,11 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 }
 
 fn joined(deltas: &Value) -> String {
-    let texts = deltas.as_array().into_iter().flatten().filter_map(|delta| delta["text"].as_str());
-    texts.collect()
+    let deltas = || deltas.as_array().into_iter().flatten();
+    let texts = deltas().filter_map(|delta| delta["text"].as_str());
+    let of_call = |delta: &&Value| delta["arguments"]["id"] == "1";
+    let pieces = deltas().filter(of_call).filter_map(|delta| delta["arguments"]["piece"].as_str());
+    texts.chain(["\n\n"]).chain(pieces).collect()
 }
 
 proptest! {

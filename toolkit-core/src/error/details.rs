@@ -40,7 +40,7 @@ impl ToolError {
     /// The default is `false`, because details may contain secrets and errors are stored with conversations.
     #[must_use]
     pub fn with_stored_details(mut self, stored: bool) -> Self {
-        self.0.details.stored = stored;
+        self.0.details.stored = stored && self.0.details.text.is_some();
         let earlier = std::mem::take(&mut self.0.earlier).into_iter();
         self.0.earlier = earlier.map(|error| error.with_stored_details(stored)).collect();
         self

@@ -52,8 +52,7 @@ impl HistoryCodec for Anthropic {
         }
         // The service refuses a message that ends with a thinking block. A response that was cut off during
         // thinking ends like this.
-        let is_thinking = |block: &Value| matches!(text(block, "type"), "thinking" | "redacted_thinking");
-        while blocks.last().is_some_and(is_thinking) {
+        while ends_with_thinking(&blocks) {
             blocks.pop();
         }
         assistant(blocks)
@@ -76,6 +75,10 @@ impl HistoryCodec for Anthropic {
         }
         json!({"role": "user", "content": blocks})
     }
+}
+
+pub(super) fn ends_with_thinking(blocks: &[Value]) -> bool {
+    blocks.last().is_some_and(|block| matches!(text(block, "type"), "thinking" | "redacted_thinking"))
 }
 
 fn assistant(blocks: Vec<Value>) -> Vec<Value> {

@@ -1,13 +1,14 @@
 //! Repairs histories, so that every call has a result.
 
-use super::Anthropic;
 use super::media::text_block;
+use super::{Anthropic, unfinished};
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, repair};
 use crate::results::is_blank;
 use serde_json::{Value, json};
+use toolkit_schema::SchemaLoss;
 
 impl RepairCodec for Anthropic {
     /// Moves results to the message after their calls, adds missing results, and removes results without a
@@ -17,6 +18,15 @@ impl RepairCodec for Anthropic {
     /// contain no other results. The service reads adjacent user messages as one message.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         repair::<Self>(history)
+    }
+
+    fn without_unfinished(
+        &self,
+        history: Vec<Value>,
+        _is_continued: bool,
+        losses: &mut Vec<SchemaLoss>,
+    ) -> Vec<Value> {
+        unfinished::remove(history, losses)
     }
 }
 

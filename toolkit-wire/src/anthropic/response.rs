@@ -15,8 +15,10 @@ impl ResponseCodec for Anthropic {
     /// blocks, or a single block.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
-            Value::Array(blocks) => content(blocks, "", false)?,
-            Value::Object(_) if is_block(payload) => content(std::slice::from_ref(payload), "", false)?,
+            Value::Array(blocks) => content(blocks, "", false, false)?,
+            Value::Object(_) if is_block(payload) => {
+                content(std::slice::from_ref(payload), "", false, false)?
+            }
             Value::Object(fields) => message(fields, payload)?,
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
@@ -60,7 +62,7 @@ pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
 /// are refused. If they were read as messages without calls, a mistake of the caller would stay hidden.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
-        return Err(failed("content", "a message of the model", Some(&error)));
+        return Err(failed("content", "a message of the model", Some(error)));
     }
     check_role(fields, "assistant", "messages")?;
     let is_empty = |calls: &Value| match calls {
@@ -76,17 +78,24 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
     let found = match fields.get("content") {
         Some(Value::String(_)) => Message { fields: None, parts: Vec::new(), is_whole: true },
         Some(Value::Array(blocks)) => {
-            content(blocks, "content", FinishReason::parse(text(message, "stop_reason")).is_cut())?
+            let is_cut = FinishReason::parse(text(message, "stop_reason")).is_cut();
+            // Only responses of this API have a stop reason, so all blocks are blocks of this API.
+            content(blocks, "content", is_cut, fields.contains_key("stop_reason"))?
         }
         _ => return Err(WireError::new("content", "the text or the content blocks of a message")),
     };
     Ok(Message { fields: Some(fields), ..found })
 }
 
-/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
-/// accepted too.
-fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
-    if !list.is_empty() && !list.iter().any(is_block) {
+/// Reads a list of content blocks. If at least one block is recognised, or if `is_certain` is `true`, damaged
+/// and unknown blocks are accepted too.
+fn content<'a>(
+    list: &'a [Value],
+    path: &str,
+    is_cut: bool,
+    is_certain: bool,
+) -> Result<Message<'a>, WireError> {
+    if !is_certain && !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
     let last = list.len().checked_sub(1).filter(|_| is_cut);

@@ -20,7 +20,7 @@ impl StreamCodec for Anthropic {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the response", Some(&error)));
+            return Err(failed("error", "an event of the response", Some(error)));
         }
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("type").and_then(Value::as_str) {
@@ -209,8 +209,9 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         }
         (growing, field) if growing == field => {
             part.text.push_str(piece);
-            if field != "input" {
-                parts.say(field == "thinking", piece);
+            match number.filter(|_| field == "input") {
+                Some(number) => parts.say_arguments(number, false),
+                None => parts.say(field == "thinking", piece),
             }
         }
         ("text", "citations") => {

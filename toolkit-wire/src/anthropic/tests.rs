@@ -5,3 +5,4 @@ mod history;
 mod properties;
 mod results;
 mod stream;
+mod unfinished;

@@ -1,7 +1,6 @@
 //! Writes messages for the next request, and repairs histories.
 
 use super::media::{self, number_documents};
-use super::response::is_block;
 use super::{Bedrock, FACTS, call};
 use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::{HistoryCodec, RepairCodec};
@@ -30,7 +29,8 @@ impl HistoryCodec for Bedrock {
     /// signed. Blank texts are dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let is_blank = block.get("text").and_then(Value::as_str).is_some_and(is_blank);
-        (is_block(block) && !is_blank).then(|| block.clone())
+        let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
+        (has_content && !is_blank).then(|| block.clone())
     }
 
     /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models

@@ -4,7 +4,7 @@ use super::{Bedrock, call};
 use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, failed, reported_error};
+use crate::error::{Report, check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, list, object, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
@@ -80,7 +80,7 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
         _ => {
             let error = reported_error(fields);
             // The service reports errors as `{message}`.
-            let error = error.as_deref().or_else(|| fields.get("message").and_then(Value::as_str));
+            let error = error.or_else(|| fields.get("message").and_then(Value::as_str).map(Report::new));
             Err(failed(&path, "the content blocks of a message", error))
         }
     }

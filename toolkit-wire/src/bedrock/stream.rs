@@ -5,7 +5,7 @@ use super::{Bedrock, call};
 use crate::WireError;
 use crate::call::{WireCall, is_blank};
 use crate::codec::StreamCodec;
-use crate::error::{error_text, failed, reported_error};
+use crate::error::{Report, failed, reported_error};
 use crate::fields::{Fields, object, set, set_at, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
@@ -28,7 +28,7 @@ impl StreamCodec for Bedrock {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the response", Some(&error)));
+            return Err(failed("error", "an event of the response", Some(error)));
         }
         let mut members = fields.iter();
         let (Some((kind, data)), None) = (members.next(), members.next()) else {
@@ -60,7 +60,8 @@ impl StreamCodec for Bedrock {
                 stream.stop(reason);
             }
             kind if kind.ends_with("Exception") => {
-                return Err(failed(kind, "an event of the response", Some(&error_text(data))));
+                let report = Report { code: kind.to_owned(), ..Report::of(data) };
+                return Err(report.into_error(kind, "an event of the response"));
             }
             // The start of the message states only its role. Unknown future events are ignored.
             _ if data.is_object() => {}
@@ -199,8 +200,10 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
                 set_at(json, &["reasoningContent", "reasoningText", "signature"], signature.clone());
             }
             part.text.push_str(piece);
-            if matches!(growing, "text" | "reasoning") {
-                parts.say(growing == "reasoning", piece);
+            match growing {
+                "toolUse" => parts.say_arguments(number, false),
+                "text" | "reasoning" => parts.say(growing == "reasoning", piece),
+                _ => {}
             }
         }
         (_, json) => {

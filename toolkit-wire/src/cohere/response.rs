@@ -4,7 +4,7 @@ use super::{Cohere, call};
 use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, failed, reported_error};
+use crate::error::{Report, check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, optional, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
@@ -28,7 +28,7 @@ impl ResponseCodec for Cohere {
                 other => {
                     let error = reported_error(fields);
                     // The service reports errors as `{message}`.
-                    let error = error.as_deref().or_else(|| other.and_then(Value::as_str));
+                    let error = error.or_else(|| other.and_then(Value::as_str).map(Report::new));
                     return Err(failed("message", "a message of the model", error));
                 }
             },

@@ -4,7 +4,7 @@ use super::{Cohere, call};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{error_text, failed, reported_error};
+use crate::error::{Report, failed, reported_error};
 use crate::fields::{Fields, object, set, set_at, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
@@ -20,7 +20,7 @@ impl StreamCodec for Cohere {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            return Err(failed("message", "more of the answer", Some(&error)));
+            return Err(failed("message", "more of the answer", Some(error)));
         }
         let delta = event.get("delta").unwrap_or(&Value::Null);
         let message = delta.get("message").unwrap_or(&Value::Null);
@@ -58,7 +58,7 @@ impl StreamCodec for Cohere {
                 let reason = finish_reason(stream);
                 stream.stop(reason);
                 if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
-                    return Err(failed("message", "more of the answer", Some(&error_text(error))));
+                    return Err(failed("message", "more of the answer", Some(Report::of(error))));
                 }
             }
             // Debug information and unknown future events are ignored. The event types of other APIs contain
@@ -149,7 +149,10 @@ fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
     let said = text(from, part.growing);
     part.text.push_str(said);
     match part.growing {
-        "arguments" => parts.announce(number),
+        "arguments" => {
+            parts.announce(number);
+            parts.say_arguments(number, false);
+        }
         growing => parts.say(growing == "thinking", said),
     }
 }

@@ -7,6 +7,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
+use toolkit_schema::SchemaLoss;
 
 impl ApiFormat {
     /// Encodes a user message. If the API does not accept a media item in user messages, a line of text that
@@ -82,17 +83,26 @@ impl ApiFormat {
     }
 
     /// Repairs a history: adds an error result for each call without a result, and removes results without a
-    /// call. Everything else stays unchanged.
+    /// call. Everything else stays unchanged, with two exceptions:
+    ///
+    /// - A call of a tool that Anthropic runs itself is removed if it has no result and new input follows.
+    ///   Anthropic can finish such a call only if the history ends with it, or with the results of the calls
+    ///   beside it.
+    /// - If the history lacks the code that made a call, the call becomes an ordinary call of the model: its
+    ///   field `caller` is removed.
     ///
     /// Providers refuse a history with an unanswered call. Calls stay unanswered after a cancelled turn or a
     /// crash, or if messages were removed from the history.
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
-        self.codec().repair_history(history)
+        let codec = self.codec();
+        codec.without_unfinished(codec.repair_history(history), false, &mut Vec::new())
     }
 
     /// Repairs the messages of a request body. Works like [`repair_history`](Self::repair_history), but keeps
-    /// the results for calls that only the service has.
+    /// the results for calls that only the service has. Returns what was removed beside results: the calls
+    /// that the provider can no longer finish, and the callers of calls. The path of such a loss is the path
+    /// of the message in the body, as in `/messages/3`.
     ///
     /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),
     /// contains only the new messages. Their results may answer earlier calls that only the service has, so
@@ -108,15 +118,19 @@ impl ApiFormat {
     /// ApiFormat::OpenAiResponses.repair_request(&mut repaired);
     /// assert_eq!(repaired["input"], json!([result]));
     /// ```
-    pub fn repair_request(self, body: &mut Map<String, Value>) {
+    pub fn repair_request(self, body: &mut Map<String, Value>) -> Vec<SchemaLoss> {
         let facts = self.codec().facts();
         let is_continued =
             facts.server_state.iter().any(|name| body.get(*name).is_some_and(|kept| !kept.is_null()));
-        let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return };
+        let mut losses = Vec::new();
+        let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return losses };
         let messages = std::mem::take(history);
-        *history = match is_continued {
+        let repaired = match is_continued {
             true => self.codec().repair_continuation(messages),
             false => self.codec().repair_history(messages),
         };
+        *history = self.codec().without_unfinished(repaired, is_continued, &mut losses);
+        losses.iter_mut().for_each(|loss| loss.path.insert_str(0, &format!("/{}", facts.messages)));
+        losses
     }
 }

@@ -7,7 +7,7 @@ use super::spelling::{get, list};
 use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, error_text};
+use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};
 use crate::response::{FinishReason, Response};
@@ -149,7 +149,7 @@ pub(super) fn is_cut(candidate: &Fields) -> bool {
 ///
 /// If the model failed to write a call, this is an error, because the response must not look like a response
 /// without calls. If generation stopped for another reason, the content of the candidate is kept.
-pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<String> {
+pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<Report> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {
         "STOP" | "MAX_TOKENS" | "FINISH_REASON_UNSPECIFIED" => false,
@@ -157,28 +157,26 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
         _ => !has_parts,
     };
     let message = get(candidate, "finishMessage").and_then(Value::as_str);
-    failed.then(|| with_message(format!("the model stopped: {reason}"), message))
+    let is_blocked = FinishReason::parse(reason) == FinishReason::Refused;
+    failed.then(|| report("the model stopped", reason, message, is_blocked))
 }
 
 /// Returns the error reported by the service, or the reason why it blocked the prompt.
-pub(super) fn reported_error(body: &Fields) -> Option<String> {
+pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
-        return Some(format!("the service reported an error: {}", error_text(error)));
+        return Some(Report::of(error));
     }
     let feedback = get(body, "promptFeedback")?.as_object()?;
     let reason = get(feedback, "blockReason")?.as_str()?;
     let message = get(feedback, "blockReasonMessage").and_then(Value::as_str);
-    Some(with_message(format!("the prompt was blocked: {reason}"), message))
+    Some(report("the prompt was blocked", reason, message, true))
 }
 
-fn with_message(what: String, message: Option<&str>) -> String {
-    message.map_or_else(|| what.clone(), |message| format!("{what}: {message}"))
+fn report(what: &str, code: &str, message: Option<&str>, is_blocked: bool) -> Report {
+    let message = message.map_or_else(String::new, |message| format!(": {message}"));
+    Report { text: format!("{what}: {code}{message}"), code: code.to_owned(), is_blocked }
 }
 
-pub(super) fn no_content(path: &str, reason: Option<String>) -> WireError {
-    let expected = "a content of the model";
-    WireError::new(
-        path,
-        reason.map_or_else(|| expected.to_owned(), |reason| format!("{expected} ({reason})")),
-    )
+pub(super) fn no_content(path: &str, reason: Option<Report>) -> WireError {
+    failed(path, "a content of the model", reason)
 }

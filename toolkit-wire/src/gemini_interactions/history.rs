@@ -1,6 +1,6 @@
 //! Writes steps for the next request, and repairs histories.
 
-use super::call::{self, is_call, is_step};
+use super::call::{self, is_call};
 use super::{FACTS, GeminiInteractions, media};
 use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
@@ -24,8 +24,8 @@ impl HistoryCodec for GeminiInteractions {
     /// Copies a received step into the next request. Steps with the user's input or the result of a function
     /// are dropped, because the history already contains them.
     fn write_part(&self, step: &Value) -> Option<Value> {
-        let is_known = matches!(text(step, "type"), "user_input" | "function_result");
-        (is_step(step) && !is_known).then(|| step.clone())
+        let is_dropped = matches!(text(step, "type"), "" | "user_input" | "function_result");
+        (!is_dropped).then(|| step.clone())
     }
 
     fn write_message(&self, _message: &Message<'_>, steps: Vec<Value>) -> Vec<Value> {

@@ -64,6 +64,6 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
         (None | Some(Value::Null), None) if status.is_some() && fields.contains_key("id") => {
             Ok(message(&[], false))
         }
-        (_, error) => Err(failed("steps", "the steps of an interaction", error.as_deref())),
+        (_, error) => Err(failed("steps", "the steps of an interaction", error)),
     }
 }

@@ -18,7 +18,7 @@ impl StreamCodec for GeminiInteractions {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the interaction", Some(&error)));
+            return Err(failed("error", "an event of the interaction", Some(error)));
         }
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("event_type").and_then(Value::as_str) {
@@ -172,6 +172,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
             }
         }
     }
+    parts.say_arguments(number, false);
     let piece = if is_thought { delta.get("content").unwrap_or(&Value::Null) } else { delta };
     if matches!(step, "model_output" | "thought") {
         parts.say(is_thought, text(piece, "text"));

@@ -24,7 +24,7 @@ impl ResponseCodec for Ollama {
                 None if is_message(fields) => vec![message(fields, "")?],
                 None => {
                     let error = reported_error(fields);
-                    return Err(failed("message", "a message of the model", error.as_deref()));
+                    return Err(failed("message", "a message of the model", error));
                 }
             },
             _ => return Err(WireError::new("", "a response, a message or a call")),

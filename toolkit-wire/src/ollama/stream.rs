@@ -15,7 +15,7 @@ impl StreamCodec for Ollama {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "a chunk of a stream")?;
         if let Some(error) = reported_error(fields) {
-            return Err(failed("message", "more of the answer", Some(&error)));
+            return Err(failed("message", "more of the answer", Some(error)));
         }
         overlay(&mut stream.body, fields, |name, value| name != "message" && !value.is_null());
         let Some(piece) = fields.get("message") else {

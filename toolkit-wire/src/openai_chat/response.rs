@@ -4,7 +4,7 @@ use super::{OpenAiChat, call};
 use crate::WireError;
 use crate::call::{Message, Part, Reading, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, error_text, failed};
+use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, optional, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
@@ -129,15 +129,15 @@ fn is_cut(choice: &Value) -> bool {
 }
 
 fn no_message(fields: &Fields) -> WireError {
-    failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
+    failed("choices[0].message", "a message of the model", reported_error(fields))
 }
 
 /// Returns the error reported in a response body or in one of its choices. Only OpenRouter reports errors in
 /// a choice.
-pub(super) fn reported_error(fields: &Fields) -> Option<String> {
+pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
-    crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
+    crate::error::reported_error(fields).or_else(|| in_choice().map(Report::of))
 }
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.

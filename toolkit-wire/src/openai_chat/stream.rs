@@ -24,7 +24,7 @@ impl StreamCodec for OpenAiChat {
         }
         let fields = object(chunk, "", "a chunk of a stream")?;
         if let Some(error) = reported_error(fields) {
-            return Err(failed("choices", "more of the answer", Some(&error)));
+            return Err(failed("choices", "more of the answer", Some(error)));
         }
         if is_of_another_api(fields) {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));

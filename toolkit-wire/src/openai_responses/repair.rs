@@ -12,6 +12,7 @@ use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
+use toolkit_schema::SchemaLoss;
 
 impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after all calls of
@@ -20,13 +21,51 @@ impl RepairCodec for OpenAiResponses {
     /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history
     /// with such a reference keeps all results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        let has_references = history.iter().any(|item| text(item, "type") == "item_reference");
+        let has_references = history.iter().any(is_reference);
         repair(history, has_references)
     }
 
     fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
         repair(history, true)
     }
+
+    /// Removes the `caller` of a call and of its result if the history lacks the program that made the call.
+    fn without_unfinished(
+        &self,
+        mut history: Vec<Value>,
+        is_continued: bool,
+        losses: &mut Vec<SchemaLoss>,
+    ) -> Vec<Value> {
+        if is_continued || history.iter().any(is_reference) {
+            return history;
+        }
+        let programs = history.iter().filter(|item| text(item, "type") == "program");
+        let programs: HashSet<String> = programs.map(|item| text(item, "call_id").to_owned()).collect();
+        let mut direct: HashSet<String> = HashSet::new();
+        for (index, item) in history.iter_mut().enumerate() {
+            let caller = item.get("caller").map_or("", |caller| text(caller, "caller_id"));
+            let is_known = caller.is_empty() || programs.contains(caller);
+            // The service may keep the call of a result.
+            if is_known || is_result(item) && !direct.contains(client::answered(item)) {
+                continue;
+            }
+            if !is_result(item) {
+                direct.insert(client::answered(item).to_owned());
+                let reason =
+                    "the program that made this call is missing, so it is sent as a call of the model";
+                losses.push(SchemaLoss::new(format!("/{index}"), "caller", reason));
+            }
+            if let Some(fields) = item.as_object_mut() {
+                fields.shift_remove("caller");
+            }
+        }
+        history
+    }
+}
+
+/// Returns whether an item stands for an item that the service keeps.
+fn is_reference(item: &Value) -> bool {
+    text(item, "type") == "item_reference"
 }
 
 /// Repairs a history. If `is_part` is `true`, the service keeps further calls that are not in `history`. In

@@ -41,10 +41,13 @@ impl ResponseCodec for OpenAiResponses {
             }
         }
         let status = match text(reading.payload, "status") {
-            "incomplete" => reading.payload.pointer("/incomplete_details/reason").and_then(Value::as_str),
-            status => Some(status),
+            status @ "incomplete" => {
+                let reason = reading.payload.pointer("/incomplete_details/reason");
+                reason.and_then(Value::as_str).unwrap_or(status)
+            }
+            status => status,
         };
-        response.finish = FinishReason::parse(status.unwrap_or_default());
+        response.finish = FinishReason::parse(status);
     }
 }
 
@@ -60,7 +63,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     match (fields.get("output"), reported_error(fields)) {
         (Some(Value::Array(list)), None) => Ok(message(list, is_cut)),
         (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(message(list, is_cut)),
-        (_, error) => Err(failed("output", "a list of items", error.as_deref())),
+        (_, error) => Err(failed("output", "a list of items", error)),
     }
 }
 

@@ -13,19 +13,19 @@ use super::{OpenAiResponses, hosted};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{failed, reported_error};
+use crate::error::{Report, reported_error};
 use crate::fields::{Fields, kind, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::{Part, PartCodec};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 impl StreamCodec for OpenAiResponses {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = object(event, "", "an event: an object with a `type`")?;
         let Some(kind) = kind(fields) else {
             return Err(match reported_error(fields) {
-                Some(error) => fail(stream, Some(error)),
+                Some(_) => fail(stream, fields),
                 None => WireError::new("type", "the type of an event"),
             });
         };
@@ -41,9 +41,9 @@ impl StreamCodec for OpenAiResponses {
             "failed" => {
                 end(stream, name, fields);
                 let error = reported_error(&stream.body);
-                return Err(no_response("response", error.as_deref()));
+                return Err(no_response("response", error));
             }
-            "error" => return Err(fail(stream, reported_error(fields))),
+            "error" => return Err(fail(stream, fields)),
             "output_item.added" | "output_item.done" => {
                 let Some(item @ Value::Object(_)) = fields.get("item") else { return Ok(()) };
                 let key = find::key_of_item(item, fields.get("output_index"));
@@ -122,6 +122,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     }
     known.push_str(text);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
+    parts.say_arguments(number, false);
     if is_new {
         item::say(parts, place.block, text);
     }
@@ -134,14 +135,15 @@ fn set_response(stream: &mut Assembly, event: &Fields) {
 }
 
 /// Records an error that the service reported instead of a complete response.
-fn fail(stream: &mut Assembly, error: Option<String>) -> WireError {
-    let failure = no_response("", error.as_deref());
-    set(&mut stream.body, "error", json!({"message": error.unwrap_or_default()}));
-    failure
+fn fail(stream: &mut Assembly, event: &Fields) -> WireError {
+    let error = event.get("error").filter(|error| !error.is_null());
+    let error = error.cloned().unwrap_or_else(|| only(event, |name, _| name != "type").into());
+    set(&mut stream.body, "error", error);
+    no_response("", reported_error(event))
 }
 
-fn no_response(path: &str, error: Option<&str>) -> WireError {
-    failed(path, "a response", Some(error.unwrap_or("it gave no reason")))
+fn no_response(path: &str, error: Option<Report>) -> WireError {
+    error.unwrap_or_else(|| Report::new("it gave no reason")).into_error(path, "a response")
 }
 
 /// Applies the final response. Its items take precedence over items received earlier.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ApiFormat;
 use serde_json::json;
+use toolkit_core::name::WireNames;
 
 #[track_caller]
 fn parse(format: ApiFormat, body: &Value) -> Response {
@@ -377,23 +378,19 @@ fn all_token_counts_are_read() {
 }
 
 #[test]
-fn the_container_of_anthropics_code_execution_is_returned() {
-    let container = json!({"id": "container_1", "expires_at": "2026-11-23T00:00:00Z"});
-    let body = json!({"type": "message", "role": "assistant", "content": [], "container": container});
-    assert_eq!(ApiFormat::Anthropic.parse_response(&body).unwrap().container, "container_1");
-    let mut stream = ApiFormat::Anthropic.accumulator();
-    for event in [
-        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}}),
-        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "container": container}}),
-    ] {
-        stream.push(&event).unwrap();
-    }
-    assert_eq!(stream.finish().response.unwrap().container, "container_1");
-}
-
-#[test]
 fn a_short_message_of_the_responses_api_has_its_text() {
     let message = json!({"role": "assistant", "content": "Hello."});
     let response = ApiFormat::OpenAiResponses.parse_response(&message).unwrap();
     assert_eq!((response.text.as_str(), response.native), ("Hello.", vec![message]));
+}
+
+#[test]
+fn text_reasoning_and_calls_are_no_losses_for_another_api() {
+    let names = WireNames::default();
+    for (format, body) in bodies() {
+        let native = parse(format, &body).native;
+        for other in ApiFormat::ALL {
+            assert_eq!(other.history(&names).native_losses(format, &native), [], "{format} to {other}");
+        }
+    }
 }

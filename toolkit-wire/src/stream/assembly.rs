@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Assembly {
     codec: &'static dyn PartCodec,
     /// The fields of the body except the messages, each with its latest value.
@@ -21,10 +21,12 @@ pub(crate) struct Assembly {
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
     /// Whether the provider announced the end by an event rather than by fields of the body.
     pub(crate) is_over: bool,
+    /// Whether there are events for pieces of arguments.
+    pub(super) has_argument_events: bool,
 }
 
 /// One message of the model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct StreamedMessage {
     /// The fields around the message, in APIs with several choices or candidates.
     pub(crate) around: Fields,
@@ -35,7 +37,13 @@ pub(crate) struct StreamedMessage {
 
 impl Assembly {
     pub(crate) fn new(codec: &'static dyn PartCodec) -> Self {
-        Self { codec, body: Fields::new(), messages: BTreeMap::new(), is_over: false }
+        Self {
+            codec,
+            body: Fields::new(),
+            messages: BTreeMap::new(),
+            is_over: false,
+            has_argument_events: false,
+        }
     }
 
     /// Returns the message with this index, creating it if necessary.
@@ -43,7 +51,7 @@ impl Assembly {
         self.messages.entry(index).or_insert_with(|| StreamedMessage {
             around: Fields::new(),
             fields: Fields::new(),
-            parts: Parts::new(self.codec, json!([index, self.body])),
+            parts: Parts::new(self.codec, json!([index, self.body]), self.has_argument_events),
         })
     }
 

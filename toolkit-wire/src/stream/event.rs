@@ -18,6 +18,14 @@ pub enum StreamEvent {
         /// The tool name, as the model wrote it.
         name: String,
     },
+    /// Further arguments of a call. Only an accumulator
+    /// [with argument events](crate::StreamAccumulator::with_argument_events) returns this event.
+    Arguments {
+        /// The id of the call.
+        id: String,
+        /// The next piece of the arguments, as the model wrote it.
+        piece: String,
+    },
     /// A complete call, ready to be dispatched.
     Call(ToolCall),
     /// A call of a tool that the provider runs itself. If its output arrives later, there is a second event

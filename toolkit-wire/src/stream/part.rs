@@ -55,7 +55,7 @@ pub(crate) struct Place {
 }
 
 /// A part of a message while it is received.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Part {
     pub(crate) key: Key<String>,
     /// The position among the parts of the message. The parts are sorted by it at the end.
@@ -86,6 +86,10 @@ pub(crate) struct Part {
     /// Whether the final response contains the part.
     pub(crate) is_listed: bool,
     pub(crate) is_announced: bool,
+    /// The id of an announced call. Empty for other parts.
+    pub(super) id: String,
+    /// The number of bytes of the arguments that events have returned.
+    pub(super) shown: usize,
     /// The call that was returned. `None` if it was not returned yet. Later pieces do not change it.
     pub(super) call: Option<ToolCall>,
 }
@@ -134,6 +138,12 @@ impl Part {
     /// because its end cannot be recognised.
     pub(crate) fn is_complete(&self) -> bool {
         !self.is_custom && self.scan.is_complete()
+    }
+
+    /// Returns the arguments received in pieces so far.
+    pub(super) fn arguments(&self) -> &str {
+        let place = self.texts.iter().find(|(place, _)| matches!(place.field, "arguments" | "input"));
+        place.map_or(self.text.as_str(), |(_, text)| text)
     }
 
     pub(crate) fn is_yielded(&self) -> bool {

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
 use toolkit_core::call::ToolCall;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Parts {
     codec: &'static dyn PartCodec,
     /// A value that differs between responses. It is used to generate ids.
@@ -40,10 +40,11 @@ pub(crate) struct Parts {
     held: Vec<usize>,
     /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
+    has_argument_events: bool,
 }
 
 impl Parts {
-    pub(super) fn new(codec: &'static dyn PartCodec, seed: Value) -> Self {
+    pub(super) fn new(codec: &'static dyn PartCodec, seed: Value, has_argument_events: bool) -> Self {
         Self {
             codec,
             seed,
@@ -57,6 +58,7 @@ impl Parts {
             open: Vec::new(),
             held: Vec::new(),
             events: Vec::new(),
+            has_argument_events,
         }
     }
 
@@ -128,6 +130,24 @@ impl Parts {
         }
     }
 
+    /// Adds the event for the arguments of a call received since the last such event. Does nothing before the
+    /// call is announced.
+    ///
+    /// An empty object waits until the call ends (`is_end`), because some servers send it before the arguments.
+    pub(crate) fn say_arguments(&mut self, number: usize, is_end: bool) {
+        let part = &mut self.parts[number];
+        if !self.has_argument_events || part.id.is_empty() || part.is_yielded() {
+            return;
+        }
+        let text = part.arguments();
+        let Some(piece) = text.get(part.shown..).filter(|piece| !piece.is_empty()) else { return };
+        if is_end || text.trim() != "{}" {
+            let event = StreamEvent::Arguments { id: part.id.clone(), piece: piece.to_owned() };
+            part.shown = text.len();
+            self.events.push(event);
+        }
+    }
+
     /// Adds the event for the start of a call, with the final name and id of the call. Does nothing if the
     /// call was announced before.
     pub(crate) fn announce(&mut self, number: usize) {
@@ -143,7 +163,9 @@ impl Parts {
         if given.is_none() {
             set_at(&mut part.json, codec.facts().call_fields[0], id.as_str());
         }
-        events.push(StreamEvent::CallStarted { id: id.into(), name: part.name.clone() });
+        part.id = id.into();
+        events.push(StreamEvent::CallStarted { id: part.id.clone(), name: part.name.clone() });
+        self.say_arguments(number, false);
     }
 
     /// Ends a part. If the part is a call, it is returned. However, a call that may be cut off waits until
@@ -233,6 +255,7 @@ impl Parts {
     /// Completes the JSON of a part. Does nothing if the part is done. Returns whether the part was open
     /// before.
     pub(crate) fn seal(&mut self, number: usize, is_complete: bool) -> bool {
+        self.say_arguments(number, true);
         let Self { codec, parts, .. } = self;
         let part = &mut parts[number];
         let is_open = !std::mem::replace(&mut part.is_done, true);
@@ -274,6 +297,12 @@ impl Parts {
         self.by_call.clear();
         self.parts.retain(is_kept);
         self.parts.sort_by_key(|part| part.position);
+    }
+
+    /// Removes all parts except the complete ones. The numbers of the parts change.
+    pub(super) fn keep_complete(&mut self) {
+        let codec = self.codec;
+        self.arrange(|part| part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none());
     }
 
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const DEEPEST: usize = 100;
 
 /// The arguments of one call, as far as they have been received.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct PathArguments {
     args: Value,
     /// The paths of strings that later pieces continue.

@@ -4,7 +4,7 @@ use super::Agent;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunEvent;
+use crate::event::{RunEvent, RunScope};
 use crate::helpers::lock;
 use crate::limits::Budget;
 use crate::model::RequestLoss;
@@ -12,15 +12,21 @@ use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
+
+/// The time that a store has to finish a save after the run was cancelled or is out of time.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// One run of an agent: the root agent, and the limits, cancellation and listener shared by all agents of a
 /// team. Clones share the run.
 #[derive(Clone)]
@@ -32,6 +38,8 @@ pub(crate) struct RunInner {
     invocation_id: String,
     cancellation: CancellationToken,
     pub(crate) budget: Arc<Budget>,
+    /// The agent whose own limits apply to `budget`. `None` if these are the limits of the run.
+    limited: Option<Agent>,
     events: Option<UnboundedSender<RunEvent>>,
     /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
     pub(crate) context: RunContext,
@@ -40,6 +48,8 @@ pub(crate) struct RunInner {
     journal: Option<Journal>,
     /// The path of keys from the outermost conversation to the conversation of this agent.
     pub(crate) node: Vec<String>,
+    /// The calls and the parallel agents that enclose this agent, the outermost first.
+    within: Vec<RunScope>,
     pub(crate) decisions: Decisions,
     /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
@@ -48,6 +58,10 @@ pub(crate) struct RunInner {
     pub(crate) answers_only: bool,
     /// The error of a guardrail that has ended the run, shared with nested runs.
     ended: Arc<Ended>,
+    /// Whether spans contain the messages of model calls.
+    pub(crate) traced_messages: bool,
+    /// Whether a save was given up after [`GRACE`].
+    is_late: Arc<AtomicBool>,
     /// The losses already emitted in the run, each with the name of the agent.
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
@@ -82,14 +96,18 @@ impl Run {
             autosave: options.autosave,
             journal: None,
             node: Vec::new(),
+            within: Vec::new(),
             decisions: options.decisions,
             prefix: String::new(),
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
+            limited: None,
             events,
             answer_format: None,
             answers_only: false,
             ended: Arc::default(),
+            traced_messages: options.traced_messages,
+            is_late: Arc::default(),
             emitted_losses: Arc::default(),
         }))
     }
@@ -107,16 +125,23 @@ impl Run {
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
-    /// token. `called` contains the index of the call in its turn and the id of the call. It is `None` if the
-    /// conversation of the agent cannot be continued after an interruption.
+    /// token. `scope` is the call, if it has an id. `called` contains the index of the call in its turn and the
+    /// id of the call. It is `None` if the conversation of the agent cannot be continued after an
+    /// interruption.
     pub(crate) fn nested(
         &self,
         root: Agent,
         cancellation: CancellationToken,
+        scope: Option<RunScope>,
         called: Option<(usize, &str)>,
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        inner.within.extend(scope);
+        inner.limited = None;
+        if let Some(limits) = inner.root.own_limits() {
+            inner.budget = Arc::new(Budget::within(inner.budget, limits));
+        }
         match called {
             Some((position, call_id)) => {
                 inner.node = Conversation::node_of_call(&inner.node, position);
@@ -135,7 +160,29 @@ impl Run {
     /// `node` is the path of keys to this copy.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
         let prefix = format!("{}{index}/", self.0.prefix);
-        Self(Arc::new(RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) }))
+        let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };
+        inner.within.push(RunScope::Branch(index));
+        Self(Arc::new(inner))
+    }
+
+    /// Returns the run with the own limits of an agent, if it has any and did not start the run.
+    pub(crate) fn limited_to(&self, agent: &Agent) -> Option<Self> {
+        let limits = agent.own_limits().filter(|_| !agent.is(&self.0.root))?;
+        let budget = Arc::new(Budget::within(self.0.budget.clone(), limits));
+        let limited = Some(agent.clone());
+        Some(Self(Arc::new(RunInner { budget, limited, ..RunInner::clone(&self.0) })))
+    }
+
+    /// Returns the run without the own limits of the agent called `name`, which gives up the conversation.
+    pub(crate) fn without_limits_of(&self, name: &str) -> Self {
+        let is_limited = self.0.limited.as_ref().is_some_and(|agent| agent.name() == name);
+        match self.0.budget.outer().filter(|_| is_limited) {
+            None => self.clone(),
+            Some(budget) => {
+                let budget = budget.clone();
+                Self(Arc::new(RunInner { budget, limited: None, ..RunInner::clone(&self.0) }))
+            }
+        }
     }
 
     /// Returns the run with the journal of its conversation, if the run was started with autosave.
@@ -159,13 +206,21 @@ impl Run {
 
     /// Saves the conversation if the run was started with autosave. Does nothing for a conversation outside
     /// of the run, such as a clone.
+    ///
+    /// A run that is cancelled or out of time waits only once, and only [`GRACE`], for the store. A save that has begun
+    /// still finishes in its own task, and the next save waits for it.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.0.node.is_empty() {
             conversation.set_spent(self.0.budget.sum());
         }
         match &self.0.journal {
             Some(journal) if conversation.saved.is_in(&journal.cursor) => {
-                Ok(journal.save(&self.0.node, conversation).await?)
+                let save = journal.save(&self.0.node, conversation);
+                match Handle::try_current() {
+                    Ok(_) => Ok(self.until_late(save).await??),
+                    // Without a runtime, a save that is dropped may be lost.
+                    Err(_) => Ok(save.await?),
+                }
             }
             _ => Ok(()),
         }
@@ -201,6 +256,11 @@ impl Run {
         self.0.events.is_some()
     }
 
+    /// Returns the calls and the parallel agents that enclose the agent of this run.
+    pub(crate) fn within(&self) -> Vec<RunScope> {
+        self.0.within.clone()
+    }
+
     /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.events {
@@ -218,7 +278,7 @@ impl Run {
         let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
         let losses: Vec<RequestLoss> = losses.cloned().collect();
         if !losses.is_empty() {
-            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses });
+            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses, within: self.within() });
         }
     }
 
@@ -231,6 +291,24 @@ impl Run {
             return Err(error);
         }
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Waits for `future`. Returns an error if the run is cancelled or out of time, [`GRACE`] after that.
+    async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
+        let mut late = pin!(async {
+            let Err(reason) = self.until_stopped(pending::<Infallible>()).await;
+            if !self.0.is_late.load(Ordering::Relaxed) {
+                sleep(GRACE).await;
+                self.0.is_late.store(true, Ordering::Relaxed);
+            }
+            reason
+        });
+        let mut future = pin!(future);
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(value) => Poll::Ready(Ok(value)),
+            Poll::Pending => late.as_mut().poll(cx).map(Err),
+        })
+        .await
     }
 
     /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
@@ -274,6 +352,8 @@ struct Called {
     positions: HashMap<String, Option<usize>>,
     /// The indexes of the calls with a working agent.
     working: HashSet<usize>,
+    /// The number of agents begun without a known call.
+    unknown: usize,
 }
 
 impl CalledAgents {
@@ -295,6 +375,13 @@ impl CalledAgents {
         let position = (*called.positions.get(call_id)?)?;
         let is_first = called.working.insert(position);
         is_first.then(|| (position, called.conversations.remove(&position)))
+    }
+
+    /// Returns the scope of an agent that [`begin`](Self::begin) has not begun, different from all others.
+    pub(crate) fn scope(&self, call_id: &str) -> RunScope {
+        let mut called = lock(&self.0);
+        called.unknown += 1;
+        RunScope::Call(format!("{call_id}#{}", called.unknown).into())
     }
 
     /// Ends the agent of a call, so that a repeated call may begin it again. Keeps the conversation if it has pending calls.

@@ -1,20 +1,14 @@
 //! The authentication of requests: keys, access tokens and credentials that the program renews.
 
-use super::http::header;
+use super::secret::{Expiring, Source};
 #[cfg(feature = "bedrock")]
 use super::sigv4::{self, AwsCredentials};
-use crate::helpers::BoxFuture;
-use crate::model::{ModelError, ModelErrorKind};
-use reqwest::Request;
-use std::error::Error;
+use super::text::header;
+use crate::model::ModelError;
+use bytes::Bytes;
+use http::Request;
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::sync::Mutex;
-use tokio::time::timeout;
-
-/// How long before its expiry a token is replaced.
-const MARGIN: Duration = Duration::from_secs(60);
 
 /// An access token for requests, such as a token of Google Cloud or Microsoft Entra.
 ///
@@ -63,17 +57,6 @@ impl<T: Into<String>> From<T> for AccessToken {
 
 debug!(AccessToken, self, "expires": self.expires);
 
-/// A secret with an expiry.
-pub(super) trait Expiring: Clone + Send + 'static {
-    /// The name of the secret in error messages.
-    const NAME: &'static str;
-
-    /// Returns the time at which the secret expires. `None` if the secret is for a single request.
-    fn expires(&self) -> Option<SystemTime>;
-
-    fn is_empty(&self) -> bool;
-}
-
 impl Expiring for AccessToken {
     const NAME: &'static str = "access token";
 
@@ -84,74 +67,6 @@ impl Expiring for AccessToken {
     fn is_empty(&self) -> bool {
         self.value.trim().is_empty()
     }
-}
-
-type Failure = Box<dyn Error + Send + Sync>;
-type Make<T> = dyn Fn() -> BoxFuture<'static, Result<T, Failure>> + Send + Sync;
-
-/// A function of the program that returns secrets, together with the latest secret. Clones share the secret.
-#[derive(Clone)]
-pub(super) struct Source<T>(Arc<Shared<T>>);
-
-struct Shared<T> {
-    make: Box<Make<T>>,
-    latest: Mutex<Option<T>>,
-}
-
-impl<T: Expiring> Source<T> {
-    pub(super) fn new<F, Fut, V, E>(source: F) -> Self
-    where
-        F: Fn() -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<V, E>> + Send + 'static,
-        V: Into<T>,
-        E: Into<Failure>,
-    {
-        let make = move || -> BoxFuture<'static, Result<T, Failure>> {
-            let value = source();
-            Box::pin(async move { value.await.map(Into::into).map_err(Into::into) })
-        };
-        Self(Arc::new(Shared { make: Box::new(make), latest: Mutex::default() }))
-    }
-
-    /// Returns a valid secret, and whether an earlier request has already used it.
-    async fn get(&self, service: &str, limit: Duration) -> Result<(T, bool), ModelError> {
-        let made = timeout(limit, async {
-            // Concurrent requests wait for the same secret.
-            let mut latest = self.0.latest.lock().await;
-            if let Some(secret) = latest.as_ref().filter(|secret| is_valid(*secret)) {
-                return Ok::<_, Failure>((secret.clone(), true));
-            }
-            let secret = (self.0.make)().await?;
-            *latest = secret.expires().map(|_| secret.clone());
-            Ok((secret, false))
-        });
-        let name = T::NAME;
-        let fail =
-            |kind, text: String| Err(ModelError::new(kind, format!("no {name} for {service}: {text}")));
-        match made.await {
-            Ok(Ok((secret, _))) if secret.is_empty() => {
-                fail(ModelErrorKind::Unauthorized, "the source has returned an empty string".to_owned())
-            }
-            Ok(Ok(secret)) => Ok(secret),
-            Ok(Err(failure)) => match failure.downcast::<ModelError>() {
-                Ok(error) => Err(*error),
-                Err(failure) => fail(ModelErrorKind::Unauthorized, failure.to_string()),
-            },
-            Err(_) => {
-                let text = format!("the source has not answered within {} s", limit.as_secs_f64());
-                fail(ModelErrorKind::TimedOut, text)
-            }
-        }
-    }
-
-    /// Drops the latest secret after the server has refused it.
-    async fn forget(&self) {
-        *self.0.latest.lock().await = None;
-    }
-}
-
-fn is_valid(secret: &impl Expiring) -> bool {
-    secret.expires().is_some_and(|expires| SystemTime::now() + MARGIN < expires)
 }
 
 /// The authentication of a client's requests.
@@ -186,7 +101,7 @@ impl Auth {
     /// the same secret. An API key is not added here, because it is among the headers of every request.
     pub(super) async fn authorize(
         &self,
-        request: &mut Request,
+        request: &mut Request<Bytes>,
         service: &str,
         limit: Duration,
     ) -> Result<bool, ModelError> {
@@ -205,6 +120,22 @@ impl Auth {
                 Ok(is_reused)
             }
         }
+    }
+
+    /// Returns an access token, and whether an earlier request has already used it. Returns `None` if the
+    /// client has no source of tokens.
+    #[cfg(feature = "genai")]
+    pub(super) async fn token(
+        &self,
+        service: &str,
+        limit: Duration,
+    ) -> Result<Option<(String, bool)>, ModelError> {
+        let Self::Token(source) = self else { return Ok(None) };
+        let (token, is_reused) = source.get(service, limit).await?;
+        let token = token.value.trim();
+        // The error for an illegal token does not show the token.
+        header("authorization", token)?;
+        Ok(Some((token.to_owned(), is_reused)))
     }
 
     /// Drops the latest secret if `status` shows that the server has refused the secret. Returns whether a

@@ -1,6 +1,7 @@
 //! OpenAI's APIs at Azure.
 
-use super::settings::{PLAIN, Service, Settings, client_setters, segment, token_setter, variable};
+use super::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use super::text::segment;
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -103,6 +104,7 @@ impl AzureOpenAi {
                 format!("{endpoint}/openai{path}?api-version={}", segment(version, ""))
             }
         };
-        WireModel::new(format, name, HttpTransport::new(&self.settings, url.clone(), url))
+        let transport = HttpTransport::new(&self.settings, url.clone(), url);
+        WireModel::new(format, name, transport).with_provider("azure.ai.openai")
     }
 }

@@ -1,8 +1,10 @@
 //! The models of Amazon Bedrock.
 
-use super::auth::{Auth, Source};
-use super::settings::{PLAIN, Service, Settings, client_setters, segment, token_setter, variable};
+use super::auth::Auth;
+use super::secret::Source;
+use super::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
 use super::sigv4::AwsCredentials;
+use super::text::segment;
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use std::convert::Infallible;

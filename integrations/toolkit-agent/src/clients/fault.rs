@@ -1,11 +1,12 @@
 //! Conversion of failed requests to `ModelError`s.
 
 use crate::model::{CONTEXT_CODES, ModelError, ModelErrorKind};
-use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use http::StatusCode;
+use http::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 use std::error::Error;
 use std::fmt::Display;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 /// The maximum number of characters shown of an unexpected response body.
@@ -80,31 +81,27 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Converts an error of the HTTP client `reqwest`.
-pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
-    let kind = if error.is_timeout() {
-        ModelErrorKind::TimedOut
-    } else if error.is_builder() {
-        ModelErrorKind::InvalidRequest
-    } else {
-        ModelErrorKind::Connection
-    };
-    let what = match kind {
-        ModelErrorKind::InvalidRequest => "the request cannot be made",
-        _ if error.is_connect() => "no connection to the model's server",
-        _ => "the connection to the model's server broke",
+/// Converts the error of a connection that broke or, if `is_connect` is `true`, could not be opened.
+pub(super) fn broken(error: &(dyn Error + 'static), is_connect: bool) -> ModelError {
+    let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    let is_timeout = causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out));
+    let kind = if is_timeout { ModelErrorKind::TimedOut } else { ModelErrorKind::Connection };
+    let what = match is_connect {
+        true => "no connection to the model's server",
+        false => "the connection to the model's server broke",
     };
     ModelError::new(kind, format!("{what}: {}", cause(error)))
+}
+
+/// Returns an error and its sources, the outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
 }
 
 /// Returns the message of the innermost cause of `error`. The outer messages only describe where the failure
 /// happened.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+    causes(error).last().unwrap_or(error).to_string()
 }
 
 pub(super) fn timed_out(what: &str, limit: Duration) -> ModelError {

@@ -5,9 +5,10 @@ mod reply;
 mod request;
 
 use super::auth::Auth;
+use super::connection::{kept, tls};
 use super::fault::timed_out;
-use super::http::Http;
-use super::settings::{PLAIN, Settings, after, client_settings};
+use super::http::{AGENT, headers};
+use super::settings::{PLAIN, Settings, after, client_settings, token_setter};
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
 };
@@ -16,7 +17,9 @@ use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
 use ::genai::{Client, ServiceTarget};
 use futures_core::Stream;
+use reqwest::redirect::Policy;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -44,9 +47,12 @@ use toolkit_wire::ApiFormat;
 /// - Tool calls start only when the answer is complete.
 /// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail. Agents
 ///   then call the model again.
-/// - Extra request fields replace whole objects of the body. Metadata, the user id, server state and the tier
-///   [`Priority`](crate::model::ServiceTier::Priority) are not sent.
-/// - The losses of a request are not reported.
+/// - Extra request fields replace whole objects of the body. Metadata, the user id, server state, tools of the
+///   providers, cache points and the tier [`Priority`](crate::model::ServiceTier::Priority) are not sent.
+/// - Everything that is never sent through `genai` is reported as a [loss](ModelResponse::losses). `genai`
+///   does not report what it leaves out itself, for example a seed for a provider without seeds.
+/// - Programmatic tool calling does not work, because `genai` reads neither the callers of calls nor the id of
+///   the provider's container.
 /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](super::HttpLimits) has no effect.
 ///
 /// ```no_run
@@ -70,6 +76,13 @@ client_settings!(
     /// variable.
 );
 
+token_setter!(
+    GenAi,
+    " Each request sends a token in place of an API key, in the header in which `genai` sends the provider's\n \
+      API key. For most providers and for Vertex AI, this is `Authorization: Bearer`. Anthropic and Gemini have\n \
+      headers of their own, and accept only API keys there."
+);
+
 impl GenAi {
     /// Creates the model with the given name.
     #[must_use]
@@ -78,17 +91,29 @@ impl GenAi {
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        let http = Http::new(&self.settings)?;
-        let Settings { base_url, auth, .. } = self.settings.clone();
-        let builder = Client::builder().with_reqwest(http.client);
+        // The headers are checked here, and sent with each request.
+        headers(&self.settings)?;
+        let Settings { base_url, auth, limits, .. } = self.settings.clone();
+        let is_plain = base_url.starts_with("http://");
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(is_plain)?)
+            .connect_timeout(limits.connect)
+            .pool_max_idle_per_host(kept(is_plain))
+            .redirect(Policy::none())
+            .user_agent(AGENT)
+            .build();
+        let http = http.map_err(|error| fault::of_reqwest(&error))?;
+        let builder = Client::builder().with_reqwest(http);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
             if !base_url.is_empty() {
                 target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
-                // `genai` requires a key, even for a server without authentication.
-                target.auth = AuthData::from_single("none");
             }
-            if let Auth::Key(key) = &auth {
-                target.auth = AuthData::from_single(key.as_str());
+            match &auth {
+                Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
+                // `genai` requires a key, even for a server without authentication.
+                Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
+                // Each request has its own access token. `genai` calls this function for it once more.
+                _ => {}
             }
             Ok(target)
         };
@@ -106,12 +131,56 @@ pub struct GenAiModel {
 }
 
 impl GenAiModel {
-    /// Returns the client and the kind of API used by the model.
-    async fn target(&self) -> Result<(&Client, AdapterKind), ModelError> {
+    /// Returns the client and the address of the model, with the authentication of the next request.
+    async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
-        let target = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
-        Ok((client, target.model.adapter_kind))
+        let mut service = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
+        let limits = &self.settings.limits;
+        let token = self.settings.auth.token("the provider", limits.idle.min(limits.total)).await?;
+        let is_reused = token.as_ref().is_some_and(|(_, is_reused)| *is_reused);
+        if let Some((token, _)) = token {
+            service.auth = AuthData::from_single(token);
+        }
+        let adapter = service.model.adapter_kind;
+        Ok(Target { client, service, adapter, is_reused })
     }
+
+    async fn answer(&self, target: Target<'_>, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
+        let Target { client, service, adapter, .. } = target;
+        let options = request::options(request, &self.settings);
+        let chat = request::chat(request, adapter);
+        let limit = self.settings.limits.total;
+        match tokio::time::timeout(limit, client.exec_chat(service, chat, Some(&options))).await {
+            Ok(answer) => reply::whole(answer.map_err(fault::of_genai)?, request, adapter),
+            Err(_) => Err(timed_out("has not said all", limit)),
+        }
+    }
+
+    async fn begin(&self, target: Target<'_>, request: &ModelRequest) -> Result<Pieces, ModelError> {
+        let Target { client, service, adapter, .. } = target;
+        let options = request::options(request, &self.settings);
+        let chat = request::chat(request, adapter);
+        let limit = self.settings.limits.total;
+        let answer = client.exec_chat_stream(service, chat, Some(&options)).await;
+        Ok(Pieces {
+            stream: Some(answer.map_err(fault::of_genai)?.stream),
+            request: request.clone(),
+            adapter,
+            limit,
+            deadline: Box::pin(sleep_until(after(limit))),
+            ready: VecDeque::new(),
+        })
+    }
+}
+
+/// The address of a model, with the authentication of a request.
+struct Target<'a> {
+    client: &'a Client,
+    service: ServiceTarget,
+    /// The kind of API.
+    adapter: AdapterKind,
+    /// Whether an earlier request has used the same access token.
+    is_reused: bool,
 }
 
 /// Returns whether `genai` reports all tool calls of a streamed answer from this kind of API.
@@ -128,35 +197,31 @@ impl ChatModel for GenAiModel {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        let (client, adapter) = self.target().await?;
-        let options = request::options(&request, &self.settings);
-        let chat = request::chat(&request, adapter);
-        let limit = self.settings.limits.total;
-        let answer = client.exec_chat(self.name.as_str(), chat, Some(&options));
-        match tokio::time::timeout(limit, answer).await {
-            Ok(answer) => reply::whole(answer.map_err(fault::of_genai)?, &request, adapter),
-            Err(_) => Err(timed_out("has not said all", limit)),
+        let target = self.target().await?;
+        let is_reused = target.is_reused;
+        match self.answer(target, &request).await {
+            // The server has refused a token that an earlier request has used.
+            Err(error) if is_reused && self.settings.auth.forget(error.status).await => {
+                self.answer(self.target().await?, &request).await
+            }
+            answer => answer,
         }
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let (client, adapter) = self.target().await?;
-        if !request.tools.is_empty() && !streams_calls(adapter) {
+        let client = self.client.as_ref().map_err(Clone::clone)?;
+        let kind = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
+        if !request.tools.is_empty() && !streams_calls(kind.model.adapter_kind) {
             return self.respond(request).await.map(ModelStream::from);
         }
-        let options = request::options(&request, &self.settings);
-        let chat = request::chat(&request, adapter);
-        let begun = client.exec_chat_stream(self.name.as_str(), chat, Some(&options));
-        let limit = self.settings.limits.total;
-        let answer = begun.await.map_err(fault::of_genai)?;
-        Ok(ModelStream::new(Pieces {
-            stream: Some(answer.stream),
-            request,
-            adapter,
-            limit,
-            deadline: Box::pin(sleep_until(after(limit))),
-            ready: VecDeque::new(),
-        }))
+        let target = self.target().await?;
+        let is_reused = target.is_reused;
+        let mut pieces = self.begin(target, &request).await?;
+        // `genai` reports a refused request as the first event of the stream.
+        if is_reused && self.settings.auth.forget(pieces.first_status().await).await {
+            pieces = self.begin(self.target().await?, &request).await?;
+        }
+        Ok(ModelStream::new(pieces))
     }
 
     /// Assumes the dialect of OpenAI's strict mode, because `genai` closes every object of a schema.
@@ -179,6 +244,14 @@ struct Pieces {
 }
 
 impl Pieces {
+    /// Waits for the first delta. Returns the HTTP status if the server has refused the request.
+    async fn first_status(&mut self) -> Option<u16> {
+        let first = poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await?;
+        let status = first.as_ref().err().and_then(|error| error.status);
+        self.ready.push_front(first);
+        status
+    }
+
     fn end(&mut self, end: Result<StreamEnd, ModelError>) {
         self.stream = None;
         match end.and_then(|end| reply::streamed(end, &self.request, self.adapter)) {

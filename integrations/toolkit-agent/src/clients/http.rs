@@ -1,21 +1,23 @@
 //! HTTP requests of all clients, and response bodies with limits on time and size.
 
 use super::auth::Auth;
+use super::connection::Connections;
 use super::fault;
 use super::settings::{HttpLimits, Service, Settings, after};
+use super::text::header;
 use crate::model::{ModelError, ModelErrorKind};
 use bytes::Bytes;
+use http::Request;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
 use http_body::Body;
-use reqwest::Request;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
+use hyper::body::Incoming;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
+
+/// The header `User-Agent`.
+pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION"));
 
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
@@ -42,9 +44,9 @@ const SHORTEST_SECRET: usize = 6;
 /// An HTTP client for one server, with the headers to send in every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
-    pub(super) client: reqwest::Client,
-    pub(super) headers: HeaderMap,
-    pub(super) limits: HttpLimits,
+    connections: Connections,
+    headers: HeaderMap,
+    limits: HttpLimits,
     auth: Auth,
     /// The name of the service, for error messages.
     name: &'static str,
@@ -78,32 +80,15 @@ impl Http {
         if let Some(missing) = settings.missing {
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
         }
-        let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
-        let key = match &settings.auth {
-            Auth::Key(key) => Some((*header_name, format!("{before}{key}"))),
-            Auth::None if settings.service.needs_auth(&settings.base_url) => {
-                let text = match settings.service.key_variables {
-                    [variable, ..] => {
-                        format!("there is no key for {name}; set `{variable}` or use `{auth_setter}`")
-                    }
-                    [] => format!("there is no access token for {name}; use `{auth_setter}`"),
-                };
-                return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
-            }
-            _ => None,
-        };
-        let mut headers = HeaderMap::new();
-        let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
-        for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
-            let (name, value) = header(name, value)?;
-            headers.insert(name, value);
-        }
+        let connections = Connections::new(&settings.base_url, &settings.limits)?;
+        let mut headers = headers(settings)?;
+        headers.extend(connections.proxy_authorization.clone().map(|value| (PROXY_AUTHORIZATION, value)));
         Ok(Self {
-            client: client(settings)?,
+            connections,
             headers,
             limits: settings.limits.clone(),
             auth: settings.auth.clone(),
-            name,
+            name: settings.service.name,
             stream_type: settings.service.stream_type,
         })
     }
@@ -114,23 +99,24 @@ impl Http {
     /// a new token.
     pub(super) async fn send(
         &self,
-        mut request: Request,
+        mut request: Request<Bytes>,
         expected: Expected,
     ) -> Result<Received, ModelError> {
         request.headers_mut().extend(self.headers.clone());
         let limit = self.limits.idle.min(self.limits.total);
-        let again = request.try_clone();
+        let again = request.clone();
         let is_reused = self.auth.authorize(&mut request, self.name, limit).await?;
         let result = self.exchange(request, expected).await;
-        let (Err(refused), Some(mut request), true) = (&result, again, is_reused) else { return result };
+        let (Err(refused), true) = (&result, is_reused) else { return result };
         if !self.auth.forget(refused.status).await {
             return result;
         }
+        request = again;
         self.auth.authorize(&mut request, self.name, limit).await?;
         self.exchange(request, expected).await
     }
 
-    async fn exchange(&self, request: Request, expected: Expected) -> Result<Received, ModelError> {
+    async fn exchange(&self, request: Request<Bytes>, expected: Expected) -> Result<Received, ModelError> {
         let HttpLimits { total, idle, .. } = self.limits;
         let deadline = after(total);
         let patience = match expected {
@@ -138,13 +124,14 @@ impl Http {
             Expected::Events => idle.min(total),
         };
         let secrets = secrets(request.headers());
-        let response = match timeout(patience, self.client.execute(request)).await {
-            Ok(response) => response.map_err(|error| fault::of_client(&error))?,
+        let response = match timeout(patience, self.connections.send(request)).await {
+            Ok(response) => response?,
             Err(_) => return Err(fault::timed_out("has not answered", patience)),
         };
-        let (status, headers) = (response.status(), response.headers().clone());
+        let (head, body) = response.into_parts();
+        let (status, headers) = (head.status, head.headers);
         let mut body = BoundedBody {
-            body: response.into(),
+            body,
             limits: self.limits.clone(),
             deadline,
             alarm: Box::pin(sleep_until(deadline.min(after(idle)))),
@@ -177,6 +164,36 @@ impl Http {
     }
 }
 
+/// Returns the headers of every request: the header with the API key, followed by the headers in `settings`.
+///
+/// # Errors
+/// [`ModelError`] if a header is illegal, or if the address is the provider's own and there is no
+/// authentication.
+pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
+    let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
+    let key = match &settings.auth {
+        Auth::Key(key) => Some((*header_name, format!("{before}{key}"))),
+        Auth::None if settings.service.needs_auth(&settings.base_url) => {
+            let text = match settings.service.key_variables {
+                [variable, ..] => {
+                    format!("there is no key for {name}; set `{variable}` or use `{auth_setter}`")
+                }
+                [] => format!("there is no access token for {name}; use `{auth_setter}`"),
+            };
+            return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
+        }
+        _ => None,
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
+    for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
+        let (name, value) = header(name, value)?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
 /// Returns the secrets in the headers of a request.
 fn secrets(headers: &HeaderMap) -> Vec<String> {
     let is_secret = |name: &HeaderName| SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
@@ -204,56 +221,10 @@ fn is_json(media_type: &str) -> bool {
     media_type == "application/json" || media_type.ends_with("+json") || media_type == "text/json"
 }
 
-/// Parses a header. Errors and logs do not show the value, because it may be an API key.
-pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelError> {
-    let illegal = |text: String| ModelError::new(ModelErrorKind::InvalidRequest, text);
-    let parsed = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| illegal(format!("`{name}` is no name of a header")))?;
-    let mut value = HeaderValue::from_str(value)
-        .map_err(|_| illegal(format!("the value of the header `{name}` must be visible ASCII characters")))?;
-    value.set_sensitive(true);
-    Ok((parsed, value))
-}
-
-/// Returns the maximum number of idle connections to keep.
-///
-/// Unencrypted connections are not kept, because a new connection costs little. Small servers may close idle
-/// connections at any time, and a request sent at that moment would be lost.
-fn kept(base_url: &str) -> usize {
-    if base_url.starts_with("http://") { 0 } else { usize::MAX }
-}
-
-fn client(settings: &Settings) -> Result<reqwest::Client, ModelError> {
-    let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(&settings.base_url)?)
-        .connect_timeout(settings.limits.connect)
-        .pool_max_idle_per_host(kept(&settings.base_url))
-        .redirect(Policy::none())
-        .user_agent(concat!("toolkit-agent/", env!("CARGO_PKG_VERSION")));
-    builder.build().map_err(|error| fault::of_client(&error))
-}
-
-/// Returns the TLS configuration. Without encryption (`http://`), the certificates of the platform are not
-/// loaded.
-fn tls(base_url: &str) -> Result<ClientConfig, ModelError> {
-    let failed = |error: rustls::Error| {
-        ModelError::new(ModelErrorKind::Connection, format!("no encrypted connections: {error}"))
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    let builder = match base_url.starts_with("http://") {
-        true => builder.with_root_certificates(RootCertStore::empty()),
-        false => builder.with_platform_verifier().map_err(failed)?,
-    };
-    Ok(builder.with_no_client_auth())
-}
-
 /// The body of a response with limits. The body ends with an error if the server is silent for too long or
 /// sends too many bytes.
 pub(super) struct BoundedBody {
-    body: reqwest::Body,
+    body: Incoming,
     limits: HttpLimits,
     /// The deadline for the complete answer.
     deadline: Instant,
@@ -280,7 +251,7 @@ impl BoundedBody {
             };
             let frame = match next {
                 None => return Poll::Ready(None),
-                Some(Err(error)) => return Poll::Ready(Some(Err(fault::of_client(&error)))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(fault::broken(&error, false)))),
                 Some(Ok(frame)) => frame,
             };
             // Skip trailers: they contain nothing of interest.

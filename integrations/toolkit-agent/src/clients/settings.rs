@@ -165,19 +165,6 @@ pub(super) fn variable(names: &[&str]) -> Option<String> {
     names.iter().filter_map(read).find(|value| !value.is_empty())
 }
 
-/// Returns `text` as a segment of a URL's path: escapes all characters except letters, digits, `-._~` and the
-/// characters in `kept`.
-#[cfg(feature = "_json")]
-pub(super) fn segment(text: &str, kept: &str) -> String {
-    let escaped = |byte: u8| match char::from(byte) {
-        c if c.is_ascii_alphanumeric() || "-._~".contains(c) || c.is_ascii() && kept.contains(c) => {
-            c.to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escaped).collect()
-}
-
 /// Implements the constructors and setters of a client with a field `settings`.
 macro_rules! client_settings {
     ($client:ident, $service:expr, $(#[$new:meta])*) => {
@@ -232,12 +219,17 @@ macro_rules! client_setters {
 pub(super) use client_setters;
 
 /// Implements `with_token_source` for a client with a field `settings`.
-#[cfg(feature = "_json")]
 macro_rules! token_setter {
     ($client:ident) => {
+        $crate::clients::settings::token_setter!(
+            $client,
+            " Each request sends a token as `Authorization: Bearer`, in place of an API key."
+        );
+    };
+    ($client:ident, $how:literal) => {
         impl $client {
-            /// Sets a function that returns access tokens. Each request sends a token as
-            /// `Authorization: Bearer`, in place of an API key.
+            /// Sets a function that returns access tokens.
+            #[doc = $how]
             ///
             /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is
             /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
@@ -255,11 +247,10 @@ macro_rules! token_setter {
                 E: Into<Box<dyn std::error::Error + Send + Sync>>,
             {
                 self.settings.auth =
-                    $crate::clients::auth::Auth::Token($crate::clients::auth::Source::new(source));
+                    $crate::clients::auth::Auth::Token($crate::clients::secret::Source::new(source));
                 self
             }
         }
     };
 }
-#[cfg(feature = "_json")]
 pub(super) use token_setter;

@@ -1,12 +1,12 @@
 //! Signatures of requests to Amazon Web Services, by the rules of Signature Version 4.
 
-use super::auth::Expiring;
-use super::http::header;
-use super::settings::segment;
+use super::secret::Expiring;
+use super::text::{header, segment};
 use crate::model::ModelError;
+use bytes::Bytes;
 use hmac_sha256::{HMAC, Hash};
-use reqwest::Request;
-use reqwest::header::CONTENT_TYPE;
+use http::Request;
+use http::header::CONTENT_TYPE;
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -67,15 +67,17 @@ impl Expiring for AwsCredentials {
 
 /// Signs a request: adds the date, the session token and the signature to the headers.
 pub(super) fn sign(
-    request: &mut Request,
+    request: &mut Request<Bytes>,
     credentials: &AwsCredentials,
     region: &str,
     now: SystemTime,
 ) -> Result<(), ModelError> {
     let AwsCredentials { access_key_id, secret_access_key, session_token, .. } = credentials;
-    let url = request.url();
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    let host = format!("{}{port}", url.host_str().unwrap_or_default());
+    let url = request.uri();
+    let is_usual = |port: &u16| matches!((url.scheme_str(), port), (Some("https"), 443) | (Some("http"), 80));
+    // The header `Host` contains no usual port.
+    let port = url.port_u16().filter(|port| !is_usual(port)).map(|port| format!(":{port}"));
+    let host = format!("{}{}", url.host().unwrap_or_default(), port.unwrap_or_default());
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let time = timestamp(now);
     let date = time.get(..8).unwrap_or_default();
@@ -90,11 +92,11 @@ pub(super) fn sign(
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
 
-    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
     let (method, query) = (request.method(), url.query().unwrap_or_default());
     // The path is escaped once more than in the URL.
     let path = segment(url.path(), "/");
-    let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{}", hex(&Hash::hash(body)));
+    let canonical =
+        format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{}", hex(&Hash::hash(request.body())));
 
     let scope = format!("{date}/{region}/{SERVICE}/aws4_request");
     let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Hash::hash(canonical.as_bytes())));

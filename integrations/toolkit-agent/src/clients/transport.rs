@@ -1,12 +1,15 @@
 //! A transport for the JSON of an API over HTTP.
 
+use super::connection::uri;
 use super::fault;
 use super::http::{BoundedBody, Expected, Http, Received};
 use super::settings::Settings;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::{EventStream, Fragment, Transport};
+use bytes::Bytes;
 use futures_core::Stream;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -29,21 +32,24 @@ impl HttpTransport {
     }
 
     async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<Received, ModelError> {
-        let http = self.http.as_ref().map_err(Clone::clone)?;
-        self.request(http.client.post(url).body(body.to_string()), expected).await
+        self.request(Method::POST, url, body.to_string().into(), expected).await
     }
 
     async fn request(
         &self,
-        builder: reqwest::RequestBuilder,
+        method: Method,
+        url: &str,
+        body: Bytes,
         expected: Expected,
     ) -> Result<Received, ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
-        let mut request = builder.build().map_err(|error| fault::of_client(&error))?;
         let accepted = match expected {
             Expected::Json => "application/json",
             Expected::Events => http.stream_type,
         };
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri(url)?;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
         http.send(request, expected).await
@@ -78,10 +84,10 @@ impl Transport for HttpTransport {
             let text = format!("`{id}` is no id of a response");
             return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
         }
-        let http = self.http.as_ref().map_err(Clone::clone)?;
         let (path, query) = self.url.split_at(self.url.find('?').unwrap_or(self.url.len()));
-        let builder = http.client.get(format!("{path}/{id}{query}"));
-        let body = self.request(builder, Expected::Json).await?.body.all().await?;
+        let url = format!("{path}/{id}{query}");
+        let received = self.request(Method::GET, &url, Bytes::new(), Expected::Json).await;
+        let body = received?.body.all().await?;
         serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
     }
 }

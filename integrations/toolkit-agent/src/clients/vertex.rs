@@ -1,6 +1,7 @@
 //! The models of Google, Anthropic and others at Vertex AI.
 
-use super::settings::{PLAIN, Service, Settings, client_setters, segment, token_setter, variable};
+use super::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use super::text::segment;
 use super::transport::HttpTransport;
 use crate::wire::{Server, WireModel};
 use toolkit_wire::ApiFormat;
@@ -12,6 +13,9 @@ static SERVICE: Service = Service {
     auth_setter: "with_token_source",
     ..PLAIN
 };
+
+/// The name of the provider in spans.
+const PROVIDER: &str = "gcp.vertex_ai";
 
 /// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.
 ///
@@ -87,7 +91,8 @@ impl Vertex {
         };
         let url = |method: &str| self.url("v1beta1", &format!("{path}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
-        WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
+        let transport = HttpTransport::new(&self.settings, url, stream_url);
+        WireModel::new(ApiFormat::Gemini, name, transport).with_provider(PROVIDER)
     }
 
     /// Creates a model of Anthropic, called through the Messages API.
@@ -105,7 +110,8 @@ impl Vertex {
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.url("v1", "endpoints/openapi/chat/completions");
-        WireModel::new(ApiFormat::OpenAiChat, name, HttpTransport::new(&self.settings, url.clone(), url))
+        let transport = HttpTransport::new(&self.settings, url.clone(), url);
+        WireModel::new(ApiFormat::OpenAiChat, name, transport).with_provider(PROVIDER)
     }
 
     /// Returns the URL of a resource. `path` either begins with `projects/`, or is relative to the project

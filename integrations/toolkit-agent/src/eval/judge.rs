@@ -1,6 +1,7 @@
 //! A model that scores answers.
 
-use super::score::{Score, Scorer};
+use super::score::Score;
+use super::scorer::Scorer;
 use super::task::Task;
 use super::transcript::Transcript;
 use crate::agent::Agent;

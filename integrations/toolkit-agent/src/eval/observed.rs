@@ -68,6 +68,10 @@ impl ChatModel for Observed {
         ChatModel::name(&self.model)
     }
 
+    fn provider(&self) -> &str {
+        ChatModel::provider(&self.model)
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         self.seen.request(&request);
         let answer = ChatModel::respond(&self.model, request).await;

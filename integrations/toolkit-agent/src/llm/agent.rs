@@ -15,13 +15,14 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{DynModel, FinishReason, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::model::{DynModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::AgentOutput;
+use crate::span::AgentSpan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use toolkit_core::context::ToolActions;
-use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
+use toolkit_core::{Dispatcher, Session, ToolCall, ToolConfig, ToolResult};
 
 /// The user message added if the history ends with a message of the agent itself. Providers expect the last
 /// message to come from the user or from a tool.
@@ -71,30 +72,25 @@ impl RunAgent for LlmAgent {
     agent_facts!(settings);
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
+        AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
+        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
             // Boxed, because the futures of a chain of transfers are nested.
             step => Box::pin(self.turns(conversation, run, step)).await,
         };
-        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
+        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             Outcome::Answer(output) => Ok(output),
             Outcome::Transfer(to) => {
                 let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
                 let found = below.or_else(|| run.root().find(&to));
                 let agent = found.ok_or_else(|| AgentError::UnknownAgent(to.clone()))?;
-                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to });
-                agent.join_run(conversation, run).await
+                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to, within: run.within() });
+                agent.join_run(conversation, &run.without_limits_of(self.name())).await
             }
         }
     }
-}
-
-/// Returns whether the provider has paused a long turn with its own tools. The turn continues when the
-/// provider receives the unfinished message again.
-fn is_paused(response: &ModelResponse) -> bool {
-    matches!(&response.finish, FinishReason::Other(reason) if reason == "pause_turn")
 }
 
 /// How the turns of an agent ended: with an answer or with a transfer.
@@ -135,6 +131,7 @@ impl LlmAgent {
             true => guards.inputs(&situation, conversation, true),
             false => None,
         };
+        let mut breaks = 0;
         loop {
             run.check_cancelled()?;
             answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
@@ -163,6 +160,7 @@ impl LlmAgent {
                 gate: &gate,
                 held: &mut held,
                 hold_text: self.settings.hold_text(),
+                broken: None,
             };
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
@@ -196,6 +194,7 @@ impl LlmAgent {
                     return Err(error);
                 }
             };
+            let broken = calls.broken.take();
             let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
@@ -204,8 +203,9 @@ impl LlmAgent {
                 conversation.set_step(Step::Escalated);
             }
             let accepted = answer.accepted(&response.message.calls, &results);
-            let is_answer =
-                accepted.is_some() || skip_summarization || results.is_empty() && !is_paused(&response);
+            let is_answer = accepted.is_some()
+                || skip_summarization
+                || results.is_empty() && !response.finish.is_paused();
             if !is_answer && answer.note(&response.message.calls, &results)? {
                 conversation.set_step(Step::Repair { escalate });
             }
@@ -240,6 +240,7 @@ impl LlmAgent {
                 }
                 return Ok(Outcome::Answer(output));
             }
+            self.pause_after_break(run, broken, &mut breaks).await?;
         }
     }
 
@@ -295,7 +296,11 @@ impl LlmAgent {
         }
         let (run, agent) = (run.clone(), self.name().to_owned());
         Ok(dispatcher.with_listener(move |event| {
-            run.emit(|| RunEvent::Tool { agent: agent.clone(), event: Box::new(event.clone()) });
+            run.emit(|| RunEvent::Tool {
+                agent: agent.clone(),
+                event: Box::new(event.clone()),
+                within: run.within(),
+            });
         }))
     }
 
@@ -353,7 +358,7 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let run = calls.run;
-        let (usage, paused) = (response.usage, is_paused(&response));
+        let (usage, paused) = (response.usage, response.finish.is_paused());
         let message = &mut response.message;
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
@@ -368,10 +373,12 @@ impl LlmAgent {
         message.calls = calls.started.iter().chain(&remaining).cloned().collect();
         calls.conversation.turn().edit(|turn| turn.clone_from(message));
         calls.emit_message(message, &self.settings.guards);
-        if !message.calls.is_empty() {
+        let admit = |call: ToolCall| (calls.refusal(&call), call);
+        let remaining: Vec<_> = remaining.into_iter().map(admit).collect();
+        if !response.message.calls.is_empty() {
             run.save(calls.conversation).await?;
         }
-        remaining.into_iter().for_each(|call| calls.start(call));
+        remaining.into_iter().for_each(|(refusal, call)| calls.start(call, refusal));
         Ok(response)
     }
 }

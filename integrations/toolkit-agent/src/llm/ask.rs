@@ -2,12 +2,14 @@
 
 use super::agent::{LlmAgent, Settings};
 use super::calls::TurnCalls;
+use crate::agent::Run;
 use crate::conversation::Turn;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
     FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
+use crate::span::{ModelCall, ModelSpan};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -26,13 +28,19 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
         for attempt in 1_u32.. {
-            run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
+            run.emit(|| RunEvent::ModelCalled {
+                agent: name.clone(),
+                model: model.name().to_owned(),
+                within: run.within(),
+            });
             let error = match self.attempt(request.clone(), calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
-                Err(AgentError::Model(error)) if !calls.started.is_empty() => {
-                    return Ok(interrupted(error, calls.conversation.turn()));
+                Err(AgentError::Model(mut error)) if !calls.started.is_empty() => {
+                    let partial = error.partial.take();
+                    calls.broken = Some(error);
+                    return Ok(interrupted(partial, calls.conversation.turn()));
                 }
                 Err(AgentError::Model(error)) => error,
                 Err(error) => return Err(error),
@@ -45,11 +53,38 @@ impl LlmAgent {
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
-            run.emit(|| RunEvent::ModelRetried { agent: name.clone(), error: error.to_string(), pause });
+            run.emit(|| RunEvent::ModelRetried {
+                agent: name.clone(),
+                error: error.to_string(),
+                pause,
+                within: run.within(),
+            });
             run.until_stopped(sleep(pause)).await?;
             calls.conversation.begin_turn(name);
         }
         Err(AgentError::Cancelled)
+    }
+
+    /// Waits before the model continues an answer that broke off. `breaks` is the number of broken answers in a
+    /// row, and each of them counts as an attempt. Calls have run, so the model may continue at least once.
+    ///
+    /// # Errors
+    /// The error of the stream after the last attempt.
+    pub(super) async fn pause_after_break(
+        &self,
+        run: &Run,
+        broken: Option<ModelError>,
+        breaks: &mut u32,
+    ) -> Result<(), AgentError> {
+        let Some(error) = broken else {
+            *breaks = 0;
+            return Ok(());
+        };
+        *breaks += 1;
+        match self.settings.retry.pause_after_break(*breaks, &error) {
+            Some(pause) => run.until_stopped(sleep(pause)).await,
+            None => Err(error.into()),
+        }
     }
 
     async fn attempt(
@@ -57,35 +92,48 @@ impl LlmAgent {
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let run = calls.run;
-        let response = self.receive(request, calls);
-        let Some(limit) = run.0.budget.limits.model_timeout else {
-            return run.until_stopped(response).await?;
+        let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
+        let (provider, conversation) = (model.provider(), calls.conversation.id());
+        let call = ModelCall { agent: name, provider, model: model.name(), conversation };
+        let span = ModelSpan::new(&call, &request, run.0.traced_messages);
+        let response = self.receive(request, calls, &span);
+        let response = match run.0.budget.limits.model_timeout {
+            None => run.until_stopped(response).await,
+            Some(limit) => run.until_stopped(timeout(limit, response)).await.map(|response| {
+                response.unwrap_or_else(|_| {
+                    let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
+                    Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
+                })
+            }),
         };
-        run.until_stopped(timeout(limit, response)).await?.unwrap_or_else(|_| {
-            let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
-            Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
-        })
+        let response = response.and_then(|response| response);
+        span.end(&response);
+        response
     }
 
     async fn receive(
         &self,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
+        span: &ModelSpan,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
         if !streaming {
-            let response = model.respond(request).await?;
+            let response = span.around(model.respond(request)).await?;
             for call in &response.hosted {
-                run.emit(|| RunEvent::HostedCall { agent: name.clone(), call: Box::new(call.clone()) });
+                run.emit(|| RunEvent::HostedCall {
+                    agent: name.clone(),
+                    call: Box::new(call.clone()),
+                    within: run.within(),
+                });
             }
             return Ok(response);
         }
-        let mut stream = model.stream(request).await?;
+        let mut stream = span.around(model.stream(request)).await?;
         loop {
             // Yield now and then, so that a fast stream does not delay cancellation.
             consume_budget().await;
-            let delta = match next(&mut stream, calls).await {
+            let delta = match next(&mut stream, calls, span).await {
                 Next::Result(result) => {
                     calls.keep(result);
                     run.save(calls.conversation).await?;
@@ -99,24 +147,55 @@ impl LlmAgent {
                     if !calls.is_beside {
                         calls.conversation.turn().edit(|message| message.text.push_str(&text));
                     }
-                    calls.emit_piece(calls.hold_text, || RunEvent::Text { agent: agent(), text });
+                    calls.emit_piece(calls.hold_text, || RunEvent::Text {
+                        agent: agent(),
+                        text,
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::Reasoning(text) => {
                     if !calls.is_beside {
                         calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
                     }
-                    calls.emit_piece(false, || RunEvent::Reasoning { agent: agent(), text });
+                    calls.emit_piece(false, || RunEvent::Reasoning {
+                        agent: agent(),
+                        text,
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
-                    run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
+                    run.emit(|| RunEvent::CallStarted {
+                        agent: agent(),
+                        call_id: id,
+                        tool,
+                        within: run.within(),
+                    });
+                }
+                ModelDelta::Arguments { id, piece } => {
+                    // The arguments may be the answer.
+                    calls.emit_piece(calls.hold_text, || RunEvent::CallArguments {
+                        agent: agent(),
+                        call_id: id,
+                        piece,
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::Hosted(call) => {
-                    run.emit(|| RunEvent::HostedCall { agent: agent(), call: Box::new(call) });
+                    run.emit(|| RunEvent::HostedCall {
+                        agent: agent(),
+                        call: Box::new(call),
+                        within: run.within(),
+                    });
+                }
+                ModelDelta::Native(_) if calls.is_beside => {}
+                ModelDelta::Native(native) => {
+                    calls.conversation.turn().edit(|message| message.native = Some(native));
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_beside => {
                     calls.conversation.turn().push_call(call.clone());
+                    let refusal = calls.refusal(&call);
                     run.save(calls.conversation).await?;
-                    calls.start(call);
+                    calls.start(call, refusal);
                 }
                 ModelDelta::Call(_) => {}
                 ModelDelta::Done(response) => return Ok(*response),
@@ -131,11 +210,11 @@ enum Next {
     Result(ToolResult),
 }
 
-async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>) -> Next {
+async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelSpan) -> Next {
     let mut result = pin!(calls.next());
     let mut is_idle = false;
     poll_fn(|cx| {
-        if let Poll::Ready(delta) = Pin::new(&mut *stream).poll_next(cx) {
+        if let Poll::Ready(delta) = span.in_scope(|| Pin::new(&mut *stream).poll_next(cx)) {
             return Poll::Ready(Next::Delta(delta));
         }
         if !is_idle {
@@ -150,9 +229,9 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>) -> Next {
     .await
 }
 
-/// Returns the partial answer received before `error`.
-fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
-    let partial = error.partial.map(|partial| *partial);
+/// Returns the part of an answer received before its stream broke.
+fn interrupted(partial: Option<Box<ModelResponse>>, turn: &Turn) -> ModelResponse {
+    let partial = partial.map(|partial| *partial);
     let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message().calls.len());
     let received = || ModelResponse { message: turn.message().clone(), ..ModelResponse::default() };
     partial.unwrap_or_else(received).with_finish(FinishReason::Interrupted)

@@ -119,7 +119,8 @@ impl AgentBuilder {
     }
 
     /// Adds another agent of the team, such as the parent agent, as a target of the tool `transfer_to_agent`.
-    /// A transfer to an agent outside the team ends the run with [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
+    /// A transfer to an agent outside the team ends the run with
+    /// [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.transfer_targets.push((name.into(), description.into()));
@@ -286,7 +287,8 @@ setters! { AgentBuilder.settings:
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
     /// Sets the options for the model's answers, such as the temperature.
     options(options: ModelOptions) = options;
-    /// Sets the limits of a run.
+    /// Sets the limits of a run started with this agent, and of the work of this agent in the run of another
+    /// agent. See [`Limits`].
     limits(limits: Limits) = limits;
     /// Sets the retries of failed model calls.
     retry(retry: ModelRetry) = retry;

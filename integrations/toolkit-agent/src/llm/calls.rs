@@ -10,7 +10,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::AssistantMessage;
-use crate::model::{FinishReason, ModelResponse};
+use crate::model::{FinishReason, ModelError, ModelResponse};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
@@ -38,6 +38,8 @@ pub(super) struct TurnCalls<'a> {
     pub(super) held: &'a mut Held,
     /// Whether the text of the response is held back until it was checked.
     pub(super) hold_text: bool,
+    /// The error of the stream, if the answer broke off after a call was started.
+    pub(super) broken: Option<ModelError>,
 }
 
 impl TurnCalls<'_> {
@@ -55,13 +57,14 @@ impl TurnCalls<'_> {
 
     /// Emits the complete message of the model. A message with an answer is held back until it was checked.
     pub(super) fn emit_message(&mut self, message: &AssistantMessage, guards: &Guards) {
-        let event = || RunEvent::Message { message: Box::new(message.clone()) };
+        let run = self.run;
+        let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
         if guards.checks_responses && self.hold_text {
             // A check may have changed the text.
             self.held.clear();
             if !message.text.is_empty() {
                 let (agent, text) = (self.agent.to_owned(), message.text.clone());
-                self.held.push(RunEvent::Text { agent, text });
+                self.held.push(RunEvent::Text { agent, text, within: run.within() });
             }
         }
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
@@ -72,11 +75,11 @@ impl TurnCalls<'_> {
         self.run.emit(event);
     }
 
-    /// Starts a call, or adds an error result if the call exceeds a limit or is repeated too often.
-    pub(super) fn start(&mut self, call: ToolCall) {
+    /// Starts a call, or adds an error result if there is a [`refusal`](Self::refusal).
+    pub(super) fn start(&mut self, call: ToolCall, refusal: Option<ToolError>) {
         let position = self.started.len();
         self.started.push(call.clone());
-        match self.refusal(&call) {
+        match refusal {
             Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
             None => self.dispatch(position, call),
         }
@@ -120,7 +123,9 @@ impl TurnCalls<'_> {
         Ok(ModelResponse { message, ..ModelResponse::default() }.with_finish(FinishReason::ToolCalls))
     }
 
-    fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
+    /// Counts a call before it is saved and started. Returns an error if the call exceeds a limit or is
+    /// repeated too often.
+    pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         if self.answer.is_in(call) {
             return None;
         }
@@ -158,10 +163,19 @@ impl TurnCalls<'_> {
         }
         let agent = || self.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
-            None => self.run.emit(|| RunEvent::Result { agent: agent(), result: Box::new(result.clone()) }),
+            None => self.run.emit(|| RunEvent::Result {
+                agent: agent(),
+                result: Box::new(result.clone()),
+                within: self.run.within(),
+            }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                self.run.emit(|| RunEvent::CallPending { agent: agent(), call_id, reason });
+                self.run.emit(|| RunEvent::CallPending {
+                    agent: agent(),
+                    call_id,
+                    reason,
+                    within: self.run.within(),
+                });
             }
         }
         self.conversation.add_result(result);

@@ -96,6 +96,7 @@ impl Situation {
             guardrail: guardrail.to_owned(),
             action,
             reason: reason.to_owned(),
+            within: self.run.within(),
         });
     }
 }
@@ -236,9 +237,16 @@ impl Guards {
         };
         held.clear();
         conversation.replace_answer(&text);
-        situation.run.emit(|| RunEvent::Text { agent: agent.clone(), text: text.clone() });
+        situation.run.emit(|| RunEvent::Text {
+            agent: agent.clone(),
+            text: text.clone(),
+            within: situation.run.within(),
+        });
         if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            situation.run.emit(|| RunEvent::Message { message: Box::new(message.clone()) });
+            situation.run.emit(|| RunEvent::Message {
+                message: Box::new(message.clone()),
+                within: situation.run.within(),
+            });
         }
         Ok(AgentOutput { text, agent, finish, escalate })
     }

@@ -41,6 +41,10 @@ impl ChatModel for BoxModel {
         self.0.name()
     }
 
+    fn provider(&self) -> &str {
+        self.0.provider()
+    }
+
     fn respond(
         &self,
         request: ModelRequest,

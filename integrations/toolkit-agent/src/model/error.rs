@@ -130,6 +130,16 @@ impl Error for ModelError {}
 
 impl From<WireError> for ModelError {
     fn from(error: WireError) -> Self {
-        Self::new(ModelErrorKind::InvalidResponse, error.to_string()).classified()
+        Self::of_wire(ModelErrorKind::InvalidResponse, &error)
+    }
+}
+
+impl ModelError {
+    /// Creates an error of this kind, or of the kind `ContextTooLong` if the provider reports a request that
+    /// is too long.
+    pub(crate) fn of_wire(kind: ModelErrorKind, error: &WireError) -> Self {
+        let is_too_long = error.code().is_some_and(|code| overflow::CONTEXT_CODES.contains(&code));
+        let kind = if is_too_long { ModelErrorKind::ContextTooLong } else { kind };
+        Self::new(kind, error.to_string()).classified()
     }
 }

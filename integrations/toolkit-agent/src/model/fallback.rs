@@ -104,6 +104,10 @@ impl ChatModel for Fallback {
         self.models.first().map_or("fallback", ChatModel::name)
     }
 
+    fn provider(&self) -> &str {
+        self.models.first().map_or("", ChatModel::provider)
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         self.first(|model| {
             let request = request.clone();

@@ -20,6 +20,10 @@ pub struct ModelResponse {
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
+    /// The name of the model that answered, as the provider returns it. It may be longer than the name in the
+    /// request. Empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// The tool calls run by the provider itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedCall>,

@@ -23,7 +23,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRetry {
-    /// The maximum number of attempts, including the first.
+    /// The maximum number of attempts, including the first. An answer that breaks off after a call was started
+    /// counts as an attempt, too. The agent then continues from the results of its calls, at least once.
     pub attempts: u32,
     /// The pause after the first attempt.
     pub first_pause: Duration,
@@ -82,6 +83,17 @@ impl ModelRetry {
         if attempt >= self.attempts || !error.is_retryable() {
             return None;
         }
+        self.pause(attempt, error)
+    }
+
+    /// Returns the pause after the broken answer number `breaks`, counted from 1, if calls of each answer have
+    /// run. Returns `None` after the last attempt. There are at least two attempts, and any error is retried,
+    /// because the next request differs from the failed one.
+    pub(crate) fn pause_after_break(&self, breaks: u32, error: &ModelError) -> Option<Duration> {
+        if breaks >= self.attempts.max(2) { None } else { self.pause(breaks, error) }
+    }
+
+    fn pause(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         match error.retry_after {
             Some(wanted) if wanted > self.longest_retry_after.unwrap_or(self.longest_pause) => None,
             Some(wanted) => Some(wanted),
@@ -136,6 +148,10 @@ impl<M: ChatModel> Retrying<M> {
 impl<M: ChatModel> ChatModel for Retrying<M> {
     fn name(&self) -> &str {
         self.model.name()
+    }
+
+    fn provider(&self) -> &str {
+        self.model.provider()
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {

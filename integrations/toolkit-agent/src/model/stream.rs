@@ -1,6 +1,7 @@
 //! Streamed answers of a model.
 
 use super::{ModelError, ModelResponse};
+use crate::message::NativeMessages;
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -26,6 +27,18 @@ pub enum ModelDelta {
         /// The tool name, as the model wrote it.
         name: String,
     },
+    /// Further arguments of a call, as the model writes them. They come between
+    /// [`CallStarted`](Self::CallStarted) and [`Call`](Self::Call). Together, the pieces of a call are the
+    /// JSON of its arguments; spaces and escapes may differ. A model may return no pieces.
+    Arguments {
+        /// The id of the call.
+        id: CallId,
+        /// The next piece of the arguments.
+        piece: String,
+    },
+    /// The message so far in the JSON of the provider's API, up to the next call. A model returns it if the
+    /// provider expects more than text and calls back, such as signed thinking. It replaces earlier ones.
+    Native(NativeMessages),
     /// A call is complete.
     Call(ToolCall),
     /// The provider has called a tool that it runs itself, or the output of this call has arrived.

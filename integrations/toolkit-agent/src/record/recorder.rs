@@ -107,6 +107,10 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
         self.model.name()
     }
 
+    fn provider(&self) -> &str {
+        self.model.provider()
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let exchange = self.exchange(&request)?;
         let answer = self.model.respond(request).await;

@@ -3,8 +3,10 @@
 use crate::model::ModelDelta;
 use serde_json::Value;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::env;
 use std::mem::discriminant;
+use toolkit_core::CallId;
 
 /// The name endings of environment variables and fields with secret values, in lowercase.
 const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
@@ -104,7 +106,33 @@ impl Secrets {
                 _ => joined.extend_from_slice(run),
             }
         }
+        self.hide_in_arguments(&mut joined);
         joined
+    }
+
+    /// Replaces the secrets in the pieces of arguments. A secret may be split between the pieces of a call,
+    /// also if pieces of other calls are in between. The first piece then becomes all arguments of the call.
+    fn hide_in_arguments(&self, deltas: &mut Vec<ModelDelta>) {
+        let mut written: BTreeMap<CallId, String> = BTreeMap::new();
+        for delta in deltas.iter() {
+            if let ModelDelta::Arguments { id, piece } = delta {
+                written.entry(id.clone()).or_default().push_str(piece);
+            }
+        }
+        for (call, text) in written {
+            // The model may escape more characters than necessary.
+            let plain = serde_json::from_str::<Value>(&text).ok().map(|arguments| arguments.to_string());
+            let hidden = plain.and_then(|plain| self.hidden(&plain)).or_else(|| self.hidden(&text));
+            let Some(hidden) = hidden else { continue };
+            let mut hidden = Some(hidden);
+            deltas.retain_mut(|delta| match delta {
+                ModelDelta::Arguments { id, piece } if *id == call => hidden.take().is_some_and(|hidden| {
+                    *piece = hidden;
+                    true
+                }),
+                _ => true,
+            });
+        }
     }
 }
 

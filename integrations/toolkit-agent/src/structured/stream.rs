@@ -209,7 +209,13 @@ impl<T> AnswerStream<'_, T> {
             RunEvent::CallStarted { call_id, tool, .. } if self.tool().as_ref() == Some(tool) => {
                 self.call = Some((call_id.clone(), PartialAnswer::new(self.is_wrapped)));
             }
-            RunEvent::Message { message } => {
+            RunEvent::CallArguments { call_id, piece, .. } => {
+                if let Some((_, call)) = self.call.as_mut().filter(|(id, _)| id == call_id) {
+                    call.push(piece);
+                    self.is_changed = true;
+                }
+            }
+            RunEvent::Message { message, .. } => {
                 let tool = self.tool();
                 let call = message.calls.iter().find(|call| Some(&call.name) == tool.as_ref());
                 self.is_changed |= call.is_some() || message.calls.is_empty();
@@ -244,7 +250,7 @@ impl<T> Stream for AnswerStream<'_, T> {
             None => Pin::new(&mut self.events).poll_next(cx),
         };
         // Pieces that have already arrived become one partial answer.
-        if !matches!(event, Poll::Ready(Some(Ok(RunEvent::Text { .. }))))
+        if !matches!(event, Poll::Ready(Some(Ok(RunEvent::Text { .. } | RunEvent::CallArguments { .. }))))
             && let Some(value) = self.changed()
         {
             if let Poll::Ready(event) = event {

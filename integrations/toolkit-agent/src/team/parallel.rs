@@ -8,6 +8,7 @@ use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::{AssistantMessage, Message};
 use crate::output::AgentOutput;
+use crate::span::in_current;
 use std::collections::BTreeMap;
 use tokio::task::JoinSet;
 
@@ -71,7 +72,7 @@ impl ParallelAgent {
             }
             let mut copy = conversation.branch(index);
             let run = run.branch(index, conversation.node_of_branch(&run.0.node, index));
-            tasks.spawn(async move {
+            tasks.spawn(in_current(async move {
                 if let Some(output) = copy.finished() {
                     return (index, copy, Ok(output));
                 }
@@ -81,7 +82,7 @@ impl ParallelAgent {
                 }
                 let saved = run.save(&mut copy).await;
                 (index, copy, output.and_then(|output| saved.map(|()| output)))
-            });
+            }));
         }
         let (mut outputs, mut saved) = (BTreeMap::new(), Ok(()));
         while let Some(ended) = tasks.join_next().await {
@@ -153,7 +154,11 @@ impl ParallelAgent {
             let agent = agent.name().to_owned();
             let text = AssistantMessage::text(format!("(No answer: {error})"));
             conversation.push(Message::Assistant(AssistantMessage { agent: agent.clone(), ..text }));
-            run.emit(|| RunEvent::BranchFailed { agent: agent.clone(), error: error.to_string() });
+            run.emit(|| RunEvent::BranchFailed {
+                agent: agent.clone(),
+                error: error.to_string(),
+                within: run.within(),
+            });
             errors.push((agent, error));
         }
         if texts.is_empty() && !errors.is_empty() {

@@ -3,6 +3,7 @@
 use crate::agent::{Agent, CalledAgents, Run};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
+use crate::event::RunScope;
 use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::json;
@@ -70,8 +71,12 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id().map(CallId::as_str));
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
     let position = begun.as_ref().map(|(_, id, (position, _))| (*position, *id));
+    let scope = match (&begun, called) {
+        (None, Some((called, id))) => Some(called.scope(id)),
+        _ => context.call_id().cloned().map(RunScope::Call),
+    };
     let run = match context.extension::<Run>() {
-        Some(outer) => outer.nested(agent.clone(), cancellation, position),
+        Some(outer) => outer.nested(agent.clone(), cancellation, scope, position),
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let (called, unfinished) = match begun {

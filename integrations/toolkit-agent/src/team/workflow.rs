@@ -34,9 +34,9 @@ impl Workflow {
         work: impl Future<Output = Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
         check_names(&self.name, &self.sub_agents)?;
-        run.emit(|| RunEvent::AgentStarted { agent: self.name.clone() });
+        run.emit(|| RunEvent::AgentStarted { agent: self.name.clone(), within: run.within() });
         let output = work.await;
-        run.emit(|| RunEvent::AgentEnded { agent: self.name.clone() });
+        run.emit(|| RunEvent::AgentEnded { agent: self.name.clone(), within: run.within() });
         output
     }
 
@@ -92,7 +92,8 @@ macro_rules! workflow_agent {
         setters! { $agent.workflow:
             /// Sets the description of this agent, shown to the models of other agents.
             with_description(description: impl Into<String>) = description.into();
-            /// Sets the limits of a run. They apply to all agents of the workflow together.
+            /// Sets the limits of a run. They apply to all agents of the workflow together, also in the run of
+            /// another agent. See [`Limits`].
             with_limits(limits: Limits) = limits;
         }
 

@@ -1,6 +1,6 @@
 //! Writes the settings for prompt caching, and the cache points of a request.
 
-use super::settings::{Draft, Server};
+use super::draft::{Draft, Server};
 use crate::model::{CachePoint, PromptCache};
 use serde_json::{Map, Value, json};
 use toolkit_wire::ApiFormat;

@@ -1,7 +1,8 @@
 //! The body of a request.
 
+use super::draft::{Draft, Server};
 use super::extra;
-use super::settings::{self, Draft, Server};
+use super::settings;
 use super::state;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::ToolConfig;
 use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
-use toolkit_wire::{ApiFormat, DefinitionOptions, HostedTool};
+use toolkit_wire::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
 
 /// The body of a request, with a report of the losses. A loss is a part of the request that the API cannot
 /// express.
@@ -18,10 +19,10 @@ use toolkit_wire::{ApiFormat, DefinitionOptions, HostedTool};
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The lost options, tool settings and media items. The path of an option is `/options/…`, the path of a
-    /// setting of the tool choice is `/tool_use/…`, and the path of a media item begins with the index of its
-    /// message, as in `/messages/3`. The path of a loss in the definition of a tool is `/tools/`, the name of
-    /// the tool, and the path in the definition.
+    /// The lost options, tool settings and contents of messages. The path of an option is `/options/…`, the
+    /// path of a setting of the tool choice is `/tool_use/…`, and the path of a content begins with the index
+    /// of its message, as in `/messages/3`. The path of a loss in the definition of a tool is `/tools/`, the
+    /// name of the tool, and the path in the definition.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -123,7 +124,8 @@ pub(super) fn encode_for(
     let Draft { mut body, losses, .. } = draft;
     extra::merge(format, &mut body, &request.options.extra);
     // The user's own fields may name messages kept by the provider, so the repair comes last.
-    format.repair_request(&mut body);
+    let mut losses = losses;
+    losses.extend(format.repair_request(&mut body));
     EncodedRequest { body, losses }
 }
 
@@ -195,7 +197,7 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
                     }
                     None => {
                         messages.extend(writer.encode_assistant(&message.text, &message.calls));
-                        losses
+                        [losses, native_losses(&writer, message.native.as_ref())].concat()
                     }
                 }
             }
@@ -210,6 +212,13 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
         }));
     }
     messages
+}
+
+/// Returns the losses when a message of another API is replaced by its text and its calls.
+fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>) -> Vec<SchemaLoss> {
+    let format = |native: &NativeMessages| native.format.parse::<ApiFormat>().ok();
+    let other = native.and_then(|native| Some((format(native)?, native)));
+    other.map_or_else(Vec::new, |(format, native)| writer.native_losses(format, &native.messages))
 }
 
 #[cfg(test)]

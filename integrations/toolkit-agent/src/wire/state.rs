@@ -1,10 +1,10 @@
-//! Server state and reasoning in requests to the Responses API.
+//! Server state and reasoning in requests, and the containers in which a provider runs code.
 //!
-//! By default, the provider stores nothing. A response then contains the encrypted reasoning, and later
-//! requests send it back. With server state, the provider keeps responses, and requests contain only the new
-//! messages.
+//! By default, the provider of the Responses API stores nothing. A response then contains the encrypted
+//! reasoning, and later requests send it back. With server state, the provider keeps responses, and requests
+//! contain only the new messages.
 
-use super::settings::Draft;
+use super::draft::Draft;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, ServerState, Thinking};
 use serde_json::{Value, json};
@@ -34,9 +34,31 @@ pub(super) fn new_messages(format: ApiFormat, request: &ModelRequest) -> &[Messa
     latest.and_then(|at| messages.get(at + 1..)).unwrap_or(messages)
 }
 
+/// Writes the container of the current turn for Anthropic. The provider refuses to continue a turn without
+/// the container in which its code waits for results.
+///
+/// After new input of the user, no code waits any more, and the container may have expired.
+fn container(draft: &mut Draft<'_>) {
+    let turn = draft.request.messages.rsplit(|message| matches!(message, Message::User(_))).next();
+    let mut native = turn.unwrap_or_default().iter().rev().filter_map(|message| match message {
+        Message::Assistant(message) => message.native.as_ref(),
+        _ => None,
+    });
+    let id = native.find_map(|native| {
+        native.container.as_deref().filter(|_| native.format == ApiFormat::Anthropic.name())
+    });
+    let Some(id) = id else { return };
+    // The program may load skills into the container. They are beside the id.
+    let has_skills = draft.request.options.extra.get("container").is_some_and(Value::is_object);
+    draft.set(if has_skills { "/container/id" } else { "/container" }, id);
+}
+
 /// Writes the request fields for server state and reasoning.
 pub(super) fn write(draft: &mut Draft<'_>) {
     let (request, options) = (draft.request, &draft.request.options);
+    if draft.format == ApiFormat::Anthropic {
+        container(draft);
+    }
     if draft.format == ApiFormat::GeminiInteractions {
         // The history contains all steps, so the provider need not store them.
         draft.set("/store", false);

@@ -1,6 +1,6 @@
 //! Writes the amount of thinking into the fields of each API.
 
-use super::settings::Draft;
+use super::draft::Draft;
 use crate::model::{Effort, Thinking};
 use serde_json::{Value, json};
 use toolkit_core::ToolChoice;

@@ -1,8 +1,8 @@
 //! Models over a transport for the JSON of an API.
 
 use super::EncodedRequest;
+use super::draft::Server;
 use super::request::encode_for;
-use super::settings::Server;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent};
+use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
 
 /// A connection to a model server, to send the JSON body of a request and receive the response.
 ///
@@ -67,6 +67,8 @@ pub struct WireModel<T> {
     format: ApiFormat,
     server: Server,
     name: String,
+    /// The name of the provider, if it does not follow from the format and the server.
+    provider: Option<String>,
     transport: T,
 }
 
@@ -74,13 +76,21 @@ impl<T: Transport> WireModel<T> {
     /// Creates a model from the API format, the name of the model and the transport.
     #[must_use]
     pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
-        Self { format, server: Server::Own, name: name.into(), transport }
+        Self { format, server: Server::Own, name: name.into(), provider: None, transport }
     }
 
     /// Sets the rules of the server for the fields of requests.
     #[must_use]
     pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;
+        self
+    }
+
+    /// Sets the [name of the provider](ChatModel::provider). By default, it is the provider that defines the
+    /// API format, or the owner of the [server](Self::with_server).
+    #[must_use]
+    pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
+        self.provider = Some(provider.into());
         self
     }
 
@@ -118,6 +128,21 @@ impl<T: Transport> ChatModel for WireModel<T> {
         &self.name
     }
 
+    fn provider(&self) -> &str {
+        let own = || match (self.server, self.format) {
+            (Server::Mistral, _) => "mistral_ai",
+            (Server::Vertex, _) => "gcp.vertex_ai",
+            (_, ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses) => "openai",
+            (_, ApiFormat::Anthropic) => "anthropic",
+            (_, ApiFormat::Gemini | ApiFormat::GeminiInteractions) => "gcp.gemini",
+            (_, ApiFormat::Bedrock) => "aws.bedrock",
+            (_, ApiFormat::Cohere) => "cohere",
+            (_, ApiFormat::Ollama) => "ollama",
+            _ => "",
+        };
+        self.provider.as_deref().unwrap_or_else(own)
+    }
+
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let EncodedRequest { body, losses } = self.encode(&request, false);
         let mut body = self.transport.send(body.into()).await?;
@@ -130,13 +155,15 @@ impl<T: Transport> ChatModel for WireModel<T> {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let EncodedRequest { body, losses } = self.encode(&request, true);
+        let has_thinking = request.options.thinking.is_some();
         let events = self.transport.stream(body.into()).await?;
         Ok(ModelStream::new(Deltas {
             format: self.format,
             losses: losses.into_iter().map(RequestLoss::from).collect(),
             state: request.options.server_state,
             events,
-            response: Some(self.format.accumulator()),
+            has_thinking,
+            response: Some(self.format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
         }))
     }
@@ -161,31 +188,17 @@ fn read_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     match format.parse_response(body) {
-        Ok(response) => model_response(format, response, state),
-        Err(error) => blocked(format, &error.to_string()).ok_or_else(|| error.into()),
+        Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
+        Err(error) => blocked(&error).ok_or_else(|| error.into()),
     }
 }
 
-/// Returns the response for a prompt or an answer that Gemini blocked. Such a response has no content, so its
-/// codec reports an error.
-fn blocked(format: ApiFormat, error: &str) -> Option<ModelResponse> {
-    if format != ApiFormat::Gemini {
-        return None;
-    }
-    let (_, reason) = error.split_once("a content of the model (")?;
-    let (reason, _) = reason.rsplit_once(')')?;
-    let is_block = match reason.strip_prefix("the model stopped: ") {
-        Some(stopped) => {
-            let word = stopped.split(':').next().unwrap_or_default();
-            FinishReason::parse(word) == FinishReason::Refused || BLOCKS.contains(&word)
-        }
-        None => reason.starts_with("the prompt was blocked: "),
-    };
-    is_block.then(|| ModelResponse::text(reason).with_finish(FinishReason::Refused))
+/// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
+/// so its codec reports an error.
+fn blocked(error: &WireError) -> Option<ModelResponse> {
+    let report = error.report().filter(|_| error.is_blocked())?;
+    Some(ModelResponse::text(report).with_finish(FinishReason::Refused))
 }
-
-/// Finish reasons of Gemini for blocked answers, in addition to those of [`FinishReason::parse`].
-const BLOCKS: [&str; 4] = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"];
 
 /// Converts a response. If `state` is set, the provider has stored the response.
 fn model_response(
@@ -194,6 +207,7 @@ fn model_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
+    let (container, expiry) = (response.container, response.container_expires_at);
     // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
     if !refusal.is_empty() && finish == FinishReason::Stop {
         finish = FinishReason::Refused;
@@ -203,6 +217,8 @@ fn model_response(
     if let Some(ServerState::Conversation(id)) = state {
         native.conversation = Some(id.clone());
     }
+    native.container = Some(container).filter(|container| !container.is_empty());
+    native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
     let message = AssistantMessage {
         text: text + &refusal,
         reasoning,
@@ -210,7 +226,16 @@ fn model_response(
         native: Some(native),
         ..AssistantMessage::default()
     };
-    ModelResponse { message, finish, usage, hosted, losses: Vec::new() }.unless_empty()
+    ModelResponse { message, finish, usage, hosted, ..ModelResponse::default() }.unless_empty()
+}
+
+impl ModelResponse {
+    /// Sets the name of the model from the body of the response.
+    fn answered_by(mut self, body: &Value) -> Self {
+        let name = ["model", "modelVersion"].into_iter().find_map(|field| body.get(field)?.as_str());
+        self.model = name.unwrap_or_default().to_owned();
+        self
+    }
 }
 
 /// The deltas of an answer, decoded from the pieces of a stream.
@@ -221,6 +246,8 @@ struct Deltas {
     /// The server state of the request.
     state: Option<ServerState>,
     events: EventStream,
+    /// Whether the message may contain signed thinking.
+    has_thinking: bool,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
@@ -242,21 +269,33 @@ impl Deltas {
         };
         for event in events {
             match event {
-                Ok(event) => self.ready.extend(delta(event).map(Ok)),
+                Ok(event) => {
+                    self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
+                    if matches!(event, StreamEvent::Call(_)) {
+                        self.ready.extend(self.native().map(|native| Ok(ModelDelta::Native(native))));
+                    }
+                    self.ready.extend(delta(event).map(Ok));
+                }
                 // An error in the middle of a stream is usually a temporary failure of the provider.
                 Err(error) => {
-                    let text = error.to_string();
-                    if let Some(response) = blocked(self.format, &text) {
+                    if let Some(response) = blocked(&error) {
                         return self.end_with(Ok(response));
                     }
-                    let error = ModelError::new(ModelErrorKind::Unavailable, text);
-                    return self.end(Some(error.classified()));
+                    return self.end(Some(ModelError::of_wire(ModelErrorKind::Unavailable, &error)));
                 }
             }
         }
         if self.response.as_ref().is_some_and(StreamAccumulator::is_over) {
             self.end(None);
         }
+    }
+
+    /// Returns the message so far, if it may contain thinking that the provider expects back.
+    fn native(&self) -> Option<NativeMessages> {
+        use ApiFormat::{Anthropic, Bedrock, OpenAiResponses};
+        let is_signed = matches!(self.format, Anthropic | Bedrock | OpenAiResponses);
+        let response = self.response.as_ref().filter(|_| is_signed && self.has_thinking)?;
+        Some(NativeMessages::new(self.format.name(), response.native()))
     }
 
     /// Ends the stream with a response that did not arrive in events, or with the error of this response.
@@ -277,7 +316,8 @@ impl Deltas {
         let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
         // The provider may not have stored a response that broke off.
         let state = self.state.as_ref().filter(|_| failure.is_none());
-        let response = response.and_then(|response| model_response(self.format, response, state));
+        let response = response
+            .and_then(|response| Ok(model_response(self.format, response, state)?.answered_by(&end.body)));
         let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
         let last = match (failure, response) {
             (None, response) => {
@@ -296,6 +336,7 @@ fn delta(event: StreamEvent) -> Option<ModelDelta> {
         StreamEvent::Text(text) => ModelDelta::Text(text),
         StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
         StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
+        StreamEvent::Arguments { id, piece } => ModelDelta::Arguments { id: id.into(), piece },
         StreamEvent::Call(call) => ModelDelta::Call(call),
         StreamEvent::Hosted(call) => ModelDelta::Hosted(call),
         _ => return None,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
-use toolkit_agent::clients::{AccessToken, AwsCredentials, Bedrock, HttpLimits, OpenAi};
+use toolkit_agent::clients::{AccessToken, AwsCredentials, Bedrock, GenAi, HttpLimits, OpenAi};
 use toolkit_agent::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -96,6 +96,51 @@ async fn a_reused_token_that_the_server_refuses_is_replaced_and_the_request_sent
     model.respond(request()).await.unwrap();
     assert_eq!(model.respond(request()).await.unwrap_err().status, Some(403));
     assert_eq!((tokens(&server).len(), count.load(Ordering::SeqCst)), (2, 1));
+}
+
+/// A reused token that the server refuses is replaced, whether the answer is streamed or not.
+#[tokio::test]
+async fn tokens_for_genai_are_reused_and_replaced() {
+    let streamed: Reply = Arc::new(|_| {
+        let piece = r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "done"}}]}"#;
+        let end = r#"{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}"#;
+        let body = format!("data: {piece}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+        respond("200 OK", "content-type: text/event-stream\r\n", body)
+    });
+    for is_streamed in [false, true] {
+        let done = if is_streamed { streamed.clone() } else { answer() };
+        let server = Server::start(vec![done.clone(), refused("401 Unauthorized"), done]).await;
+        let count = Arc::new(AtomicUsize::new(0));
+        let model = GenAi::new()
+            .with_base_url(format!("{}/v1", server.url))
+            .with_token_source(move || {
+                let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+                async move { Ok::<_, ModelError>(AccessToken::new(format!("t{number}")).with_lifetime(HOUR)) }
+            })
+            .model("openai::m");
+        for _ in 0..2 {
+            let response = match is_streamed {
+                true => model.stream(request()).await.unwrap().collect().await,
+                false => model.respond(request()).await,
+            };
+            assert_eq!(response.unwrap().message.text, "done", "{is_streamed}");
+        }
+        assert_eq!(tokens(&server), ["t1", "t1", "t2"], "{is_streamed}");
+    }
+    // Failures of the source reach no server.
+    let server = Server::start(vec![answer()]).await;
+    let failed = GenAi::new()
+        .with_base_url(&server.url)
+        .with_token_source(|| async { Err::<String, _>("the metadata server is away") });
+    let error = failed.model("openai::m").respond(request()).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert_eq!(error.message, "no access token for the provider: the metadata server is away");
+    let illegal = GenAi::new()
+        .with_base_url(&server.url)
+        .with_token_source(|| async { Ok::<_, ModelError>("se\ncret") });
+    let error = illegal.model("openai::m").respond(request()).await.unwrap_err();
+    assert!(!error.message.contains("cret"), "{error}");
+    assert_eq!(server.asked().len(), 0);
 }
 
 #[tokio::test]

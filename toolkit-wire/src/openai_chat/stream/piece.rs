@@ -35,6 +35,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     if !part.text.is_empty() && !part.name.is_empty() {
         parts.announce(number);
     }
+    parts.say_arguments(number, false);
 }
 
 pub(super) fn asks_the_same(known: &Part, call: &WireCall<'_>) -> bool {

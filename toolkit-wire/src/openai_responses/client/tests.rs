@@ -235,7 +235,9 @@ fn results_of_every_kind_are_parsed_and_written_unchanged() {
     for (item, name, _) in calls() {
         for outcome in outcomes() {
             let written = answer(&item, outcome).remove(0);
-            let mut history = vec![item.clone(), written.clone()];
+            let program =
+                json!({"type": "program", "id": "p_1", "call_id": "prog_1", "code": "", "fingerprint": "f"});
+            let mut history = vec![program, item.clone(), written.clone()];
             let read = RESPONSES.parse_results(&json!(history)).unwrap();
             let [result] = read.as_slice() else { panic!("one result of {name}") };
             assert_eq!(result.name, name);
@@ -246,8 +248,8 @@ fn results_of_every_kind_are_parsed_and_written_unchanged() {
             assert_eq!(RESPONSES.repair_history(history.clone()), history);
             history.pop();
             let repaired = RESPONSES.repair_history(history);
-            assert_eq!(repaired.len(), 2);
-            assert_eq!(repaired[1]["type"], written["type"]);
+            assert_eq!(repaired.len(), 3);
+            assert_eq!(repaired[2]["type"], written["type"]);
             assert_eq!(RESPONSES.repair_history(vec![written.clone()]), [written]);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
+use crate::fields::Fields;
 use crate::openai_responses::FACTS;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
@@ -212,4 +213,34 @@ fn calls_without_an_id_get_one() {
     assert_ne!(first, last);
     assert_eq!(ids[6..], [*known, *last], "answers that were missing");
     check_repair(json!(repaired.clone()), json!(repaired));
+}
+
+#[test]
+fn calls_of_a_program_that_the_history_lacks_are_calls_of_the_model() {
+    let caller = json!({"type": "program", "caller_id": "prog_1"});
+    let call = |caller: &Value| json!({"type": "function_call", "call_id": "a", "name": "add", "arguments": "{}", "caller": caller});
+    let result = |caller: &Value| json!({"type": "function_call_output", "call_id": "a", "output": "3", "caller": caller});
+    let without = |mut item: Value| {
+        item.as_object_mut().unwrap().remove("caller");
+        item
+    };
+    let program =
+        json!({"type": "program", "id": "p", "call_id": "prog_1", "code": "add()", "fingerprint": "f"});
+    let whole = vec![program, call(&caller), result(&caller)];
+    let request = |state: Option<&str>, items: &[Value]| {
+        let mut body = Fields::from_iter([("input".to_owned(), json!(items))]);
+        body.extend(state.map(|name| (name.to_owned(), json!("kept"))));
+        let losses = OpenAiResponses.repair_request(&mut body);
+        (body["input"].as_array().cloned().unwrap(), losses.len())
+    };
+    assert_eq!(request(None, &whole), (whole.clone(), 0));
+    let direct = [without(whole[1].clone()), without(whole[2].clone())];
+    assert_eq!(request(None, &whole[1..]), (direct.to_vec(), 1));
+    // The service may keep the program.
+    assert_eq!(request(Some("previous_response_id"), &whole[1..]), (whole[1..].to_vec(), 0));
+    let reference = json!({"type": "item_reference", "id": "p"});
+    let referring = [vec![reference], whole[1..].to_vec()].concat();
+    assert_eq!(request(None, &referring), (referring.clone(), 0));
+    let direct = json!({"type": "direct"});
+    assert_eq!(request(None, &[call(&direct), result(&direct)]), (vec![call(&direct), result(&direct)], 0));
 }

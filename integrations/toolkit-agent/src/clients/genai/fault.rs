@@ -48,7 +48,7 @@ fn of_web(error: webc::Error) -> ModelError {
         webc::Error::ResponseFailedStatus { status, headers, body } => {
             fault::of_status(status, &headers, body.as_bytes())
         }
-        webc::Error::Reqwest(error) => fault::of_client(&error),
+        webc::Error::Reqwest(error) => of_reqwest(&error),
         webc::Error::ResponseFailedInvalidJson { body, cause } => fault::no_json(&cause, body.as_bytes()),
         webc::Error::ResponseFailedNotJson { body, .. } if body.trim().is_empty() => {
             fault::no_json(&"no content", body.as_bytes())
@@ -61,9 +61,19 @@ fn of_web(error: webc::Error) -> ModelError {
     }
 }
 
+pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
+    let mut converted = fault::broken(error, error.is_connect());
+    if error.is_timeout() {
+        converted.kind = ModelErrorKind::TimedOut;
+    } else if error.is_builder() {
+        converted.kind = ModelErrorKind::InvalidRequest;
+    }
+    converted
+}
+
 fn of_stream(error: BoxError) -> ModelError {
     let error = match error.downcast::<reqwest::Error>() {
-        Ok(error) => return fault::of_client(&error),
+        Ok(error) => return of_reqwest(&error),
         Err(error) => error,
     };
     let error = match error.downcast::<Error>() {

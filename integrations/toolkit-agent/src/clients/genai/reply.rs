@@ -1,6 +1,6 @@
 //! Conversion of `genai` responses to `ModelResponse`s.
 
-use super::request::{names, native_format, sendable};
+use super::request::{losses, names, native_format, sendable};
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{FinishReason, ModelError, ModelRequest, ModelResponse, Usage};
 use genai::adapter::AdapterKind;
@@ -51,7 +51,8 @@ fn read(
     let native = native(content, reasoning.clone(), adapter);
     let reasoning = reasoning.unwrap_or_default();
     let message = AssistantMessage { text, reasoning, calls, native, ..AssistantMessage::default() };
-    ModelResponse { message, finish, usage: usage_of(usage), ..ModelResponse::default() }.unless_empty()
+    let response = ModelResponse { message, finish, usage: usage_of(usage), ..ModelResponse::default() };
+    response.with_losses(losses(request, adapter)).unless_empty()
 }
 
 /// Returns the arguments of a tool call as a string.

@@ -2,7 +2,7 @@
 
 use crate::clients::settings::Settings;
 use crate::message::{AssistantMessage, Message};
-use crate::model::{self as service, Effort, ModelRequest, Thinking};
+use crate::model::{self as service, Effort, ModelRequest, RequestLoss, Thinking};
 use genai::adapter::AdapterKind;
 use genai::chat::{
     Binary, CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 use toolkit_core as core;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::MediaData;
+use toolkit_core::schema::SchemaLoss;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
-use toolkit_wire::{ApiFormat, DefinitionOptions};
+use toolkit_wire::{ApiFormat, DefinitionOptions, Definitions, HostedTool};
 
 /// The API format for the spelling of tool names. All providers accept names in this spelling.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
@@ -114,15 +115,20 @@ fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     messages
 }
 
+/// Returns the definitions of the tools.
+fn definitions(request: &ModelRequest) -> Definitions {
+    // Not all providers behind `genai` follow references.
+    let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
+    request.tools.definitions(inlined)
+}
+
 /// Encodes the tools allowed by the tool choice.
 fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();
     }
     let spelled = request.tools.wire_names(&SCHEMAS);
-    // Not all providers behind `genai` follow references.
-    let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
-    let definitions = request.tools.definitions(inlined).to_value();
+    let definitions = definitions(request).to_value();
     let definitions = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
     let tools = definitions.iter().filter_map(|definition| {
         let name = spelled.unspell(definition.get("name")?.as_str()?);
@@ -137,6 +143,58 @@ fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     });
     tools.collect()
 }
+
+/// Returns the parts of a request that are never sent through `genai`.
+pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<RequestLoss> {
+    let options = &request.options;
+    let cache = options.prompt_cache.as_ref();
+    let unsent = [
+        ("metadata", !options.metadata.is_empty()),
+        ("user_id", options.user_id.is_some()),
+        ("server_state", options.server_state.is_some()),
+        ("background", options.background),
+        ("show_thinking", options.show_thinking),
+        ("standard_fields", options.standard_fields),
+        ("prompt_cache/points", cache.is_some_and(|cache| !cache.points.is_empty())),
+        ("service_tier", options.service_tier.as_ref().is_some_and(|wanted| tier(wanted).is_none())),
+    ];
+    let unsent = unsent.into_iter().filter(|(_, is_set)| *is_set);
+    let mut losses: Vec<SchemaLoss> =
+        unsent.map(|(option, _)| SchemaLoss::new(format!("/options/{option}"), option, UNSENT)).collect();
+    let hosted = options.hosted.iter().map(HostedTool::name);
+    losses.extend(hosted.map(|name| SchemaLoss::new(format!("/tools/{name}"), name, UNSENT)));
+    if request.tool_use.parallel.is_some() {
+        losses.push(SchemaLoss::new("/tool_use/parallel", "parallel", UNSENT));
+    }
+    if !request.tools.is_empty() {
+        let definitions = definitions(request);
+        let of_tools = definitions.report().losses.iter();
+        let of_tools = of_tools.filter(|loss| is_allowed(&loss.tool, &request.tool_use.choice));
+        losses.extend(of_tools.map(|loss| {
+            let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
+            SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
+        }));
+    }
+    let names = names(request);
+    let writer = NAMES.history(&names);
+    for (index, message) in request.messages.iter().enumerate() {
+        let Message::Assistant(said) = message else { continue };
+        let native = said.native.as_ref().filter(|native| native.format != native_format(adapter));
+        let format = native.and_then(|native| Some((native.format.parse::<ApiFormat>().ok()?, native)));
+        let Some((format, native)) = format else { continue };
+        // `genai` has its own rules for ids.
+        let callers =
+            writer.call_losses(&said.calls).into_iter().filter(|loss| loss.path.ends_with("/caller"));
+        let found = callers.chain(writer.native_losses(format, &native.messages));
+        losses.extend(found.map(|mut loss| {
+            loss.path.insert_str(0, &format!("/messages/{index}"));
+            loss
+        }));
+    }
+    losses.into_iter().map(RequestLoss::from).collect()
+}
+
+const UNSENT: &str = "the crate `genai` has no such setting";
 
 fn is_allowed(name: &str, choice: &core::ToolChoice) -> bool {
     match choice {

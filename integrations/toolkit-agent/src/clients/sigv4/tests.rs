@@ -1,8 +1,8 @@
 //! Signatures, compared with signatures of another implementation.
 
 use super::*;
+use http::Method;
 use proptest::prelude::*;
-use reqwest::Method;
 use std::time::Duration;
 
 /// A request signed by AWS's Python SDK (botocore).
@@ -60,9 +60,9 @@ const SIGNED: [Signed; 4] = [
 #[test]
 fn signatures_equal_those_of_botocore() {
     for Signed { url, body, region, token, seconds, date, signature } in SIGNED {
-        let mut request = Request::new(Method::POST, url.parse().unwrap());
+        let mut request = Request::new(Bytes::from(body));
+        (*request.method_mut(), *request.uri_mut()) = (Method::POST, url.parse().unwrap());
         request.headers_mut().insert(CONTENT_TYPE, "application/json".parse().unwrap());
-        *request.body_mut() = Some(body.into());
         let credentials = AwsCredentials::new("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
         let credentials = match token {
             Some(token) => credentials.with_session_token(token),

@@ -1,0 +1,75 @@
+//! Scorers, and the scores of a transcript by the expectations of its task.
+
+use super::expected::{Comparable, compare_calls};
+use super::score::Score;
+use super::task::Task;
+use super::transcript::Transcript;
+use crate::error::AgentError;
+
+/// A rule or a model for scoring trials.
+///
+/// The expectations of a [`Task`] are scored without a scorer. Implement this trait for rules about all tasks
+/// of an eval.
+///
+/// ```
+/// use toolkit_agent::AgentError;
+/// use toolkit_agent::eval::{Score, Scorer, Task, Transcript};
+///
+/// struct Brief;
+///
+/// impl Scorer for Brief {
+///     fn name(&self) -> &str {
+///         "brief"
+///     }
+///
+///     async fn score(&self, _: &Task, transcript: &Transcript) -> Result<Score, AgentError> {
+///         Ok(Score::from(transcript.answer.len() < 200))
+///     }
+/// }
+/// ```
+pub trait Scorer: Send + Sync + 'static {
+    /// Returns the name of the scorer, for the report.
+    fn name(&self) -> &str;
+
+    /// Scores the transcript of a trial. Called only for trials that ended without an error.
+    ///
+    /// # Errors
+    /// [`AgentError`] if there is no score. The report contains the error, and the trial is not solved.
+    fn score(
+        &self,
+        task: &Task,
+        transcript: &Transcript,
+    ) -> impl Future<Output = Result<Score, AgentError>> + Send;
+}
+
+object_safe! {
+    /// The object-safe form of [`Scorer`].
+    pub(super) trait DynScorer: Scorer {
+        fn name(&self) -> &str;
+        async fn score(task: &'a Task, transcript: &'a Transcript) -> Result<Score, AgentError>;
+    }
+}
+
+impl Task {
+    /// Scores a transcript by the expectations of the task: `calls`, `answer` and `check`.
+    pub async fn score(&self, transcript: &Transcript) -> Vec<Score> {
+        let mut scores = Vec::new();
+        if let Some(expected) = &self.calls {
+            let mut comparable: Vec<Comparable> = Vec::new();
+            for call in expected {
+                comparable.push(match &call.arguments {
+                    Some(arguments) => transcript.comparable(&call.name, &arguments.to_string()).await,
+                    None => (call.name.clone(), None),
+                });
+            }
+            let actual = transcript.calls.iter().filter(|call| call.reached_tool);
+            let actual: Vec<Comparable> = actual.map(|call| call.comparable.clone()).collect();
+            scores.push(Score::from(compare_calls(self.call_match, &comparable, &actual)).named("calls"));
+        }
+        if let Some(expected) = &self.answer {
+            scores.push(Score::from(expected.compare(&transcript.answer)).named("answer"));
+        }
+        scores.extend(self.checked(transcript).map(|score| score.named("check")));
+        scores
+    }
+}

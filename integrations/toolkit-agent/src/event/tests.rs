@@ -1,0 +1,219 @@
+//! Any event equals the event read from its JSON.
+
+use super::*;
+use crate::message::{Message, NativeMessages, UserMessage};
+use crate::model::{FinishReason, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use toolkit_core::{Content, Media, ToolCall, ToolError, ToolOutput};
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[ -~ü\n\"\\\\]{0,9}"]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(text(), inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        text().prop_map(Content::Text),
+        prop::collection::vec(any::<u8>(), 0..9).prop_map(|bytes| Media::new("image/png", bytes).into()),
+        text().prop_map(|url| Media::from_url("audio/wav", url).with_name("a").into()),
+    ]
+}
+
+fn pending() -> impl Strategy<Value = ToolError> {
+    prop_oneof![text().prop_map(ToolError::question), text().prop_map(|tool| ToolError::deferred(tool))]
+}
+
+fn result() -> impl Strategy<Value = ToolResult> {
+    let outcome = prop_oneof![
+        (prop::collection::vec(content(), 0..4), prop::option::of(value())).prop_map(
+            |(contents, structured)| {
+                let output = ToolOutput::new(contents);
+                Ok(structured.into_iter().fold(output, ToolOutput::with_structured))
+            }
+        ),
+        value().prop_map(|value| Ok(ToolOutput::json(&value).unwrap())),
+        (text(), any::<bool>()).prop_map(|(text, stored)| {
+            let error = ToolError::failed(text).with_retryable(stored);
+            Err(if stored { error.with_details("why").with_stored_details(true) } else { error })
+        }),
+        pending().prop_map(Err),
+    ];
+    (text(), text(), outcome, 0..9_usize, any::<u32>(), value()).prop_map(
+        |(id, name, outcome, position, nanos, value)| {
+            let mut result = ToolResult::new(id.into(), name, outcome).with_position(position);
+            result.duration = Duration::from_nanos(nanos.into());
+            // In JSON, `null` stands for a removed value.
+            let set = Some(value).filter(|value| !value.is_null());
+            result.actions.state_delta = [("a".to_owned(), set), ("b".to_owned(), None)].into();
+            result
+        },
+    )
+}
+
+fn message() -> impl Strategy<Value = AssistantMessage> {
+    let native = prop::option::of(value().prop_map(|value| NativeMessages::new("anthropic", vec![value])));
+    (text(), text(), text(), native, any::<bool>()).prop_map(|(agent, text, reasoning, native, paused)| {
+        let call = ToolCall::new(agent.as_str(), text.as_str(), reasoning.as_str());
+        let message = AssistantMessage { agent, reasoning, native, paused, ..AssistantMessage::text(text) };
+        if paused { message } else { message.with_calls([call]) }
+    })
+}
+
+fn output() -> impl Strategy<Value = RunOutput> {
+    let messages = prop_oneof![
+        prop::collection::vec(content(), 0..3).prop_map(|content| Message::User(UserMessage::new(content))),
+        message().prop_map(Message::Assistant),
+        prop::collection::vec(result(), 0..3)
+            .prop_map(|results| Message::Tool(crate::message::ToolMessage::new(results))),
+    ];
+    (prop::collection::vec(messages, 0..4), text(), 0.0..1e9, any::<u32>()).prop_map(
+        |(messages, text, cost, count)| RunOutput {
+            agent: text.clone(),
+            finish: if count % 2 == 0 { FinishReason::Stop } else { FinishReason::Other(text.clone()) },
+            text,
+            usage: Usage::new(count.into(), 7),
+            cost,
+            model_calls: count,
+            messages: messages.into(),
+            ..RunOutput::default()
+        },
+    )
+}
+
+fn tool_event() -> impl Strategy<Value = ToolEvent> {
+    (text(), any::<u32>(), prop::option::of(text())).prop_map(|(tool, attempt, reason)| {
+        let kind = ["tool.call", "tool.start", "tool.error"][attempt as usize % 3];
+        let event = json!({
+            "type": kind, "timestamp_ms": attempt, "batch": 1, "position": 2, "call_id": tool, "tool": tool,
+            "call_reason": reason, "arguments_bytes": 3, "attempt": attempt, "error": "failed",
+            "message": tool, "duration_ms": 1.5, "total_ms": 2.25, "attempts": 1, "output_bytes": 7,
+        });
+        serde_json::from_value(event).unwrap()
+    })
+}
+
+fn within() -> impl Strategy<Value = Vec<RunScope>> {
+    let scope = prop_oneof![
+        text().prop_map(|id| RunScope::Call(id.into())),
+        any::<usize>().prop_map(RunScope::Branch),
+    ];
+    prop::collection::vec(scope, 0..4)
+}
+
+fn event() -> impl Strategy<Value = RunEvent> {
+    let pieces = (text(), text(), text(), within()).prop_flat_map(|(agent, text, call_id, within)| {
+        let call_id = CallId::from(call_id);
+        prop::sample::select(vec![
+            RunEvent::AgentStarted { agent: agent.clone(), within: within.clone() },
+            RunEvent::ModelCalled { agent: agent.clone(), model: text.clone(), within: within.clone() },
+            RunEvent::Text { agent: agent.clone(), text: text.clone(), within: within.clone() },
+            RunEvent::Reasoning { agent: agent.clone(), text: text.clone(), within: within.clone() },
+            RunEvent::CallStarted {
+                agent: agent.clone(),
+                call_id: call_id.clone(),
+                tool: text.clone(),
+                within: within.clone(),
+            },
+            RunEvent::CallArguments {
+                agent: agent.clone(),
+                call_id,
+                piece: text.clone(),
+                within: within.clone(),
+            },
+            RunEvent::RequestLosses {
+                agent: agent.clone(),
+                losses: vec![RequestLoss {
+                    path: agent.clone(),
+                    keyword: text.clone(),
+                    reason: text.clone(),
+                }],
+                within: within.clone(),
+            },
+            RunEvent::ModelRetried {
+                agent: agent.clone(),
+                error: text.clone(),
+                pause: Duration::new(text.len() as u64, 3),
+                within: within.clone(),
+            },
+            RunEvent::Transferred { from: agent.clone(), to: text.clone(), within: within.clone() },
+            RunEvent::BranchFailed { agent: agent.clone(), error: text, within: within.clone() },
+            RunEvent::AgentEnded { agent, within },
+        ])
+    });
+    prop_oneof![
+        4 => pieces,
+        1 => (text(), tool_event(), within())
+            .prop_map(|(agent, event, within)| RunEvent::Tool { agent, event: Box::new(event), within }),
+        1 => (text(), value(), prop::option::of(value()), within()).prop_map(|(agent, arguments, output, within)| {
+            let mut call = HostedCall::default();
+            agent.clone_into(&mut call.id);
+            call.arguments = arguments;
+            call.output = output.filter(|output| !output.is_null());
+            RunEvent::HostedCall { agent, call: Box::new(call), within }
+        }),
+        1 => (text(), result(), within())
+            .prop_map(|(agent, result, within)| RunEvent::Result { agent, result: Box::new(result), within }),
+        1 => (text(), pending(), within()).prop_map(|(agent, error, within)| RunEvent::CallPending {
+            call_id: agent.as_str().into(),
+            agent,
+            reason: error.pending().unwrap().clone(),
+            within,
+        }),
+        1 => (message(), within())
+            .prop_map(|(message, within)| RunEvent::Message { message: Box::new(message), within }),
+        1 => output().prop_map(|output| RunEvent::Finished { output: Box::new(output) }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn an_event_is_read_as_it_was_written(event in event()) {
+        let written = serde_json::to_string(&event).unwrap();
+        let read: RunEvent = serde_json::from_str(&written).unwrap();
+        prop_assert_eq!(&read, &event, "{}", written);
+        let value = serde_json::to_value(&event).unwrap();
+        prop_assert_eq!(serde_json::from_value::<RunEvent>(value).unwrap(), event);
+    }
+}
+
+#[test]
+fn events_are_written_as_before() {
+    let agent = || "a".to_owned();
+    let cases = [
+        (
+            RunEvent::Text { agent: agent(), text: "hi".to_owned(), within: Vec::new() },
+            json!({"type": "text", "agent": "a", "text": "hi"}),
+        ),
+        (
+            RunEvent::CallArguments {
+                agent: agent(),
+                call_id: "c".into(),
+                piece: "{".to_owned(),
+                within: vec![RunScope::Branch(1), RunScope::Call("x".into())],
+            },
+            json!({"type": "call_arguments", "agent": "a", "call_id": "c", "piece": "{",
+                "within": [{"branch": 1}, {"call": "x"}]}),
+        ),
+    ];
+    for (event, expected) in cases {
+        assert_eq!(serde_json::to_value(&event).unwrap(), expected);
+    }
+}

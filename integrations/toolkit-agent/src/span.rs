@@ -1,0 +1,174 @@
+//! The tracing spans of agents and model calls, with OpenTelemetry's attribute names. Without the feature
+//! `tracing`, all functions here do nothing.
+
+#[cfg(feature = "tracing")]
+mod contents;
+
+use crate::error::AgentError;
+use crate::model::{ModelRequest, ModelResponse};
+#[cfg(feature = "tracing")]
+use tracing::{Span, field::Empty, info_span, instrument::Instrument};
+
+/// The span of one agent's work. Its parent is the span that is current when the agent begins.
+pub(crate) struct AgentSpan(#[cfg(feature = "tracing")] Span);
+
+#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
+impl AgentSpan {
+    #[inline]
+    pub(crate) fn new(name: &str, description: &str, conversation: &str) -> Self {
+        Self(
+            #[cfg(feature = "tracing")]
+            info_span!(
+                "invoke_agent",
+                "otel.name" = format_args!("invoke_agent {name}"),
+                "otel.kind" = "internal",
+                "otel.status_code" = Empty,
+                "gen_ai.operation.name" = "invoke_agent",
+                "gen_ai.provider.name" = Empty,
+                "gen_ai.request.model" = Empty,
+                "gen_ai.agent.name" = name,
+                "gen_ai.agent.description" = contents::present(description),
+                "gen_ai.conversation.id" = contents::present(conversation),
+                "error.type" = Empty,
+            ),
+        )
+    }
+
+    /// Adds the model of the agent to the current span, if this is the span of an agent.
+    #[inline]
+    pub(crate) fn with_model(provider: &str, model: &str) {
+        #[cfg(feature = "tracing")]
+        {
+            let span = Span::current();
+            span.record("gen_ai.provider.name", contents::present(provider));
+            span.record("gen_ai.request.model", model);
+        }
+    }
+
+    /// Runs the agent within the span.
+    #[inline]
+    pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        #[cfg(feature = "tracing")]
+        let work = work.instrument(self.0.clone());
+        work
+    }
+
+    /// Records the error of the agent. A run that waits for decisions has not failed.
+    #[inline]
+    pub(crate) fn end<T>(&self, ended: &Result<T, AgentError>) {
+        #[cfg(feature = "tracing")]
+        if let Err(error) = ended
+            && !matches!(error, AgentError::Interrupted { .. })
+        {
+            contents::record_error(&self.0, error);
+        }
+    }
+}
+
+/// The span of one request to a model. Its parent is the span of the agent.
+pub(crate) struct ModelSpan {
+    #[cfg(feature = "tracing")]
+    span: Span,
+    /// Whether the span contains the messages.
+    #[cfg(feature = "tracing")]
+    has_contents: bool,
+}
+
+/// The names in the span of a model call.
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain them"))]
+pub(crate) struct ModelCall<'a> {
+    pub(crate) agent: &'a str,
+    pub(crate) provider: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) conversation: &'a str,
+}
+
+#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
+impl ModelSpan {
+    #[inline]
+    pub(crate) fn new(call: &ModelCall<'_>, request: &ModelRequest, has_contents: bool) -> Self {
+        #[cfg(not(feature = "tracing"))]
+        {
+            Self {}
+        }
+        #[cfg(feature = "tracing")]
+        {
+            let ModelCall { agent, provider, model, conversation } = call;
+            let options = &request.options;
+            let span = info_span!(
+                "chat",
+                "otel.name" = format_args!("chat {model}"),
+                "otel.kind" = "client",
+                "otel.status_code" = Empty,
+                "gen_ai.operation.name" = "chat",
+                "gen_ai.provider.name" = contents::present(provider),
+                "gen_ai.request.model" = model,
+                "gen_ai.agent.name" = agent,
+                "gen_ai.conversation.id" = contents::present(conversation),
+                "gen_ai.request.temperature" = options.temperature,
+                "gen_ai.request.top_p" = options.top_p,
+                "gen_ai.request.max_tokens" = options.max_output_tokens,
+                "gen_ai.request.seed" = options.seed,
+                "gen_ai.request.stop_sequences" = contents::list(&options.stop),
+                "gen_ai.system_instructions" = Empty,
+                "gen_ai.input.messages" = Empty,
+                "gen_ai.output.messages" = Empty,
+                "gen_ai.response.model" = Empty,
+                "gen_ai.response.finish_reasons" = Empty,
+                "gen_ai.usage.input_tokens" = Empty,
+                "gen_ai.usage.output_tokens" = Empty,
+                "gen_ai.usage.cache_read.input_tokens" = Empty,
+                "gen_ai.usage.cache_creation.input_tokens" = Empty,
+                "error.type" = Empty,
+            );
+            let has_contents = has_contents && !span.is_disabled();
+            if has_contents {
+                contents::record_request(&span, request);
+            }
+            Self { span, has_contents }
+        }
+    }
+
+    /// Sends the request within the span.
+    #[inline]
+    pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        #[cfg(feature = "tracing")]
+        let work = work.instrument(self.span.clone());
+        work
+    }
+
+    /// Polls the response within the span. The calls in the response are not made within it.
+    #[inline]
+    pub(crate) fn in_scope<T>(&self, poll: impl FnOnce() -> T) -> T {
+        #[cfg(feature = "tracing")]
+        let _entered = self.span.enter();
+        poll()
+    }
+
+    /// Records the response, or the error and the part of the response before the error.
+    #[inline]
+    pub(crate) fn end(&self, ended: &Result<ModelResponse, AgentError>) {
+        #[cfg(feature = "tracing")]
+        {
+            let response = match ended {
+                Ok(response) => Some(response),
+                Err(AgentError::Model(error)) => error.partial.as_deref(),
+                Err(_) => None,
+            };
+            if let Some(response) = response {
+                contents::record_response(&self.span, response, self.has_contents);
+            }
+            if let Err(error) = ended {
+                contents::record_error(&self.span, error);
+            }
+        }
+    }
+}
+
+/// Runs a future of another task within the current span.
+#[inline]
+pub(crate) fn in_current<F: Future>(work: F) -> impl Future<Output = F::Output> + use<F> {
+    #[cfg(feature = "tracing")]
+    let work = work.instrument(Span::current());
+    work
+}

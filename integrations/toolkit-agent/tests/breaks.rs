@@ -1,0 +1,226 @@
+//! Streams that break after a call was started.
+
+use crate::support::{agent, transcript};
+use futures_core::Stream;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
+use toolkit_agent::model::Effort;
+use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::{
+    AgentError, Conversation, Limits, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRetry,
+    RunOptions, ScriptedModel,
+};
+use toolkit_core::ToolCall;
+use toolkit_wire::ApiFormat;
+
+fn broken(kind: ModelErrorKind) -> ModelError {
+    ModelError::new(kind, "cut")
+}
+
+/// Returns an answer that breaks off after a call.
+fn half(id: u32, kind: ModelErrorKind) -> [Result<ModelDelta, ModelError>; 2] {
+    let call = ToolCall::new(format!("call_{id}"), "add", format!(r#"{{"a": {id}, "b": 2}}"#));
+    [Ok(ModelDelta::Call(call)), Err(broken(kind))]
+}
+
+fn retry(attempts: u32) -> ModelRetry {
+    ModelRetry::new(attempts).with_pauses(Duration::from_secs(4), Duration::from_secs(60))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_series_of_broken_answers_pauses_and_ends() {
+    for (attempts, asked, least) in [(1, 2, 3), (2, 2, 3), (3, 3, 9), (5, 5, 45)] {
+        for kind in [ModelErrorKind::Connection, ModelErrorKind::Other] {
+            let model = (0..9).fold(ScriptedModel::new(), |model, id| model.deltas(half(id, kind)));
+            let agent = agent(model.clone()).retry(retry(attempts)).build().unwrap();
+            let mut conversation = Conversation::new("1");
+            let begun = Instant::now();
+            let failed = agent.run_in(&mut conversation, "go").await.unwrap_err();
+            assert_eq!(failed.error, AgentError::Model(broken(kind)));
+            assert_eq!(
+                (model.requests().len(), failed.output.tool_calls),
+                (asked, asked as u32),
+                "{attempts}"
+            );
+            assert!(begun.elapsed() >= Duration::from_secs(least), "{attempts}: {:?}", begun.elapsed());
+            // All calls have their results.
+            assert_eq!(conversation.messages().len(), 1 + 2 * asked);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_complete_answer_ends_the_series_of_broken_answers() {
+    let call = |id: u32| ToolCall::new(format!("done_{id}"), "add", r#"{"a": 1, "b": 2}"#);
+    let mut model = ScriptedModel::new();
+    for id in 0..4 {
+        let whole = toolkit_agent::ModelResponse::calls([call(id)]);
+        model = model.deltas(half(id, ModelErrorKind::Connection)).response(whole);
+    }
+    let agent = agent(model.text("done")).retry(retry(2)).build().unwrap();
+    let begun = Instant::now();
+    let output = agent.run("go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.model_calls), ("done", 9));
+    assert!(begun.elapsed() >= Duration::from_secs(12) && begun.elapsed() <= Duration::from_secs(16));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_after_a_broken_answer_is_the_one_of_the_provider_and_ends_with_the_run() {
+    let late = broken(ModelErrorKind::RateLimited).with_retry_after(Duration::from_secs(50));
+    let [call, _] = half(1, ModelErrorKind::Other);
+    let model = ScriptedModel::new().deltas([call, Err(late)]).text("done");
+    let begun = Instant::now();
+    let build = |model: &ScriptedModel| agent(model.clone()).retry(retry(2)).build().unwrap();
+    assert_eq!(build(&model).run("go").await.unwrap().text, "done");
+    assert_eq!(begun.elapsed().as_secs(), 50);
+    let model = ScriptedModel::new().deltas(half(1, ModelErrorKind::Other)).text("done");
+    let options = RunOptions::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)));
+    let failed = build(&model).run_with(&mut Conversation::new("1"), "go", options).await.unwrap_err();
+    assert!(matches!(failed.error, AgentError::Limit(_)), "{failed}");
+}
+
+/// A transport with the pieces of each response. It keeps the requests.
+#[derive(Clone, Default)]
+struct Server(Arc<Mutex<(VecDeque<Vec<Result<Value, ModelError>>>, Vec<Value>)>>);
+
+/// The message of the error that stands for the end of a response.
+const END: &str = "the end";
+
+/// The events of a response. After the last, the connection stays open.
+struct Events(VecDeque<Result<Value, ModelError>>);
+
+impl Stream for Events {
+    type Item = Result<Fragment, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.0.pop_front() {
+            Some(Err(end)) if end.message == END => Poll::Ready(None),
+            Some(event) => Poll::Ready(Some(event.map(Fragment::Event))),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Transport for Server {
+    async fn send(&self, _: Value) -> Result<Value, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
+    }
+
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        let mut server = self.0.lock().unwrap();
+        server.1.push(body);
+        Ok(Box::pin(Events(server.0.pop_front().unwrap_or_default().into())))
+    }
+}
+
+/// The events of a message of Anthropic with signed thinking and a call.
+fn thinking_and_call() -> Vec<Result<Value, ModelError>> {
+    let start = |index: u32, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+    let delta =
+        |index: u32, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let stop = |index: u32| json!({"type": "content_block_stop", "index": index});
+    let events = [
+        json!({"type": "message_start", "message": {"role": "assistant", "content": [], "usage": {"input_tokens": 5}}}),
+        start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "I add."})),
+        delta(0, json!({"type": "signature_delta", "signature": "c2lnbmVk"})),
+        stop(0),
+        start(1, json!({"type": "redacted_thinking", "data": "c2VjcmV0"})),
+        stop(1),
+        start(2, json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}})),
+        delta(2, json!({"type": "input_json_delta", "partial_json": "{\"a\": 1, \"b\": 2}"})),
+        stop(2),
+    ];
+    events.map(Ok).into()
+}
+
+fn answer() -> Vec<Result<Value, ModelError>> {
+    let events = [
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "It is 3."}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_stop"}),
+    ];
+    events.map(Ok).into_iter().chain([Err(ModelError::new(ModelErrorKind::Other, END))]).collect()
+}
+
+/// How an answer ends after its call.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// The connection breaks.
+    Broken,
+    /// The provider reports an error.
+    Reported,
+    /// The connection breaks in the middle of a second call.
+    InCall,
+    /// No more events arrive, until the time limit of a model call.
+    Silent,
+    /// The program stops, and another one resumes the saved conversation.
+    Killed,
+}
+
+#[tokio::test(start_paused = true)]
+async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
+    for end in [End::Broken, End::Reported, End::InCall, End::Silent, End::Killed] {
+        let mut events = thinking_and_call();
+        match end {
+            End::Broken => events.push(Err(broken(ModelErrorKind::Connection))),
+            End::Reported => events.push(Ok(
+                json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+            )),
+            End::InCall => {
+                let block = json!({"type": "tool_use", "id": "toolu_2", "name": "add", "input": {}});
+                events.push(Ok(json!({"type": "content_block_start", "index": 3, "content_block": block})));
+                let piece = json!({"type": "input_json_delta", "partial_json": "{\"a\": 1"});
+                events.push(Ok(json!({"type": "content_block_delta", "index": 3, "delta": piece})));
+                events.push(Err(broken(ModelErrorKind::Connection)));
+            }
+            End::Silent | End::Killed => {}
+        }
+        let server = Server::default();
+        server.0.lock().unwrap().0 = [events, answer()].into();
+        let options = ModelOptions::new().with_thinking(Effort::High);
+        let model = WireModel::new(ApiFormat::Anthropic, "claude-opus-4-8", server.clone());
+        let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
+        let agent = agent(model).options(options).limits(limits).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        let output = match end {
+            End::Killed => {
+                let run = agent.run_in(&mut conversation, "go");
+                assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
+                let saved = serde_json::to_string(&conversation).unwrap();
+                conversation = serde_json::from_str(&saved).unwrap();
+                agent.resume(&mut conversation, RunOptions::new()).await
+            }
+            _ => agent.run_in(&mut conversation, "go").await,
+        };
+        assert_eq!(output.unwrap().text, "It is 3.", "{end:?}");
+        let sent = server.0.lock().unwrap().1[1].clone();
+        let said = &sent["messages"][1]["content"];
+        let expected = [
+            json!({"type": "thinking", "thinking": "I add.", "signature": "c2lnbmVk"}),
+            json!({"type": "redacted_thinking", "data": "c2VjcmV0"}),
+            json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1, "b": 2}}),
+        ];
+        let said = said.as_array().unwrap();
+        for (block, expected) in said.iter().zip(&expected) {
+            for (name, value) in expected.as_object().unwrap() {
+                assert_eq!(block.get(name), Some(value), "{end:?}: {sent:#}");
+            }
+        }
+        // Every call has arguments in the form of the API, and a result.
+        let calls: Vec<&Value> = said.iter().filter(|block| block["type"] == "tool_use").collect();
+        let results = sent["messages"][2]["content"].as_array().unwrap();
+        assert!(calls.iter().all(|call| call["input"].is_object()), "{end:?}: {sent:#}");
+        let ids = |blocks: Vec<&Value>, name: &str| {
+            blocks.iter().map(|block| block[name].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(calls, "id"), ids(results.iter().collect(), "tool_use_id"), "{end:?}");
+        assert_eq!(transcript(conversation.messages()).len(), 4, "{end:?}");
+    }
+}

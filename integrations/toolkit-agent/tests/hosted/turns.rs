@@ -1,0 +1,145 @@
+//! Turns that the provider has not finished: paused turns, and code that calls the program's tools.
+
+use super::{Bodies, Run, message, search, searching_agent};
+use serde_json::{Value, json};
+use toolkit_agent::wire::{WireModel, encode_request};
+use toolkit_agent::{
+    Agent, AssistantMessage, Conversation, Limits, Message, ModelOptions, ModelRequest, NativeMessages,
+    RunOptions, ToolMessage,
+};
+use toolkit_core::{ClosureTool, ToolRegistry, ToolResult};
+use toolkit_wire::ApiFormat;
+use toolkit_wire::hosted::anthropic;
+
+#[tokio::test]
+async fn new_input_after_a_paused_turn_gives_a_legal_request() {
+    for streamed in [false, true] {
+        let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
+        let transport = Bodies::new([message(&search(1), "pause_turn", streamed), done]);
+        let agent = searching_agent(&transport, streamed);
+        let mut conversation = Conversation::new("c");
+        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(1));
+        agent.run_with(&mut conversation, "Search.", options).await.unwrap_err();
+        let output = agent.run_with(&mut conversation, "Stop.", RunOptions::new()).await.unwrap();
+        assert_eq!(output.text, "Done.");
+        // The call without a result is not sent, and the message without further content neither.
+        let text = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        assert_eq!(transport.requests()[1]["messages"], json!([text("Search."), text("Stop.")]));
+        let request = ModelRequest::new(conversation.messages().iter().cloned());
+        let losses = encode_request(ApiFormat::Anthropic, "m", &request, streamed).losses;
+        assert_eq!((losses[0].path.as_str(), losses[0].keyword.as_str()), ("/messages/1", "server_tool_use"));
+    }
+}
+
+/// Returns a message of Anthropic with a container, or its events.
+fn response(content: &[Value], reason: &str, container: Option<&str>, streamed: bool) -> Value {
+    let container = container.map(|id| json!({"id": id, "expires_at": "2026-11-23T00:00:00Z"}));
+    if !streamed {
+        return json!({"type": "message", "role": "assistant", "content": content, "stop_reason": reason,
+            "container": container});
+    }
+    let start =
+        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}});
+    let blocks = content.iter().enumerate().flat_map(|(index, block)| {
+        let begin = json!({"type": "content_block_start", "index": index, "content_block": block});
+        [begin, json!({"type": "content_block_stop", "index": index})]
+    });
+    let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason, "container": container}});
+    [start].into_iter().chain(blocks).chain([delta, json!({"type": "message_stop"})]).collect()
+}
+
+fn code() -> Value {
+    json!({"type": "server_tool_use", "id": "c_1", "name": "code_execution", "input": {"code": "bash()"}})
+}
+
+fn call() -> Value {
+    json!({"type": "tool_use", "id": "t_1", "name": "bash", "input": {"command": "ls"},
+        "caller": {"type": "code_execution_20260120", "tool_id": "c_1"}})
+}
+
+#[tokio::test]
+async fn code_that_waits_for_results_goes_on_in_its_container() {
+    let ran =
+        json!({"type": "code_execution_tool_result", "tool_use_id": "c_1", "content": {"stdout": "ran ls"}});
+    let text = json!({"type": "text", "text": "Done."});
+    let skills = json!({"skills": [{"type": "anthropic", "skill_id": "xlsx"}]});
+    for (streamed, has_skills) in [(false, false), (true, false), (false, true), (true, true)] {
+        let transport = Bodies::new([
+            response(&[code(), call()], "tool_use", Some("container_1"), streamed),
+            response(&[ran.clone(), text.clone()], "end_turn", None, streamed),
+            response(&[text.clone()], "end_turn", None, streamed),
+        ]);
+        let bash =
+            ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
+        let mut options = ModelOptions::new().with_hosted(anthropic::code_execution());
+        if has_skills {
+            options = options.with_extra("container", skills.clone());
+        }
+        let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
+            .tools(ToolRegistry::from_tools([bash]).unwrap())
+            .options(options)
+            .streaming(streamed)
+            .build()
+            .unwrap();
+        let mut conversation = Conversation::new("c");
+        for input in ["Go.", "Thanks."] {
+            let output = agent.run_with(&mut conversation, input, RunOptions::new()).await.unwrap();
+            assert_eq!(output.text, "Done.");
+            let saved = serde_json::to_string(&conversation).unwrap();
+            conversation = serde_json::from_str(&saved).unwrap();
+        }
+        let requests = transport.requests();
+        let mut running = skills.clone();
+        running["id"] = json!("container_1");
+        let expected = match has_skills {
+            true => [skills.clone(), running, skills.clone()],
+            // After new input, the container may have expired.
+            false => [Value::Null, json!("container_1"), Value::Null],
+        };
+        for (request, expected) in requests.iter().zip(expected) {
+            assert_eq!(request["container"], expected, "{streamed}");
+        }
+        // The call keeps its caller, and the message with the result contains nothing else.
+        let result = json!({"type": "tool_result", "tool_use_id": "t_1", "content": "ran ls"});
+        assert_eq!(requests[1]["messages"][1]["content"], json!([code(), call()]));
+        assert_eq!(requests[1]["messages"][2]["content"], json!([result]));
+        // The finished turn is sent unchanged.
+        assert_eq!(requests[2]["messages"][1]["content"], json!([code(), call()]));
+        assert_eq!(requests[2]["messages"][3]["content"], json!([ran, text]));
+        let native = conversation.messages().iter().find_map(|message| match message {
+            Message::Assistant(message) => message.native.as_ref(),
+            _ => None,
+        });
+        let expiry = native.and_then(|native| native.container_expires_at.as_deref());
+        assert_eq!(expiry, Some("2026-11-23T00:00:00Z"));
+    }
+}
+
+/// A program may keep only the calls of a message, and may continue with another API.
+#[test]
+fn calls_of_code_become_calls_of_the_model_where_the_code_is_missing() {
+    let native = json!({"role": "assistant", "content": [code(), call()]});
+    let calls = ApiFormat::Anthropic.parse_calls(&native).unwrap();
+    let result = ToolResult::of(&calls[0], Ok("a.txt".into()));
+    let encode = |format: ApiFormat, native: Option<NativeMessages>| {
+        let mut message = AssistantMessage::default().with_calls(calls.clone());
+        message.native = native;
+        let messages = [
+            Message::user("Go."),
+            Message::Assistant(message),
+            Message::Tool(ToolMessage::new(vec![result.clone()])),
+        ];
+        encode_request(format, "m", &ModelRequest::new(messages), false)
+    };
+    let encoded = encode(ApiFormat::Anthropic, None);
+    assert_eq!(encoded.body["messages"][1]["content"][0].get("caller"), None);
+    assert_eq!((encoded.losses.len(), encoded.losses[0].path.as_str()), (1, "/messages/1"));
+    let native = NativeMessages::new("anthropic", vec![native]);
+    assert_eq!(encode(ApiFormat::Anthropic, Some(native.clone())).losses, []);
+    for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Anthropic) {
+        let encoded = encode(format, Some(native.clone()));
+        let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
+        assert_eq!(paths, ["/messages/1/0/caller", "/messages/1/server_tool_use"], "{format}");
+        assert!(!json!(encoded.body).to_string().contains("caller"), "{format}");
+    }
+}

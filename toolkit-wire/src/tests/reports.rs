@@ -1,0 +1,164 @@
+//! The reasons and the errors with which providers end a response.
+
+use crate::ApiFormat;
+use crate::response::FinishReason;
+use serde_json::json;
+
+/// The reasons of each provider's API, from the types of its SDK, with the reason that is read.
+#[test]
+fn every_reason_of_every_provider_is_read() {
+    use FinishReason::{Interrupted, Length, Refused, Stop, ToolCalls};
+    let other = || FinishReason::Other(String::new());
+    let table: [(&str, &[&str], FinishReason); 27] = [
+        ("OpenAI Chat", &["stop"], Stop),
+        ("OpenAI Chat", &["tool_calls", "function_call"], ToolCalls),
+        ("OpenAI Chat", &["length"], Length),
+        ("OpenAI Chat", &["content_filter"], Refused),
+        ("Mistral", &["stop"], Stop),
+        ("Mistral", &["tool_calls"], ToolCalls),
+        ("Mistral", &["length", "model_length"], Length),
+        ("Mistral", &["error"], Interrupted),
+        ("OpenAI Responses", &["completed"], Stop),
+        ("OpenAI Responses", &["max_output_tokens"], Length),
+        ("OpenAI Responses", &["content_filter"], Refused),
+        ("OpenAI Responses", &["failed", "cancelled"], Interrupted),
+        ("OpenAI Responses", &["in_progress", "queued", "incomplete", "max_messages", "steered"], other()),
+        ("Anthropic", &["end_turn", "stop_sequence"], Stop),
+        ("Anthropic", &["tool_use"], ToolCalls),
+        ("Anthropic", &["max_tokens", "model_context_window_exceeded"], Length),
+        ("Anthropic", &["refusal"], Refused),
+        ("Anthropic", &["pause_turn", "compaction"], other()),
+        ("Gemini", &["STOP"], Stop),
+        ("Gemini", &["MAX_TOKENS", "CONTINUATION"], Length),
+        (
+            "Gemini",
+            &[
+                "SAFETY",
+                "RECITATION",
+                "LANGUAGE",
+                "BLOCKLIST",
+                "PROHIBITED_CONTENT",
+                "SPII",
+                "IMAGE_SAFETY",
+                "IMAGE_PROHIBITED_CONTENT",
+                "IMAGE_RECITATION",
+                "ESCALATION",
+                "PUP_LIMITED_DISABLED",
+                "MODEL_ARMOR",
+            ],
+            Refused,
+        ),
+        (
+            "Gemini",
+            &[
+                "FINISH_REASON_UNSPECIFIED",
+                "OTHER",
+                "IMAGE_OTHER",
+                "NO_IMAGE",
+                "MALFORMED_FUNCTION_CALL",
+                "UNEXPECTED_TOOL_CALL",
+                "TOO_MANY_TOOL_CALLS",
+                "MISSING_THOUGHT_SIGNATURE",
+                "MALFORMED_RESPONSE",
+            ],
+            other(),
+        ),
+        ("Cohere", &["COMPLETE", "STOP_SEQUENCE"], Stop),
+        ("Cohere", &["TOOL_CALL"], ToolCalls),
+        ("Cohere", &["ERROR", "TIMEOUT"], Interrupted),
+        ("Bedrock", &["content_filtered", "guardrail_intervened"], Refused),
+        ("Bedrock", &["malformed_model_output", "malformed_tool_use"], other()),
+    ];
+    for (provider, words, expected) in table {
+        for word in words {
+            let expected = match &expected {
+                FinishReason::Other(_) => FinishReason::Other((*word).to_owned()),
+                known => known.clone(),
+            };
+            assert_eq!(FinishReason::parse(word), expected, "{provider}");
+            assert_eq!(expected.is_paused(), matches!(*word, "pause_turn" | "compaction"), "{provider}");
+        }
+    }
+}
+
+#[test]
+fn reports_of_providers_have_their_code() {
+    use ApiFormat::{Anthropic, Bedrock, Cohere, Gemini, OpenAiChat, OpenAiResponses};
+    for (format, event, code, is_blocked) in [
+        (Gemini, json!({"promptFeedback": {"blockReason": "JAILBREAK"}}), "JAILBREAK", true),
+        (Gemini, json!({"candidates": [{"finishReason": "IMAGE_RECITATION"}]}), "IMAGE_RECITATION", true),
+        (Gemini, json!({"candidates": [{"finishReason": "NO_IMAGE"}]}), "NO_IMAGE", false),
+        (
+            Gemini,
+            json!({"error": {"code": 503, "status": "UNAVAILABLE", "message": "x"}}),
+            "UNAVAILABLE",
+            false,
+        ),
+        (Gemini, json!({"error": {"code": 503, "message": "x"}}), "503", false),
+        (
+            Anthropic,
+            json!({"type": "error", "error": {"type": "overloaded_error", "message": "x"}}),
+            "overloaded_error",
+            false,
+        ),
+        (
+            OpenAiChat,
+            json!({"error": {"code": "context_length_exceeded", "type": "y", "message": "x"}}),
+            "context_length_exceeded",
+            false,
+        ),
+        (
+            OpenAiChat,
+            json!({"error": {"code": null, "type": "server_error", "message": "x"}}),
+            "server_error",
+            false,
+        ),
+        (
+            OpenAiResponses,
+            json!({"type": "error", "code": "rate_limit_exceeded", "message": "x"}),
+            "rate_limit_exceeded",
+            false,
+        ),
+        (
+            OpenAiResponses,
+            json!({"type": "response.failed", "response": {"id": "r", "status": "failed",
+            "error": {"code": "server_error", "message": "x"}}}),
+            "server_error",
+            false,
+        ),
+        (Bedrock, json!({"throttlingException": {"message": "x"}}), "throttlingException", false),
+        (Cohere, json!({"error": "x"}), "", false),
+    ] {
+        let mut stream = format.accumulator();
+        let error = stream.push(&event).unwrap_err();
+        assert_eq!((error.code().unwrap_or_default(), error.is_blocked()), (code, is_blocked), "{event}");
+        let report = error.report().unwrap();
+        assert!(error.to_string().contains(report), "{error}");
+        // The end of the stream reports the same.
+        if let Err(end) = stream.finish().response {
+            assert_eq!(end.is_blocked(), is_blocked, "{event}");
+        }
+    }
+    // An error of the payload has no report.
+    let error = OpenAiChat.parse_response(&json!({"choices": 7})).unwrap_err();
+    assert_eq!((error.report(), error.code(), error.is_blocked()), (None, None, false));
+}
+
+#[test]
+fn the_container_of_anthropics_code_execution_is_returned() {
+    let container = json!({"id": "container_1", "expires_at": "2026-11-23T00:00:00Z"});
+    let body = json!({"type": "message", "role": "assistant", "content": [], "container": container});
+    assert_eq!(ApiFormat::Anthropic.parse_response(&body).unwrap().container, "container_1");
+    let mut stream = ApiFormat::Anthropic.accumulator();
+    for event in [
+        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "container": container}}),
+    ] {
+        stream.push(&event).unwrap();
+    }
+    let response = stream.finish().response.unwrap();
+    assert_eq!(
+        (response.container.as_str(), response.container_expires_at.as_str()),
+        ("container_1", "2026-11-23T00:00:00Z")
+    );
+}

@@ -1,0 +1,165 @@
+//! The parts of a history that an API cannot express.
+
+use super::HistoryWriter;
+use crate::ApiFormat;
+use crate::fields::{list, text};
+use serde_json::Value;
+use std::slice;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::output::{Content, ToolOutput};
+use toolkit_schema::SchemaLoss;
+
+/// The types of parts whose text is sent to every API, and the types of reasoning. Calls are recognised by the
+/// codec of the API.
+const CARRIED: [&str; 14] = [
+    "",
+    "text",
+    "output_text",
+    "refusal",
+    "message",
+    "model_output",
+    "citationsContent",
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "reasoning_text",
+    "reasoningContent",
+    "thought",
+    "thought_summary",
+];
+
+impl HistoryWriter<'_> {
+    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
+    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
+    ///
+    /// ```
+    /// use toolkit::{ApiFormat, Media};
+    /// use toolkit::name::WireNames;
+    ///
+    /// let names = WireNames::default();
+    /// let losses = ApiFormat::Anthropic.history(&names).user_losses(&[Media::new("audio/wav", b"RIFF").into()]);
+    /// assert_eq!((losses[0].path.as_str(), losses[0].keyword.as_str()), ("/0", "audio/wav"));
+    /// ```
+    #[must_use]
+    pub fn user_losses(&self, contents: &[Content]) -> Vec<SchemaLoss> {
+        self.losses(contents, false, "")
+    }
+
+    /// Returns the losses when calls from another provider are encoded. An id that the API refuses is
+    /// replaced in the call and in its result. The caller of a call is lost if the call was made by code that
+    /// the other provider runs: the API receives it as a call by the model. The path of a loss has the index
+    /// of the call, as in `/0/caller`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::name::WireNames;
+    ///
+    /// let call = json!({"type": "tool_use", "id": "toolu_1", "name": "now", "input": {},
+    ///     "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}});
+    /// let calls = ApiFormat::Anthropic.parse_calls(&call)?;
+    /// let names = WireNames::default();
+    /// assert!(ApiFormat::Anthropic.history(&names).call_losses(&calls).is_empty());
+    /// let losses = ApiFormat::OpenAiChat.history(&names).call_losses(&calls);
+    /// assert_eq!(losses[0].path, "/0/caller");
+    /// # Ok::<(), toolkit::WireError>(())
+    /// ```
+    #[must_use]
+    pub fn call_losses(&self, calls: &[ToolCall]) -> Vec<SchemaLoss> {
+        let own = self.codec.facts().name;
+        let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
+        let losses = calls.iter().zip(ids).enumerate().flat_map(|(index, (call, id))| {
+            let reason = "the API refuses this id; the call and its result get another id";
+            let replaced = (call.id.as_str() != id)
+                .then(|| SchemaLoss::new(format!("/{index}/id"), call.id.as_str(), reason));
+            let others = ApiFormat::ALL.into_iter().filter(move |format| format.name() != own);
+            let callers = others.filter_map(move |format| {
+                let kind = call.extras.get(format.name(), "caller")?.get("type")?.as_str()?;
+                let reason = format!("code that the API `{format}` runs made this call");
+                (kind != "direct").then(|| SchemaLoss::new(format!("/{index}/caller"), kind, reason))
+            });
+            replaced.into_iter().chain(callers)
+        });
+        losses.collect()
+    }
+
+    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
+    /// results only name such items. The path of a loss has the index of the result and the index of the
+    /// item, as in `/1/0`.
+    #[must_use]
+    pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
+        let losses = results.iter().enumerate().map(|(index, result)| {
+            let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+            self.losses(contents, true, &format!("/{index}"))
+        });
+        losses.flatten().collect()
+    }
+
+    fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
+        let table = self.mistral().map(|form| form.table);
+        let table = table.or_else(|| self.codec.facts().media_table(self.generation));
+        let Some(table) = table else { return Vec::new() };
+        let losses = contents.iter().enumerate();
+        let losses =
+            losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
+        losses.collect()
+    }
+
+    /// Returns the losses when the messages `native` of the API `format` are replaced by their text and their
+    /// calls, because this history is for another API. Such losses are the calls of the provider's own tools,
+    /// generated media items and all content with an unknown type. Each type is reported once, and the path
+    /// of a loss is the type, as in `/web_search_tool_result`.
+    ///
+    /// Reasoning is not reported: only the model that wrote the reasoning can use it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::name::WireNames;
+    ///
+    /// let search = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
+    /// let native = [json!({"role": "assistant", "content": [search, {"type": "text", "text": "Hello."}]})];
+    /// let names = WireNames::default();
+    /// let losses = ApiFormat::Gemini.history(&names).native_losses(ApiFormat::Anthropic, &native);
+    /// assert_eq!(losses[0].keyword, "server_tool_use");
+    /// assert!(ApiFormat::Anthropic.history(&names).native_losses(ApiFormat::Anthropic, &native).is_empty());
+    /// ```
+    #[must_use]
+    pub fn native_losses(&self, format: ApiFormat, native: &[Value]) -> Vec<SchemaLoss> {
+        if format.name() == self.codec.facts().name {
+            return Vec::new();
+        }
+        let codec = format.codec();
+        let mut kinds: Vec<&str> = Vec::new();
+        for part in native.iter().flat_map(parts) {
+            let kind = kind(part);
+            let is_call = codec.part_call(part).is_some_and(|call| !call.name.is_empty());
+            if !is_call && !CARRIED.contains(&kind) && !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let reason = format!("only the API `{format}` has such content");
+        kinds.into_iter().map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()
+    }
+}
+
+/// Returns the parts of a model's message. In APIs without messages around the items, an item is a part.
+fn parts(message: &Value) -> &[Value] {
+    let has_parts = message.get("role").is_some() || text(message, "type") == "model_output";
+    match (has_parts, list(message, "parts")) {
+        (true, []) => list(message, "content"),
+        (true, parts) => parts,
+        (false, _) => slice::from_ref(message),
+    }
+}
+
+/// Returns the type of a part. In APIs without types, this is the name of the field with the content.
+fn kind(part: &Value) -> &str {
+    let is_content = |name: &&String| !name.starts_with("thought") && !name.ends_with("etadata");
+    let name = || part.as_object().and_then(|fields| fields.keys().find(is_content));
+    match text(part, "type") {
+        "" => name().map_or("", String::as_str),
+        kind => kind,
+    }
+}
