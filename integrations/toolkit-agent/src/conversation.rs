@@ -2,6 +2,7 @@
 
 mod changes;
 mod compacted;
+mod edit;
 mod nested;
 mod progress;
 mod turn;
@@ -92,6 +93,8 @@ pub struct Conversation {
     /// The names of the nested agents running now, the outermost first.
     #[serde(skip)]
     entered: Vec<String>,
+    #[serde(skip)]
+    answers: edit::Answers,
     /// Alive while a run works in this conversation.
     #[serde(skip)]
     running: Weak<()>,

@@ -71,6 +71,16 @@ pub enum AgentError {
     Build(BuildError),
     /// No answer of the model matched the requested type, or the model refused to answer.
     InvalidOutput(String),
+    /// A [guardrail](crate::guardrail::Guardrail) has ended the run.
+    #[non_exhaustive]
+    Blocked {
+        /// The name of the guardrail.
+        guardrail: String,
+        /// The name of the agent with this guardrail.
+        agent: String,
+        /// The reason given by the guardrail.
+        reason: String,
+    },
     /// The conversation was transferred to an agent outside the team.
     UnknownAgent(String),
     /// All agents of a parallel team failed. The list contains the name and the error of each agent.
@@ -112,6 +122,9 @@ impl fmt::Display for AgentError {
             Self::Build(error) => error.fmt(f),
             Self::InvalidOutput(reason) => {
                 write!(f, "the answer does not match the requested type: {reason}")
+            }
+            Self::Blocked { guardrail, agent, reason } => {
+                write!(f, "guardrail `{guardrail}` of agent `{agent}` has ended the run: {reason}")
             }
             Self::UnknownAgent(name) => {
                 write!(f, "agent `{name}` not found; add it to the team or correct `transfer_to`")

@@ -1,5 +1,6 @@
 //! The events of a run.
 
+use crate::guardrail::GuardAction;
 use crate::message::AssistantMessage;
 use crate::model::RequestLoss;
 use crate::output::RunOutput;
@@ -220,6 +221,21 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
+    /// A guardrail has replaced or blocked a value, or ended the run.
+    #[non_exhaustive]
+    Guardrail {
+        /// The name of the agent with this guardrail.
+        agent: String,
+        /// The name of the guardrail.
+        guardrail: String,
+        /// The effect of the guardrail.
+        action: GuardAction,
+        /// The text in place of a blocked value, or the reason for the end of the run. Empty for a replaced value.
+        reason: String,
+        /// The enclosing calls and parallel agents, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
+    },
     /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
@@ -293,6 +309,7 @@ impl RunEvent {
             | Self::Message { within, .. }
             | Self::ModelRetried { within, .. }
             | Self::Compacted { within, .. }
+            | Self::Guardrail { within, .. }
             | Self::Transferred { within, .. }
             | Self::BranchFailed { within, .. }
             | Self::AgentEnded { within, .. } => within,

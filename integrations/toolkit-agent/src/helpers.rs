@@ -80,18 +80,18 @@ macro_rules! from_contents {
 macro_rules! object_safe {
     (
         $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {
-            $(fn $getter:ident(&self) -> $got:ty;)*
+            $(fn $getter:ident(&self $(, $given:ident: $kind:ty)*) -> $got:ty;)*
             $(async fn $method:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*
         }
     ) => {
         $(#[$doc])* $visibility trait $object: Send + Sync {
-            $(fn $getter(&self) -> $got;)*
+            $(fn $getter(&self $(, $given: $kind)*) -> $got;)*
             $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result>;)*
         }
 
         impl<T: $trait> $object for T {
-            $(fn $getter(&self) -> $got {
-                $trait::$getter(self)
+            $(fn $getter(&self $(, $given: $kind)*) -> $got {
+                $trait::$getter(self $(, $given)*)
             })*
             $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result> {
                 Box::pin($trait::$method(self, $($parameter),*))

@@ -27,7 +27,8 @@
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
 //! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
-//! | get typed answers | [`Agent::run_as`] returns a value of your type |
+//! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
+//! | check it | [`AgentBuilder::guardrail`]: checks of inputs, model calls, tool calls and answers |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
@@ -70,6 +71,7 @@
 mod helpers;
 
 mod agent;
+mod answer;
 #[cfg(feature = "_http")]
 pub mod clients;
 pub mod compaction;
@@ -77,6 +79,7 @@ mod conversation;
 mod error;
 pub mod eval;
 mod event;
+pub mod guardrail;
 mod limits;
 mod llm;
 mod message;

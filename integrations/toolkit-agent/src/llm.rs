@@ -1,12 +1,14 @@
 //! Agents with a model: the loop between the model and its tools.
 
 mod agent;
+mod answer;
 mod ask;
 mod builder;
 mod callbacks;
 mod calls;
 mod compact;
-
+mod guards;
+mod held;
 mod history;
 mod meter;
 mod plan;

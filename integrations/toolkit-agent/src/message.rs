@@ -9,6 +9,9 @@ use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
 use toolkit_wire::Usage;
 
+/// The result of a call whose arguments are the answer of a run.
+pub(crate) const ACCEPTED: &str = "The answer was accepted.";
+
 /// One message of a conversation, independent of any provider.
 ///
 /// In JSON, the field `role` is `user`, `assistant` or `tool`.

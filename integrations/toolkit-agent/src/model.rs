@@ -13,7 +13,7 @@ mod stream;
 pub use boxed::BoxModel;
 pub use error::{ModelError, ModelErrorKind};
 pub use fallback::Fallback;
-pub use options::{ModelOptions, OutputFormat};
+pub use options::{ModelOptions, OutputFormat, OutputLosses};
 #[cfg(feature = "_http")]
 pub(crate) use overflow::CONTEXT_CODES;
 pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
@@ -65,35 +65,6 @@ setters! { ModelRequest:
     with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
     /// Sets options for the answer.
     with_options(options: ModelOptions) = options;
-}
-
-/// The format of the final answer, and whether the provider enforces it.
-#[derive(Debug, Clone)]
-pub(crate) struct AnswerFormat {
-    pub(crate) format: OutputFormat,
-    /// Whether the provider enforces the schema. If `None`, the provider enforces the schema only in requests
-    /// without tools.
-    ///
-    /// Some servers, such as the server of llama.cpp, enforce the schema from the first token on. The model
-    /// then invents an answer instead of calling a tool.
-    pub(crate) native: Option<bool>,
-}
-
-impl AnswerFormat {
-    /// Adds the format to the instructions of a request, and to its options if the provider enforces the
-    /// schema.
-    pub(crate) fn apply(&self, request: &mut ModelRequest) {
-        if !request.instructions.is_empty() {
-            request.instructions.push_str("\n\n");
-        }
-        request.instructions.push_str(&format!(
-            "When you have all that you need, give your final answer as JSON that fits this schema, and write nothing \
-             else:\n{}",
-            self.format.schema
-        ));
-        let is_enforced = self.native.unwrap_or(request.tools.is_empty());
-        request.options.output = is_enforced.then(|| self.format.clone());
-    }
 }
 
 /// A language model.
@@ -152,6 +123,16 @@ pub trait ChatModel: Send + Sync + 'static {
         async { self.respond(request).await.map(ModelStream::from) }
     }
 
+    /// Returns the losses if the provider enforces `output` in its native form: the constraints of the schema
+    /// that the provider's dialect of JSON Schema cannot express.
+    ///
+    /// An agent asks before it chooses a [mode](crate::structured::AnswerMode) for an answer of a type. By
+    /// default, nothing is lost. A model that wraps another model forwards this method.
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        let _ = output;
+        OutputLosses::default()
+    }
+
     /// Boxes the model, so that it can be chosen at run time or stored in a list.
     #[must_use]
     fn boxed(self) -> BoxModel
@@ -178,12 +159,17 @@ impl<M: ChatModel> ChatModel for Arc<M> {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         (**self).stream(request).await
     }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        (**self).output_losses(output)
+    }
 }
 
 object_safe! {
     /// The object-safe form of [`ChatModel`].
     pub(crate) trait DynModel: ChatModel {
         fn name(&self) -> &str;
+        fn output_losses(&self, output: &OutputFormat) -> OutputLosses;
         fn provider(&self) -> &str;
         async fn respond(request: ModelRequest) -> Result<ModelResponse, ModelError>;
         async fn stream(request: ModelRequest) -> Result<ModelStream, ModelError>;

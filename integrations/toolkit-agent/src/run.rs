@@ -103,7 +103,11 @@ impl Agent {
         self.stream(options, |agent, run| async move { agent.execute(conversation, None, run).await })
     }
 
-    fn stream<'a, F>(&self, options: RunOptions, execute: impl FnOnce(Self, Run) -> F) -> RunStream<'a>
+    pub(crate) fn stream<'a, F>(
+        &self,
+        options: RunOptions,
+        execute: impl FnOnce(Self, Run) -> F,
+    ) -> RunStream<'a>
     where
         F: Future<Output = Result<RunOutput, RunError>> + Send + 'a,
     {

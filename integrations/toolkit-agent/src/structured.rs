@@ -1,25 +1,32 @@
 //! Structured output: answers decoded into a Rust type.
 
 mod json;
+mod partial;
 mod reader;
+mod stream;
+
+pub use crate::answer::AnswerMode;
+pub use stream::{AnswerEvent, AnswerStream};
 
 use crate::agent::{Agent, Run};
+use crate::answer::{AnswerFormat, is_blocked};
 use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::message::UserMessage;
-use crate::model::{FinishReason, ModelErrorKind};
+use crate::model::FinishReason;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
 use reader::Reader;
 use serde_json::Value;
+use std::sync::Arc;
 use toolkit_core::ToolParams;
 
 /// The options for structured output.
 ///
 /// ```
-/// use toolkit_agent::structured::StructuredOptions;
+/// use toolkit_agent::structured::{AnswerMode, StructuredOptions};
 ///
-/// let options = StructuredOptions::new().with_attempts(5).with_native(false);
+/// let options = StructuredOptions::new().with_attempts(5).with_mode(AnswerMode::Tool);
 /// assert_eq!(options.attempts, 5);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,18 +34,23 @@ use toolkit_core::ToolParams;
 pub struct StructuredOptions {
     /// The maximum number of answers requested from the model before the run fails. Default: 3.
     pub attempts: u32,
-    /// Whether requests ask the provider to enforce the schema. If the provider rejects such a request, the
-    /// agent repeats the request without enforcement. The instructions always contain the schema.
+    /// The way the model gives the answer. By default (`None`), the agent chooses for each request:
     ///
-    /// By default (`None`), requests without tools ask for enforcement, and so do all requests after an
-    /// invalid answer. Before an invalid answer, requests with tools do not ask for enforcement, because some
-    /// servers would let the model invent an answer instead of calling a tool.
-    pub native: Option<bool>,
+    /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's dialect of JSON
+    ///    Schema can express the complete schema.
+    /// 2. [`Tool`](AnswerMode::Tool) in all other requests.
+    /// 3. [`Text`](AnswerMode::Text), after the server has refused a request in another mode, or if the
+    ///    [tool choice](crate::AgentBuilder::tool_config) forbids calls.
+    ///
+    /// If the program sets `Native`, but the native form excludes valid answers, `Tool` is used instead. For
+    /// example, OpenAI's native form allows only empty maps. A [`RunEvent`](crate::RunEvent::RequestLosses)
+    /// then reports the losses.
+    pub mode: Option<AnswerMode>,
 }
 
 impl Default for StructuredOptions {
     fn default() -> Self {
-        Self { attempts: 3, native: None }
+        Self { attempts: 3, mode: None }
     }
 }
 
@@ -53,8 +65,8 @@ impl StructuredOptions {
 setters! { StructuredOptions:
     /// Sets the maximum number of answers requested from the model, at least 1.
     with_attempts(attempts: u32) = attempts.max(1);
-    /// Sets whether requests ask the provider to enforce the schema, from the first request on.
-    with_native(native: bool) = Some(native);
+    /// Sets the way the model gives the answer.
+    with_mode(mode: AnswerMode) = Some(mode);
 }
 
 /// Returns the JSON values in the text of an answer: the text itself, or values in code fences or in prose.
@@ -65,8 +77,14 @@ pub(crate) fn json_values(text: &str) -> Vec<Value> {
 impl Agent {
     /// Answers `input` in a new conversation, and returns the answer as a value of type `T`.
     ///
-    /// The instructions contain the schema of `T`. The answer may be in a code fence or surrounded by other
-    /// text. After an invalid answer, the model gets a list of all violations and answers again.
+    /// The model answers in one of three [modes](StructuredOptions::mode). A text answer may be in a code fence
+    /// or surrounded by other text, and near misses are coerced as in tool calls. After an invalid answer, the
+    /// model gets a list of all violations and answers again. From then on, no tool runs: the agent forbids
+    /// all other calls in its requests, and refuses them if the model makes them anyway.
+    ///
+    /// In a team, the agent that gives the final answer repairs this answer. A
+    /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again after
+    /// an invalid answer, and no tool runs then.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -150,6 +168,20 @@ impl Agent {
         run: RunOptions,
         structured: StructuredOptions,
     ) -> Result<(T, RunOutput), RunError> {
+        let reader = Arc::new(Reader::<T>::new()?);
+        let form = Arc::new(reader.form(&structured));
+        self.answer_as(conversation, input, Run::new(self.clone(), run, None), &reader, form).await
+    }
+
+    /// Answers in the form of `reader`.
+    async fn answer_as<T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &mut Conversation,
+        input: Option<UserMessage>,
+        run: Run,
+        reader: &Reader<T>,
+        form: Arc<AnswerFormat>,
+    ) -> Result<(T, RunOutput), RunError> {
         if input.is_some() {
             conversation.settle();
         }
@@ -157,61 +189,51 @@ impl Agent {
             Some(_) => conversation.messages().len(),
             None => conversation.begin_of_run(),
         };
-        let (reader, run) = (Reader::<T>::new()?, Run::new(self.clone(), run, None));
-        let ended = self.attempts(conversation, &reader, (begin, input), run, structured).await;
+        let ended = self.attempts(conversation, (begin, input), run, reader, form).await;
         ended.map_err(|error| {
             // All attempts together are the run of the program.
-            let output = conversation.latest_run().unwrap_or_default();
+            let mut output = conversation.latest_run().unwrap_or_default();
+            if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
+                output.text = conversation.last_answer();
+            }
             RunError::new(error, Some(RunOutput { messages: conversation.messages_since(begin), ..output }))
         })
     }
 
-    /// Asks for answers until one is valid. `begin` is the index of the first message of the run.
+    /// Runs the agent, and runs it again without calls if the agent does not repair an invalid answer itself.
+    /// `begin` is the index of the first message of the run.
     async fn attempts<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
-        reader: &Reader<T>,
         (begin, mut input): (usize, Option<UserMessage>),
-        mut run: Run,
-        structured: StructuredOptions,
+        run: Run,
+        reader: &Reader<T>,
+        form: Arc<AnswerFormat>,
     ) -> Result<(T, RunOutput), AgentError> {
-        let mut native = structured.native;
-        let mut invalid = String::new();
-        for _ in 0..structured.attempts.max(1) {
-            let part = run.with_answer_format(Some(reader.answer_format(native)));
-            let first = self.execute(conversation, input.take(), part).await;
-            // Decisions are made once.
-            run = run.without_decisions();
-            let mut output = match first {
-                Err(RunError { error: AgentError::Model(error), .. })
-                    if error.kind == ModelErrorKind::InvalidRequest && native != Some(false) =>
-                {
-                    native = Some(false);
-                    let part = run.with_answer_format(Some(reader.answer_format(native)));
-                    self.execute(conversation, None, part).await?
-                }
-                output => output?,
-            };
-            // If this answer is invalid, the next request asks the provider to enforce the schema.
-            native = native.or(Some(true));
+        let mut run = run.with_answer_format(Some(form.clone()));
+        loop {
+            let mut output = self.execute(conversation, input.take(), run.clone()).await?;
             output.messages = conversation.messages_since(begin);
             if output.finish == FinishReason::Refused {
                 return Err(AgentError::InvalidOutput(format!("the model refused: {}", output.text)));
             }
-            match reader.read(&output.text).await {
-                Ok(value) => return Ok((value, output)),
-                Err(message) => invalid = message,
+            if is_blocked(&output.finish) {
+                return Err(AgentError::InvalidOutput(format!("a guardrail blocked it: {}", output.text)));
             }
-            let cut = match output.finish {
-                FinishReason::Length => "\nIt was cut off: be shorter.",
-                _ => "",
+            let invalid = match reader.read(&output.text).await {
+                Ok(value) => return Ok((value, output)),
+                Err(invalid) => invalid,
             };
+            if !form.may_repeat() {
+                return Err(AgentError::InvalidOutput(invalid));
+            }
+            run = run.for_answers_only();
             let feedback = format!(
-                "Your answer is not of the form that was asked for: {invalid}{cut}\n\
-                 Answer again, with JSON of that form and nothing else."
+                "Your answer is not of the form that was asked for: {invalid}\n\
+                 Answer again, with JSON that fits this schema and nothing else:\n{}",
+                form.format.schema
             );
             input = Some(feedback.into());
         }
-        Err(AgentError::InvalidOutput(invalid))
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agent;
+mod answers;
 #[cfg(all(
     feature = "anthropic",
     feature = "genai",
@@ -22,6 +23,7 @@ mod evals;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
+mod guardrails;
 mod hosted;
 mod interruptions;
 mod kosong;

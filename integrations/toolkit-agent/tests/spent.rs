@@ -2,7 +2,7 @@
 
 use crate::support::{agent, assert_sendable, cancelled_after, says, tools};
 use std::time::Duration;
-use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::structured::{AnswerMode, StructuredOptions};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentError, Conversation, Decisions, Limits, ModelDelta, ModelError, ModelErrorKind,
@@ -252,7 +252,7 @@ async fn all_attempts_of_a_typed_answer_count() {
     for (attempts, expected) in [(2, (2, 2, 0, 4)), (1, (0, 1, 0, 1))] {
         let mut conversation = Conversation::new("1");
         says("earlier", "Hello.").run_in(&mut conversation, "hi").await.unwrap();
-        let form = StructuredOptions::new().with_attempts(attempts).with_native(false);
+        let form = StructuredOptions::new().with_attempts(attempts).with_mode(AnswerMode::Text);
         let options = RunOptions::new();
         let failed = agent.run_as_with::<City>(&mut conversation, "go", options, form).await.err().unwrap();
         assert_eq!(spent(&failed.output), expected);

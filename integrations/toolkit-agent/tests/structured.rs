@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::structured::{AnswerMode, StructuredOptions};
 use toolkit_agent::{
     Agent, AgentError, Conversation, FinishReason, Limit, Limits, Message, ModelError, ModelRequest,
     ModelResponse, RunOptions, ScriptedModel,
 };
-use toolkit_core::{ClosureTool, ToolParams, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolChoice, ToolParams, ToolRegistry};
 use toolkit_wire::ApiFormat;
 
 /// A recipe for the kitchen.
@@ -161,15 +161,19 @@ async fn tools_run_before_the_structured_answer() {
     assert!(last_message(&model).contains("it is not JSON"), "{}", last_message(&model));
     // With tools, an enforced schema would suppress the call.
     let is_native = |request: &ModelRequest| request.options.output.is_some();
-    assert_eq!(model.requests().iter().map(is_native).collect::<Vec<_>>(), [false, false, true]);
+    assert!(!model.requests().iter().any(is_native));
+    let choices: Vec<ToolChoice> =
+        model.requests().into_iter().map(|request| request.tool_use.choice).collect();
+    let forced = ToolChoice::Tool("final_answer".to_owned());
+    assert_eq!(choices, [ToolChoice::Auto, ToolChoice::Auto, forced]);
 }
 
 #[tokio::test]
 async fn native_output_can_be_forced_or_disabled() {
-    for native in [true, false] {
+    for (mode, native) in [(AnswerMode::Native, true), (AnswerMode::Text, false), (AnswerMode::Tool, false)] {
         let model = ScriptedModel::new().text("no").text(SOUP);
         let agent = Agent::builder(model.clone()).build().unwrap();
-        let (options, form) = (RunOptions::new(), StructuredOptions::new().with_native(native));
+        let (options, form) = (RunOptions::new(), StructuredOptions::new().with_mode(mode));
         agent.run_as_with::<Recipe>(&mut Conversation::new("1"), "Cook.", options, form).await.unwrap();
         assert!(model.requests().iter().all(|request| request.options.output.is_some() == native));
     }
@@ -196,7 +200,7 @@ async fn limits_apply_to_all_attempts_together() {
     let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("no")));
     let agent = Agent::builder(model.clone()).build().unwrap();
     let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(2));
-    let form = StructuredOptions::new().with_attempts(9).with_native(false);
+    let form = StructuredOptions::new().with_attempts(9).with_mode(AnswerMode::Text);
     let mut conversation = Conversation::new("1");
     let ended = agent.run_as_with::<Recipe>(&mut conversation, "Cook.", options, form).await;
     assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(2)));

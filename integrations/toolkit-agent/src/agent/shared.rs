@@ -1,12 +1,13 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
+use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
 use crate::helpers::lock;
 use crate::limits::Budget;
-use crate::model::{AnswerFormat, RequestLoss};
+use crate::model::RequestLoss;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
@@ -52,7 +53,11 @@ pub(crate) struct RunInner {
     pub(crate) decisions: Decisions,
     /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
-    pub(crate) answer_format: Option<AnswerFormat>,
+    pub(crate) answer_format: Option<Arc<AnswerFormat>>,
+    /// Whether agents may only answer, because an answer of the run was invalid. All calls are refused.
+    pub(crate) answers_only: bool,
+    /// The error of a guardrail that has ended the run, shared with nested runs.
+    ended: Arc<Ended>,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
     /// Whether a save was given up after [`GRACE`].
@@ -61,7 +66,26 @@ pub(crate) struct RunInner {
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
+/// The end of a run by a guardrail.
+#[derive(Default)]
+struct Ended {
+    error: Mutex<Option<AgentError>>,
+    token: CancellationToken,
+}
+
 impl Run {
+    /// Ends the run and all runs around it with an error. Returns the error. Running calls are cancelled.
+    pub(crate) fn end(&self, error: AgentError) -> AgentError {
+        let error = lock(&self.0.ended.error).get_or_insert(error).clone();
+        self.0.ended.token.cancel();
+        error
+    }
+
+    /// Returns the error of a guardrail that has ended the run.
+    fn ended(&self) -> Option<AgentError> {
+        self.0.ended.token.is_cancelled().then(|| lock(&self.0.ended.error).clone()).flatten()
+    }
+
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
         let invocation_id = options.invocation_id.map_or_else(new_id, Arc::from);
@@ -80,6 +104,8 @@ impl Run {
             limited: None,
             events,
             answer_format: None,
+            answers_only: false,
+            ended: Arc::default(),
             traced_messages: options.traced_messages,
             is_late: Arc::default(),
             emitted_losses: Arc::default(),
@@ -87,13 +113,15 @@ impl Run {
     }
 
     /// Returns the same run with another format for the final answer.
-    pub(crate) fn with_answer_format(&self, answer_format: Option<AnswerFormat>) -> Self {
+    pub(crate) fn with_answer_format(&self, answer_format: Option<Arc<AnswerFormat>>) -> Self {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run without decisions about pending calls.
-    pub(crate) fn without_decisions(&self) -> Self {
-        Self(Arc::new(RunInner { decisions: Decisions::default(), ..RunInner::clone(&self.0) }))
+    /// Returns the same run for a repetition after an invalid answer: without decisions about pending calls, and
+    /// without calls.
+    pub(crate) fn for_answers_only(&self) -> Self {
+        let decisions = Decisions::default();
+        Self(Arc::new(RunInner { decisions, answers_only: true, ..RunInner::clone(&self.0) }))
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
@@ -257,8 +285,11 @@ impl Run {
     /// Checks for cancellation.
     ///
     /// # Errors
-    /// [`AgentError::Cancelled`] if the run was cancelled.
+    /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has ended it.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
+        if let Some(error) = self.ended() {
+            return Err(error);
+        }
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
     }
 
@@ -289,10 +320,14 @@ impl Run {
                 None => pending().await,
             }
         });
+        let mut ended = pin!(self.0.ended.token.cancelled());
         let mut future = pin!(future);
         poll_fn(|cx| {
             if let Poll::Ready(value) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(value));
+            }
+            if ended.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(self.ended().unwrap_or(AgentError::Cancelled)));
             }
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(AgentError::Cancelled));

@@ -9,7 +9,9 @@ use super::connection::{kept, tls};
 use super::fault::timed_out;
 use super::http::{AGENT, headers};
 use super::settings::{PLAIN, Settings, after, client_settings, token_setter};
-use crate::model::{ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream};
+use crate::model::{
+    ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
+};
 use ::genai::adapter::AdapterKind;
 use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
@@ -22,6 +24,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
+use toolkit_wire::ApiFormat;
 
 /// A client for all providers of the crate `genai`.
 ///
@@ -219,6 +222,11 @@ impl ChatModel for GenAiModel {
             pieces = self.begin(self.target().await?, &request).await?;
         }
         Ok(ModelStream::new(pieces))
+    }
+
+    /// Assumes the dialect of OpenAI's strict mode, because `genai` closes every object of a schema.
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        output.schema_for(ApiFormat::OpenAiChat).into()
     }
 }
 

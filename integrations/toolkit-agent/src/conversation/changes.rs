@@ -207,6 +207,14 @@ impl Conversation {
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
     }
 
+    /// Marks the message at `index` as changed since the last save.
+    pub(super) fn mark_changed(&mut self, index: usize) {
+        let own = index.checked_sub(self.base);
+        if let (Some((_, marks)), Some(own)) = (self.saved.marks.as_mut(), own) {
+            marks.changed = Some(marks.changed.map_or(own, |changed| changed.min(own)));
+        }
+    }
+
     /// Removes the first `removed` messages.
     pub(super) fn remove_first(&mut self, removed: usize) {
         let count = removed.min(self.messages.len());

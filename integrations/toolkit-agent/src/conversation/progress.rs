@@ -37,6 +37,14 @@ pub(crate) enum Step {
     Transfer(String),
     /// A tool of the agent asked an enclosing loop to end.
     Escalated,
+    /// The final answer is in the conversation and is being checked.
+    Unchecked,
+    /// The final answer was invalid, and the agent asks for it again.
+    Repair {
+        /// Whether a tool of the agent asked an enclosing loop to end.
+        #[serde(default)]
+        escalate: bool,
+    },
     /// A sequence of agents has reached the agent at `index`.
     Sequence {
         iteration: u32,

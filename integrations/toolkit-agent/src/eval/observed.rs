@@ -2,7 +2,8 @@
 
 use crate::helpers::lock;
 use crate::model::{
-    BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, Usage,
+    BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses, Usage,
 };
 use futures_core::Stream;
 use std::pin::Pin;
@@ -82,6 +83,10 @@ impl ChatModel for Observed {
         self.seen.request(&request);
         let stream = ChatModel::stream(&self.model, request).await;
         stream.map(|stream| ModelStream::new(ObservedStream { stream, seen: self.seen.clone() }))
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        ChatModel::output_losses(&self.model, output)
     }
 }
 

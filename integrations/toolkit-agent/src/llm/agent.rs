@@ -1,7 +1,10 @@
 //! An agent with a model: the turns from the input to the answer.
 
+use super::answer::{FinalAnswer, quote_answers};
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, put_first};
+use super::guards::{Guards, Situation, WITHHELD, apply_inputs, beside};
+use super::held::Held;
 use super::history;
 use super::meter::Meter;
 use super::reduce::adapt_server_state;
@@ -22,6 +25,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
@@ -66,6 +70,9 @@ pub(super) struct Settings {
     pub(super) history_limit: Option<usize>,
     pub(super) compaction: Option<Compaction>,
     pub(super) streaming: bool,
+    pub(super) guards: Guards,
+    /// Whether text is held back until it was checked. `None` if this depends on the guardrails.
+    pub(super) hold_text: Option<bool>,
 }
 
 impl RunAgent for LlmAgent {
@@ -76,7 +83,8 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            step => self.turns(conversation, run, step == Some(Step::Escalated)).await,
+            // Boxed, because the futures of a chain of transfers are nested.
+            step => Box::pin(self.turns(conversation, run, step)).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
@@ -106,16 +114,38 @@ impl LlmAgent {
         &self,
         conversation: &mut Conversation,
         run: &Run,
-        mut escalate: bool,
+        step: Option<Step>,
     ) -> Result<Outcome, AgentError> {
+        let mut escalate = matches!(step, Some(Step::Escalated | Step::Repair { escalate: true }));
+        let mut answer = FinalAnswer::new(run, matches!(step, Some(Step::Repair { .. })));
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut meter = Meter::default();
+        let situation = Situation::new(self.name(), conversation, run);
+        if step == Some(Step::Unchecked) {
+            conversation.replace_answer(WITHHELD);
+        }
+        // Calls start after the input has passed its checks.
+        let has_begun = |turn: &Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
+        let is_repair = matches!(step, Some(Step::Repair { .. }));
+        let has_inputs = !is_repair && !conversation.unfinished().is_some_and(has_begun);
+        let guards = &self.settings.guards;
+        if has_inputs && let Some(check) = guards.inputs(&situation, conversation, false) {
+            let judged = run.until_stopped(check).await?;
+            if let Some(output) = apply_inputs(conversation, self.name(), judged)? {
+                return Ok(Outcome::Answer(output));
+            }
+        }
+        let mut beside_check = match has_inputs {
+            true => guards.inputs(&situation, conversation, true),
+            false => None,
+        };
         let mut breaks = 0;
         let called = Arc::<CalledAgents>::default();
         let mut last = None;
         loop {
             run.check_cancelled()?;
-            let restart = self.restart(conversation, run)?;
+            answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
+            let restart = self.restart(conversation, run, &answer)?;
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
                 // The model reads what an unfinished turn of another agent has left.
@@ -123,6 +153,8 @@ impl LlmAgent {
             }
             called.begin_turn();
             let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called, last.take())?;
+            let gate = AtomicBool::new(beside_check.is_none());
+            let mut held = Held::default();
             let mut calls = TurnCalls {
                 conversation,
                 run,
@@ -134,21 +166,45 @@ impl LlmAgent {
                 dispatched: Vec::new(),
                 counted: VecDeque::new(),
                 called: called.clone(),
+                answer: &answer,
+                situation: &situation,
+                is_beside: beside_check.is_some(),
+                gate: &gate,
+                held: &mut held,
+                hold_text: self.settings.hold_text(),
                 broken: None,
             };
             // The approvals of a restarted turn are in its dispatcher.
             last = restart.is_none().then(|| dispatcher.clone());
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
-                None => match self.answer(&dispatcher, &mut calls).await {
-                    Ok(response) => self.receive_calls(response, &mut calls).await,
-                    error => error,
-                },
+                None => {
+                    let ask = self.answer(&dispatcher, &mut calls);
+                    let asked = match beside_check.is_some() {
+                        true => run.until_stopped(beside(&mut beside_check, &gate, ask)).await,
+                        false => Ok(Ok(ask.await)),
+                    };
+                    match asked.unwrap_or_else(|error| Ok(Err(error))) {
+                        Ok(Ok(response)) => self.receive_calls(response, &mut calls).await,
+                        Ok(Err(error)) => Err(error),
+                        Err(judged) => {
+                            drop(calls);
+                            conversation.discard_turn();
+                            match apply_inputs(conversation, self.name(), judged)? {
+                                Some(output) => return Ok(Outcome::Answer(output)),
+                                None => continue,
+                            }
+                        }
+                    }
+                }
             };
             let response = match response {
                 Ok(response) => response,
                 Err(error) => {
                     calls.stop().await;
+                    if answer.falls_back(&error) {
+                        continue;
+                    }
                     return Err(error);
                 }
             };
@@ -156,30 +212,50 @@ impl LlmAgent {
             let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(results);
-            let is_answer = skip_summarization || results.is_empty() && !response.finish.is_paused();
-            let answer = is_answer.then(|| match results.is_empty() {
-                true => response.message.text,
-                false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+            let accepted = answer.accepted(&response.message.calls, results);
+            let is_accepted = accepted.is_some();
+            let is_answer =
+                is_accepted || skip_summarization || results.is_empty() && !response.finish.is_paused();
+            let invalid = answer.invalid(&response.message.calls, results).filter(|_| !is_answer);
+            let text = is_answer.then(|| {
+                accepted.unwrap_or_else(|| match results.is_empty() {
+                    true => response.message.text,
+                    false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+                })
             });
             if now {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
+            if let Some(invalid) = invalid {
+                answer.repeat(&invalid)?;
+                conversation.set_step(Step::Repair { escalate });
+            }
             if let Some(to) = &transfer_to_agent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
+                held.emit(run);
                 run.save(conversation).await?;
             }
             if let Some(to) = transfer_to_agent {
                 return Ok(Outcome::Transfer(to));
             }
-            if let Some(text) = answer {
-                if let Some(key) = &self.settings.output_key {
-                    conversation.session().apply(&[(key.clone(), Some(text.as_str().into()))].into());
+            if let Some(text) = text {
+                if !is_accepted && let Some(feedback) = answer.feedback(&text, &response.finish)? {
+                    conversation.set_step(Step::Repair { escalate });
+                    conversation.push(Message::user(feedback));
+                    run.save(conversation).await?;
+                    continue;
                 }
                 let agent = self.name().to_owned();
-                return Ok(Outcome::Answer(AgentOutput { text, agent, finish: response.finish, escalate }));
+                let output = AgentOutput { text, agent, finish: response.finish, escalate };
+                let output = guards.output(&situation, conversation, output, &mut held).await?;
+                held.emit(run);
+                if let Some(key) = &self.settings.output_key {
+                    conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
+                }
+                return Ok(Outcome::Answer(output));
             }
             self.pause_after_break(run, broken, &mut breaks).await?;
         }
@@ -199,11 +275,16 @@ impl LlmAgent {
     }
 
     /// Returns how the calls of an unfinished turn of this agent continue, if there are any.
-    fn restart(&self, conversation: &Conversation, run: &Run) -> Result<Option<Restart>, AgentError> {
+    fn restart(
+        &self,
+        conversation: &Conversation,
+        run: &Run,
+        answer: &FinalAnswer<'_>,
+    ) -> Result<Option<Restart>, AgentError> {
         let of_agent = |turn: &&Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
         let Some(turn) = conversation.unfinished().filter(of_agent) else { return Ok(None) };
         let tools = self.tools.current()?;
-        Ok(Some(Restart::new(turn, conversation, run, &tools.registry())))
+        Ok(Some(Restart::new(turn, conversation, run, &tools.registry(), answer)))
     }
 
     /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`. `last` is the
@@ -250,19 +331,17 @@ impl LlmAgent {
     pub(super) fn request(
         &self,
         conversation: &mut Conversation,
-        run: &Run,
         dispatcher: &Dispatcher,
+        answer: &FinalAnswer<'_>,
     ) -> ModelRequest {
         let settings = &self.settings;
         let session = dispatcher.run_context().and_then(|run| run.session());
         let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
         let instructions = InstructionsContext { agent: self.name(), session: &session };
+        let has_answers = conversation.has_answers();
         let compacted = self.compacted(conversation);
         let limit = settings.history_limit;
-        let mut messages = history::visible_to(self.name(), conversation.history(), limit, &compacted);
-        if matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused) {
-            messages.push(Message::user(CONTINUE));
-        }
+        let messages = history::visible_to(self.name(), conversation.history(), limit, &compacted);
         let mut request = ModelRequest {
             instructions: (settings.instructions)(&instructions),
             messages,
@@ -271,8 +350,13 @@ impl LlmAgent {
             options: settings.options.clone(),
         };
         adapt_server_state(&mut request, &compacted);
-        if let Some(format) = &run.0.answer_format {
-            format.apply(&mut request);
+        answer.add_to(&mut request);
+        // A provider that keeps the conversation needs the result of each call that it knows.
+        if has_answers && settings.options.server_state.is_none() {
+            quote_answers(&mut request.messages, &request.tools);
+        }
+        if matches!(request.messages.last(), Some(Message::Assistant(message)) if !message.paused) {
+            request.messages.push(Message::user(CONTINUE));
         }
         request
     }
@@ -291,7 +375,7 @@ impl LlmAgent {
             calls.conversation.begin_turn(name);
             let proceed = match callbacks.before.is_empty() {
                 true => ControlFlow::Continue(request),
-                false => run.until_stopped(callbacks.before(request)).await?,
+                false => run.until_stopped(callbacks.before(request, calls.situation)).await??,
             };
             let asked = match proceed {
                 ControlFlow::Break(response) => break response,
@@ -322,7 +406,7 @@ impl LlmAgent {
         run.emit_losses(name, &response.losses);
         run.0.budget.add_usage(response.usage, price);
         match callbacks.may_change_calls() {
-            true => run.until_stopped(callbacks.after(response)).await,
+            true => run.until_stopped(callbacks.after(response, calls.situation)).await?,
             false => Ok(response),
         }
     }
@@ -346,9 +430,12 @@ impl LlmAgent {
             // The native form lacks the calls that were added here, so it is dropped.
             message.native = None;
         }
-        run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+        if calls.answer.has_form() {
+            response.message.calls.clone_from(&message.calls);
+        }
+        calls.emit_message(&message, &self.settings.guards);
         let has_calls = !message.calls.is_empty();
-        turn.edit(|turn| *turn = message);
+        calls.conversation.turn().edit(|turn| *turn = message);
         calls.count();
         if has_calls {
             run.save(calls.conversation).await?;

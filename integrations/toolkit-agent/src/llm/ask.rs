@@ -50,6 +50,7 @@ impl LlmAgent {
                 run.0.budget.add_usage(partial.usage, price);
             }
             calls.conversation.discard_turn();
+            calls.held.clear();
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
@@ -145,12 +146,24 @@ impl LlmAgent {
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {
-                    calls.conversation.turn().edit(|message| message.text.push_str(&text));
-                    run.emit(|| RunEvent::Text { agent: agent(), text, within: run.within() });
+                    if !calls.is_beside {
+                        calls.conversation.turn().edit(|message| message.text.push_str(&text));
+                    }
+                    calls.emit_piece(calls.hold_text, || RunEvent::Text {
+                        agent: agent(),
+                        text,
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::Reasoning(text) => {
-                    calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
-                    run.emit(|| RunEvent::Reasoning { agent: agent(), text, within: run.within() });
+                    if !calls.is_beside {
+                        calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
+                    }
+                    calls.emit_piece(false, || RunEvent::Reasoning {
+                        agent: agent(),
+                        text,
+                        within: run.within(),
+                    });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
                     run.emit(|| RunEvent::CallStarted {
@@ -161,7 +174,8 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Arguments { id, piece } => {
-                    run.emit(|| RunEvent::CallArguments {
+                    // The arguments may be the answer.
+                    calls.emit_piece(calls.hold_text, || RunEvent::CallArguments {
                         agent: agent(),
                         call_id: id,
                         piece,
@@ -175,10 +189,11 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
+                ModelDelta::Native(_) if calls.is_beside => {}
                 ModelDelta::Native(native) => {
                     calls.conversation.turn().edit(|message| message.native = Some(native));
                 }
-                ModelDelta::Call(call) if !callbacks.may_change_calls() => {
+                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_beside => {
                     calls.conversation.turn().push_call(call);
                     calls.count();
                     run.save(calls.conversation).await?;

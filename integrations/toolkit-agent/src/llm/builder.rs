@@ -2,10 +2,12 @@
 
 use super::agent::{InstructionsContext, LlmAgent, Settings};
 use super::callbacks::ModelCallbacks;
+use super::guards::{Guards, around};
 use super::tools::Tools;
 use crate::agent::Agent;
 use crate::compaction::Compaction;
 use crate::error::RunError;
+use crate::guardrail::Guardrail;
 use crate::limits::Limits;
 use crate::message::UserMessage;
 use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
@@ -34,6 +36,7 @@ pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
+    guardrails: Vec<Guardrail>,
     /// Further agents to transfer to, in addition to the sub-agents, as pairs of name and description.
     transfer_targets: Vec<(String, String)>,
 }
@@ -56,9 +59,17 @@ impl AgentBuilder {
             history_limit: None,
             compaction: None,
             streaming: true,
+            guards: Guards::default(),
+            hold_text: None,
         };
         let dispatcher = Dispatcher::new(ToolRegistry::new());
-        Self { settings, dispatcher, tool_callbacks: None, transfer_targets: Vec::new() }
+        Self {
+            settings,
+            dispatcher,
+            tool_callbacks: None,
+            guardrails: Vec::new(),
+            transfer_targets: Vec::new(),
+        }
     }
 
     /// Sets the instructions for the model, also known as the system prompt.
@@ -142,7 +153,10 @@ impl AgentBuilder {
     where
         Fut: Future<Output = ControlFlow<ModelResponse, ModelRequest>> + Send + 'static,
     {
-        self.settings.callbacks.before.push(Box::new(move |request| Box::pin(callback(request))));
+        self.settings.callbacks.before.push(Box::new(move |request, _| {
+            let answer = callback(request);
+            Box::pin(async move { Ok(answer.await) })
+        }));
         self
     }
 
@@ -168,7 +182,10 @@ impl AgentBuilder {
     where
         Fut: Future<Output = ModelResponse> + Send + 'static,
     {
-        self.settings.callbacks.after.push(Box::new(move |response| Box::pin(callback(response))));
+        self.settings.callbacks.after.push(Box::new(move |response, _| {
+            let answer = callback(response);
+            Box::pin(async move { Ok(answer.await) })
+        }));
         self
     }
 
@@ -220,16 +237,28 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a [`Guardrail`]: a check of inputs, model calls, tool calls or answers.
+    ///
+    /// Guardrails run after the callbacks: a check of a request or of a tool call gets the value that the
+    /// callbacks have changed, and so does a check of a response or of a tool's output.
+    #[must_use]
+    pub fn guardrail(mut self, guardrail: Guardrail) -> Self {
+        self.guardrails.push(guardrail);
+        self
+    }
+
     /// Builds the agent.
     ///
     /// # Errors
     /// [`BuildError`] if the tools are invalid, or if two agents of the team have the same name. For an agent
     /// with transfer targets, a tool named `transfer_to_agent` is invalid, too.
     pub fn build(self) -> Result<Agent, BuildError> {
-        let settings = self.settings;
+        let mut settings = self.settings;
+        let (guards, tool_guards) = Guards::new(self.guardrails, &settings.name, &mut settings.callbacks);
+        settings.guards = guards;
         check_names(&settings.name, &settings.sub_agents)?;
         let mut dispatcher = self.dispatcher?;
-        if let Some(callbacks) = self.tool_callbacks {
+        for callbacks in around(self.tool_callbacks, tool_guards) {
             dispatcher = dispatcher.with_middleware(callbacks);
         }
         let tools = Tools::new(dispatcher, &settings.sub_agents, &self.transfer_targets)?;
@@ -278,6 +307,10 @@ setters! { AgentBuilder.settings:
     /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
     /// writing. Default: `true`.
     streaming(streaming: bool) = streaming;
+    /// Sets whether the text of a response is held back until it was checked: until then, there are no
+    /// [text events](crate::RunEvent::Text). Default: `true` if the agent has a [`Guardrail`] for responses or
+    /// answers. With `false`, a blocked answer may have been shown before. Reasoning is never held back.
+    hold_text(hold_text: bool) = Some(hold_text);
 }
 
 debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());

@@ -1,12 +1,16 @@
 //! Callbacks before and after each model call.
 
+use super::guards::Situation;
+use crate::error::AgentError;
 use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
 use std::ops::ControlFlow;
 
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
-type Before = dyn Fn(ModelRequest) -> BoxFuture<'static, Proceed> + Send + Sync;
-type After = dyn Fn(ModelResponse) -> BoxFuture<'static, ModelResponse> + Send + Sync;
+type Before =
+    dyn Fn(ModelRequest, &Situation) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
+type After =
+    dyn Fn(ModelResponse, &Situation) -> BoxFuture<'static, Result<ModelResponse, AgentError>> + Send + Sync;
 
 /// Callbacks before and after each model call, in the order of registration.
 #[derive(Default)]
@@ -17,21 +21,29 @@ pub(super) struct ModelCallbacks {
 
 impl ModelCallbacks {
     /// Runs the `before` callbacks until a callback returns a response.
-    pub(super) async fn before(&self, mut request: ModelRequest) -> Proceed {
+    pub(super) async fn before(
+        &self,
+        mut request: ModelRequest,
+        situation: &Situation,
+    ) -> Result<Proceed, AgentError> {
         for callback in &self.before {
-            request = match callback(request).await {
+            request = match callback(request, situation).await? {
                 ControlFlow::Continue(request) => request,
-                response => return response,
+                response => return Ok(response),
             };
         }
-        ControlFlow::Continue(request)
+        Ok(ControlFlow::Continue(request))
     }
 
-    pub(super) async fn after(&self, mut response: ModelResponse) -> ModelResponse {
+    pub(super) async fn after(
+        &self,
+        mut response: ModelResponse,
+        situation: &Situation,
+    ) -> Result<ModelResponse, AgentError> {
         for callback in &self.after {
-            response = callback(response).await;
+            response = callback(response, situation).await?;
         }
-        response
+        Ok(response)
     }
 
     /// Returns whether tool calls must wait for the complete response, because a callback may change them.

@@ -1,5 +1,8 @@
 //! The tool calls of one turn, from start to result.
 
+use super::answer::FinalAnswer;
+use super::guards::{Guards, Situation};
+use super::held::Held;
 use super::meter::Meter;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
@@ -7,12 +10,14 @@ use crate::agent::{CalledAgents, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::message::AssistantMessage;
 use crate::model::{FinishReason, ModelError, ModelResponse};
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
@@ -33,16 +38,58 @@ pub(super) struct TurnCalls<'a> {
     pub(super) counted: VecDeque<Option<ToolError>>,
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
+    pub(super) answer: &'a FinalAnswer<'a>,
+    pub(super) situation: &'a Situation,
+    /// Whether the input is checked at the same time as the model answers. No call starts before the complete
+    /// response then, and the turn stays empty.
+    pub(super) is_beside: bool,
+    /// `true` if the input has passed its checks.
+    pub(super) gate: &'a AtomicBool,
+    pub(super) held: &'a mut Held,
+    /// Whether the text of the response is held back until it was checked.
+    pub(super) hold_text: bool,
     /// The error of the stream, if the answer broke off after a call was started.
     pub(super) broken: Option<ModelError>,
 }
 
 impl<'a> TurnCalls<'a> {
+    /// Emits a piece of the response, or holds it back.
+    pub(super) fn emit_piece(&mut self, is_held: bool, event: impl FnOnce() -> RunEvent) {
+        if !self.run.has_listener() {
+            return;
+        }
+        if is_held || !self.gate.load(Ordering::Relaxed) {
+            return self.held.push(event());
+        }
+        self.held.emit(self.run);
+        self.run.emit(event);
+    }
+
+    /// Emits the complete message of the model. A message with an answer is held back until it was checked.
+    pub(super) fn emit_message(&mut self, message: &AssistantMessage, guards: &Guards) {
+        let run = self.run;
+        let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
+        if guards.checks_responses && self.hold_text {
+            // A check may have changed the text.
+            self.held.clear();
+            if !message.text.is_empty() {
+                let (agent, text) = (self.agent.to_owned(), message.text.clone());
+                self.held.push(RunEvent::Text { agent, text, within: run.within() });
+            }
+        }
+        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
+        if is_answer && self.hold_text {
+            return self.held.push(event());
+        }
+        self.held.emit(self.run);
+        self.run.emit(event);
+    }
+
     /// Counts the calls of the turn that are not counted yet. Called before the save that precedes the calls.
     pub(super) fn count(&mut self) {
         let calls = &self.conversation.turn().message().calls;
         for call in calls.iter().skip(self.started + self.counted.len()) {
-            let refusal = refusal(self.run, self.repetitions, call);
+            let refusal = refusal(self.run, self.answer, self.repetitions, call);
             self.counted.push_back(refusal);
         }
     }
@@ -61,6 +108,9 @@ impl<'a> TurnCalls<'a> {
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
+        if let Some(outcome) = self.answer.outcome(&call) {
+            return self.keep(ToolResult::of(&call, outcome).with_position(position));
+        }
         let unfinished = self.conversation.take_called(position);
         self.called.add(call.id.clone(), position, unfinished);
         self.dispatched.push(position);
@@ -92,7 +142,11 @@ impl<'a> TurnCalls<'a> {
                 self.dispatch(position, call);
             }
         }
-        Ok(ModelResponse::text(message.text.as_str()).with_finish(FinishReason::ToolCalls))
+        let mut response = ModelResponse::text(message.text.as_str());
+        if self.answer.has_form() {
+            response.message.calls.clone_from(&message.calls);
+        }
+        Ok(response.with_finish(FinishReason::ToolCalls))
     }
 
     /// Waits for the next result. Returns `None` if no call is running.
@@ -263,11 +317,19 @@ mod tests {
 }
 
 /// Counts a call. Returns an error if the call exceeds a limit or is repeated too often.
-fn refusal(run: &Run, repetitions: &Repetitions, call: &ToolCall) -> Option<ToolError> {
+fn refusal(
+    run: &Run,
+    answer: &FinalAnswer<'_>,
+    repetitions: &Repetitions,
+    call: &ToolCall,
+) -> Option<ToolError> {
+    if answer.is_in(call) {
+        return None;
+    }
     let limit = || {
         let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
         let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
         (!run.0.budget.take_tool_call()).then(error)
     };
-    repetitions.refusal(call).or_else(limit)
+    answer.refusal(call).or_else(|| repetitions.refusal(call)).or_else(limit)
 }

@@ -29,7 +29,7 @@ impl LlmAgent {
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelRequest, AgentError> {
-        let request = self.request(calls.conversation, calls.run, dispatcher);
+        let request = self.request(calls.conversation, dispatcher, calls.answer);
         let Some(compaction) = &self.settings.compaction else { return Ok(request) };
         let is_forced = std::mem::take(&mut calls.meter.is_exceeded);
         let compacted = self.compacted(calls.conversation);
@@ -56,7 +56,7 @@ impl LlmAgent {
         };
         let Some(plan) = planner.plan(bounds) else { return Ok(request) };
         self.compact(compaction, &compacted, plan, counted, calls).await?;
-        Ok(self.request(calls.conversation, calls.run, dispatcher))
+        Ok(self.request(calls.conversation, dispatcher, calls.answer))
     }
 
     /// Creates a shorter request after the model has refused a request as too long. Returns `None` if there is

@@ -1,5 +1,6 @@
 //! The calls of an unfinished turn, after an interruption or a crash.
 
+use super::answer::FinalAnswer;
 use crate::agent::Run;
 use crate::conversation::{Conversation, Turn, key};
 use crate::pending::Decision;
@@ -23,7 +24,13 @@ pub(super) struct Restart {
 
 impl Restart {
     /// Decides how each call without a result in the unfinished turn continues.
-    pub(super) fn new(turn: &Turn, conversation: &Conversation, run: &Run, tools: &ToolRegistry) -> Self {
+    pub(super) fn new(
+        turn: &Turn,
+        conversation: &Conversation,
+        run: &Run,
+        tools: &ToolRegistry,
+        answer: &FinalAnswer<'_>,
+    ) -> Self {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
         for position in turn.unanswered() {
@@ -38,7 +45,8 @@ impl Restart {
                     }
                 }
                 Some(_) => restart.decide(position, call, decisions.get(&id)),
-                None if (is_agent || may_repeat(call, tools)) && restart.run(position, call) => {}
+                None if (is_agent || answer.is_in(call) || may_repeat(call, tools))
+                    && restart.run(position, call) => {}
                 None => {
                     restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }

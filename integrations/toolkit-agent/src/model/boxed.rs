@@ -1,6 +1,8 @@
 //! Boxed models, for models chosen at run time.
 
-use super::{ChatModel, DynModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use super::{
+    ChatModel, DynModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
+};
 use std::sync::Arc;
 
 /// A model of any type, created by [`ChatModel::boxed`]. Clones share the model.
@@ -52,6 +54,10 @@ impl ChatModel for BoxModel {
 
     fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
         self.0.stream(request)
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        self.0.output_losses(output)
     }
 
     fn boxed(self) -> BoxModel {

@@ -1,6 +1,9 @@
 //! A model with substitutes to ask after a failure.
 
-use super::{BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+use super::{
+    BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses,
+};
 
 /// A list of models for the same requests. If a model fails, the next model in the list gets the request.
 ///
@@ -119,5 +122,10 @@ impl ChatModel for Fallback {
             async move { model.stream(request).await?.begun().await }
         })
         .await
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        let losses = self.models.iter().map(|model| ChatModel::output_losses(model, output));
+        losses.fold(OutputLosses::default(), OutputLosses::join)
     }
 }

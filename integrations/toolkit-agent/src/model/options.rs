@@ -1,6 +1,6 @@
 //! Options for the answer of a model.
 
-use super::{PromptCache, ServerState, ServiceTier, Thinking};
+use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -220,13 +220,65 @@ impl OutputFormat {
         Self::new(name, schema_of::<T>())
     }
 
-    /// Returns the schema in the dialect of the API, with the losses of the conversion.
+    /// Returns the schema in the dialect of the API, with the losses of the conversion. The path of a loss is
+    /// the path in the request.
     pub(crate) fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
-            ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,
+            // Bedrock accepts the same subset for the models of all providers.
+            ApiFormat::Anthropic | ApiFormat::Bedrock => SchemaDialect::AnthropicStrict,
             _ => SchemaDialect::JsonSchema,
         };
-        dialect.convert(&self.schema)
+        let mut converted = dialect.convert(&self.schema);
+        for loss in converted.losses.iter_mut().chain(&mut converted.narrowed) {
+            loss.path.insert_str(0, "/options/output/schema");
+        }
+        converted
+    }
+}
+
+/// The losses of an [`OutputFormat`] enforced by a provider, returned by
+/// [`ChatModel::output_losses`](crate::ChatModel::output_losses).
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct OutputLosses {
+    /// The constraints of the schema that the provider does not enforce or cannot express.
+    pub losses: Vec<RequestLoss>,
+    /// The first loss that excludes valid answers. For example, a provider without maps returns only empty
+    /// maps. `None` if the model can still give every valid answer.
+    pub narrowed: Option<RequestLoss>,
+}
+
+impl OutputLosses {
+    /// Creates losses. None of them excludes valid answers.
+    #[must_use]
+    pub fn new(losses: impl IntoIterator<Item = RequestLoss>) -> Self {
+        Self { losses: losses.into_iter().collect(), narrowed: None }
+    }
+
+    /// Returns whether nothing is lost.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.losses.is_empty() && self.narrowed.is_none()
+    }
+
+    /// Adds the losses of another model that may get the same request.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.losses.extend(other.losses);
+        self.narrowed = self.narrowed.or(other.narrowed);
+        self
+    }
+}
+
+setters! { OutputLosses:
+    /// Sets the first loss that excludes valid answers.
+    with_narrowed(narrowed: RequestLoss) = Some(narrowed);
+}
+
+impl From<ConvertedSchema> for OutputLosses {
+    fn from(converted: ConvertedSchema) -> Self {
+        let ConvertedSchema { losses, narrowed, .. } = converted;
+        let losses = losses.into_iter().map(RequestLoss::from).collect();
+        Self { losses, narrowed: narrowed.map(RequestLoss::from) }
     }
 }

@@ -1,6 +1,6 @@
 //! Retries of failed model calls.
 
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Settings for retries of failed model calls: the number of attempts and the pauses between them.
@@ -160,6 +160,10 @@ impl<M: ChatModel> ChatModel for Retrying<M> {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         self.retry(|| self.model.stream(request.clone())).await
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        self.model.output_losses(output)
     }
 }
 

@@ -5,6 +5,7 @@ use super::secrets::Secrets;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses,
 };
 use futures_core::Stream;
 use std::fmt;
@@ -133,6 +134,10 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
                 Err(error)
             }
         }
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        self.model.output_losses(output)
     }
 }
 

@@ -6,11 +6,13 @@ use super::secrets::Secrets;
 use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses, RequestLoss,
 };
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use toolkit_core::schema::SchemaLoss;
 
 /// A model to replay the answers of a [`Recorder`](crate::record::Recorder), without a network.
 ///
@@ -112,6 +114,21 @@ impl ChatModel for Replay {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         stream_of(self.next(&request)?)
+    }
+
+    /// Reports a loss if the recorded requests do not ask for this native form, so that the agent makes the
+    /// same requests again.
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        let is_recorded = |(_, exchange): &(usize, Exchange)| {
+            exchange.request.pointer("/options/output/name").is_some_and(|name| *name == output.name)
+        };
+        let entries = lock(&self.remaining);
+        if entries.is_empty() || entries.iter().any(is_recorded) {
+            return OutputLosses::default();
+        }
+        let reason = "the recorded requests do not ask the provider to enforce it";
+        let loss = RequestLoss::from(SchemaLoss::new("/options/output/schema", "output", reason));
+        OutputLosses::new([loss.clone()]).with_narrowed(loss)
     }
 }
 

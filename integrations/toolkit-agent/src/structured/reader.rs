@@ -1,10 +1,12 @@
 //! The decoder of structured output.
 
-use super::json;
+use super::{StructuredOptions, json};
+use crate::answer::{AnswerCheck, AnswerFormat};
 use crate::helpers::lock;
-use crate::model::{AnswerFormat, OutputFormat};
+use crate::model::OutputFormat;
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
@@ -12,7 +14,7 @@ use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolPa
 
 /// The name used for the field in the wrapper object, for the internal tool, and for the format of a wrapped
 /// value.
-const ANSWER: &str = "answer";
+pub(super) const ANSWER: &str = "answer";
 
 /// A decoder from answers of the model to values of type `T`.
 ///
@@ -25,7 +27,7 @@ pub(super) struct Reader<T> {
     value: Arc<Mutex<Option<T>>>,
     /// Whether the schema wraps the value in an object with the field `answer`. Providers require an object
     /// at the root of a schema.
-    is_wrapped: bool,
+    pub(super) is_wrapped: bool,
     format: OutputFormat,
 }
 
@@ -61,8 +63,9 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         Ok(Self { context, tool, value, is_wrapped, format })
     }
 
-    pub(super) fn answer_format(&self, native: Option<bool>) -> AnswerFormat {
-        AnswerFormat { format: self.format.clone(), native }
+    /// Returns the form of the answer for the agents of a run.
+    pub(super) fn form(self: &Arc<Self>, options: &StructuredOptions) -> AnswerFormat {
+        AnswerFormat::new(self.format.clone(), options.mode, self.clone(), options.attempts)
     }
 
     /// Decodes the last valid value in an answer of the model.
@@ -70,10 +73,22 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     /// # Errors
     /// A message for the model with all violations of the last JSON value in the answer.
     pub(super) async fn read(&self, text: &str) -> Result<T, String> {
+        let arguments = self.find(text)?;
+        self.call(&arguments).await.map_err(|error| describe(&error))
+    }
+
+    /// Returns the last valid value in an answer of the model, as the arguments of the internal tool.
+    fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
+        // Near misses of JSON are corrected, if the text is nothing else.
+        let whole = text.trim();
+        let whole = whole.starts_with(['{', '[']).then_some(whole).filter(|whole| self.check(whole).is_ok());
+        if let Some(whole) = whole {
+            return Ok(whole.into());
+        }
         let mut failure = None;
         for candidate in json::find(text).into_iter().rev() {
-            match self.read_json(candidate).await {
-                Ok(value) => return Ok(value),
+            match self.fit(candidate) {
+                Ok(arguments) => return Ok(arguments),
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -87,23 +102,39 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         })
     }
 
-    async fn read_json(&self, text: &str) -> Result<T, ToolError> {
-        let read = self.call(text).await;
+    /// Checks a JSON value, and returns the arguments of the internal tool for it.
+    fn fit<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ToolError> {
+        let checked = self.check(text);
         // Also accept a value without the wrapper object.
         let is_object = || {
             let members = serde_json::from_str::<serde_json::Map<String, Value>>(text);
             members.is_ok_and(|members| members.contains_key(ANSWER))
         };
-        if read.is_ok() || !self.is_wrapped || is_object() {
-            return read;
+        if checked.is_ok() || !self.is_wrapped || is_object() {
+            return checked.map(|()| text.into());
         }
-        self.call(&format!(r#"{{"{ANSWER}":{text}}}"#)).await
+        let wrapped = format!(r#"{{"{ANSWER}":{text}}}"#);
+        self.check(&wrapped).map(|()| wrapped.into())
+    }
+
+    fn check(&self, arguments: &str) -> Result<(), ToolError> {
+        self.tool.validate(arguments, &self.context)
     }
 
     async fn call(&self, arguments: &str) -> Result<T, ToolError> {
         self.tool.call(arguments, &self.context).await?;
         let value = lock(&self.value).take();
         value.ok_or_else(|| ToolError::failed("nothing was read"))
+    }
+}
+
+impl<T: ToolParams + Send + 'static> AnswerCheck for Reader<T> {
+    fn text(&self, text: &str) -> Result<(), String> {
+        self.find(text).map(drop)
+    }
+
+    fn arguments(&self, arguments: &str) -> Result<(), ToolError> {
+        self.check(arguments)
     }
 }
 

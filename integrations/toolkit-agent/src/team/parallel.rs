@@ -95,7 +95,10 @@ impl ParallelAgent {
             if let Err(error) = &output
                 && !matches!(
                     error,
-                    AgentError::Interrupted { .. } | AgentError::Cancelled | AgentError::Store(_)
+                    AgentError::Interrupted { .. }
+                        | AgentError::Blocked { .. }
+                        | AgentError::Cancelled
+                        | AgentError::Store(_)
                 )
             {
                 failed.insert(index, error.to_string());

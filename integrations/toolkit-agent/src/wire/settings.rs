@@ -119,10 +119,7 @@ fn output(draft: &mut Draft<'_>) {
     let Some(output) = &draft.request.options.output else { return };
     let (name, converted) = (&output.name, output.schema_for(draft.format));
     let schema = converted.schema;
-    draft.losses.extend(converted.losses.into_iter().map(|mut loss| {
-        loss.path.insert_str(0, "/options/output/schema");
-        loss
-    }));
+    draft.losses.extend(converted.losses);
     match draft.format {
         ApiFormat::OpenAiResponses => {
             let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});

@@ -6,7 +6,7 @@ use super::request::encode_for;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelStream, RequestLoss, ServerState,
+    ModelStream, OutputFormat, OutputLosses, RequestLoss, ServerState,
 };
 use futures_core::Stream;
 use serde_json::Value;
@@ -166,6 +166,10 @@ impl<T: Transport> ChatModel for WireModel<T> {
             response: Some(self.format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
         }))
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        output.schema_for(self.format).into()
     }
 }
 

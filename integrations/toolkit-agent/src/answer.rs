@@ -1,0 +1,88 @@
+//! The form of the final answer of a run.
+
+use crate::helpers::lock;
+use crate::model::{FinishReason, OutputFormat};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use toolkit_core::ToolError;
+
+/// The [finish reason](FinishReason::Other) of an answer in place of a value that a guardrail has blocked.
+pub(crate) const BLOCKED: &str = "blocked";
+
+/// Returns whether an answer is in place of a value that a guardrail has blocked.
+pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
+    matches!(finish, FinishReason::Other(reason) if reason == BLOCKED)
+}
+
+/// The way an agent gets an answer of a type from the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AnswerMode {
+    /// The request contains the schema in the provider's native form, and the provider enforces it. The
+    /// instructions contain the schema, too.
+    Native,
+    /// The model calls an additional tool, and the arguments of the call are the answer. The tool is named
+    /// `final_answer`. If the agent has a tool with this name, a number is appended.
+    Tool,
+    /// The instructions contain the schema, and the model answers with text.
+    Text,
+}
+
+/// The decoder of answers, without the type of the answer.
+pub(crate) trait AnswerCheck: Send + Sync {
+    /// Checks the text of an answer.
+    ///
+    /// # Errors
+    /// A message for the model with all violations.
+    fn text(&self, text: &str) -> Result<(), String>;
+
+    /// Checks the arguments of a call whose arguments are the answer.
+    ///
+    /// # Errors
+    /// The error result of the call.
+    fn arguments(&self, arguments: &str) -> Result<(), ToolError>;
+}
+
+/// The form of the final answer of a run, shared by all agents that may give this answer.
+pub(crate) struct AnswerFormat {
+    pub(crate) format: OutputFormat,
+    /// The mode set by the program.
+    pub(crate) mode: Option<AnswerMode>,
+    check: Arc<dyn AnswerCheck>,
+    attempts: u32,
+    /// The number of invalid answers so far.
+    invalid: AtomicU32,
+    /// The name of the tool whose arguments are the answer. Empty in other modes.
+    tool: Mutex<String>,
+}
+
+impl AnswerFormat {
+    pub(crate) fn new(
+        format: OutputFormat,
+        mode: Option<AnswerMode>,
+        check: Arc<dyn AnswerCheck>,
+        attempts: u32,
+    ) -> Self {
+        Self { format, mode, check, attempts, invalid: AtomicU32::new(0), tool: Mutex::default() }
+    }
+
+    pub(crate) fn check(&self) -> &dyn AnswerCheck {
+        &*self.check
+    }
+
+    /// Counts an invalid answer. Returns whether the model may answer again.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.invalid.fetch_add(1, Ordering::Relaxed) + 1 < self.attempts
+    }
+
+    /// Returns the name of the tool whose arguments are the answer. The name is empty in other modes.
+    pub(crate) fn tool(&self) -> String {
+        lock(&self.tool).clone()
+    }
+
+    pub(crate) fn set_tool(&self, name: &str) {
+        name.clone_into(&mut lock(&self.tool));
+    }
+}
+
+debug!(AnswerFormat, self, "format": self.format.name, "mode": self.mode);

@@ -1,0 +1,219 @@
+//! Guardrails: checks of inputs, model calls, tool calls and answers.
+
+use crate::helpers::BoxFuture;
+use crate::message::UserMessage;
+use crate::model::{ModelRequest, ModelResponse};
+use crate::output::AgentOutput;
+use serde::{Deserialize, Serialize};
+use std::future::ready;
+use std::sync::Arc;
+use toolkit_core::{Session, ToolCall, ToolOutput};
+
+/// A check of one kind of value in the runs of an agent. The check can replace the value, block it, or end the
+/// run.
+///
+/// The type of the checked value decides when the check runs:
+///
+/// | type | when the check runs | after [`Verdict::Block`] |
+/// | --- | --- | --- |
+/// | [`UserMessage`] | on the input of the agent, before its first model call | the text is the answer of the agent; the input is removed from the conversation |
+/// | [`ModelRequest`] | before each model call | the text is the response; the model is not called |
+/// | [`ModelResponse`] | after each model call, before its tool calls run | the text is the response; its calls do not run |
+/// | [`ToolCall`] | before each call of a tool, inside of all middleware | the model reads the text as an error; the tool does not run |
+/// | [`ToolOutput`] | after each successful call | the model reads the text instead of the output, as an error |
+/// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
+///
+/// Guardrails for the same type run in the order in which they were added, each with the value that the
+/// earlier one has returned. An agent that is called as a tool or gets the conversation by a transfer has
+/// guardrails of its own.
+///
+/// ```
+/// use toolkit_agent::guardrail::{Guardrail, GuardContext, Verdict};
+/// use toolkit_agent::{Agent, AgentError, ScriptedModel, UserMessage};
+///
+/// let secrets = Guardrail::new("secrets", |input: &UserMessage, context: &GuardContext| {
+///     if context.session.get("user:trusted").is_none() && input.to_text().contains("password") {
+///         return Verdict::Block("I do not talk about passwords.".to_owned());
+///     }
+///     Verdict::Pass
+/// });
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let model = ScriptedModel::new().text("Hello.");
+/// let agent = Agent::builder(model).guardrail(secrets).build()?;
+/// assert_eq!(agent.run("What is the password?").await?.text, "I do not talk about passwords.");
+/// assert_eq!(agent.run("Hi.").await?.text, "Hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Guardrail {
+    pub(crate) name: String,
+    pub(crate) check: Check,
+    pub(crate) is_beside_model: bool,
+}
+
+/// The decision of a [`Guardrail`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Verdict<T> {
+    /// The value is accepted.
+    Pass,
+    /// The value is replaced.
+    Replace(T),
+    /// The value is blocked, and the text takes its place. See [`Guardrail`] for the reader of the text.
+    Block(String),
+    /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked), for this reason. Calls that are
+    /// running are cancelled, and no other call begins. In a team, all agents stop.
+    End(String),
+}
+
+/// The situation in which a [`Guardrail`] runs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct GuardContext {
+    /// The name of the agent.
+    pub agent: String,
+    /// The session of the conversation.
+    pub session: Session,
+    /// The id of the run.
+    pub invocation_id: String,
+    /// The call of the tool, in a check of a [`ToolOutput`].
+    pub call: Option<ToolCall>,
+}
+
+/// The effect of a [`Guardrail`] on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GuardAction {
+    /// The value was replaced.
+    Replaced,
+    /// The value was blocked.
+    Blocked,
+    /// The run was ended.
+    Ended,
+}
+
+pub(crate) type CheckFn<T> =
+    Arc<dyn Fn(T, GuardContext) -> BoxFuture<'static, (T, Verdict<T>)> + Send + Sync>;
+
+/// The check of a guardrail, for one type of values.
+#[derive(Clone)]
+pub(crate) enum Check {
+    Input(CheckFn<UserMessage>),
+    Request(CheckFn<ModelRequest>),
+    Response(CheckFn<ModelResponse>),
+    Call(CheckFn<ToolCall>),
+    ToolOutput(CheckFn<ToolOutput>),
+    Output(CheckFn<AgentOutput>),
+}
+
+mod sealed {
+    use super::{Check, CheckFn};
+
+    /// A type that a guardrail can check. Programs cannot add types.
+    pub trait Sealed: Clone + Send + 'static {
+        #[allow(private_interfaces, reason = "programs cannot name the trait")]
+        fn check(check: CheckFn<Self>) -> Check;
+    }
+}
+
+/// A type of values that a [`Guardrail`] can check. It decides when the check runs.
+pub trait Guarded: sealed::Sealed {}
+
+macro_rules! guarded {
+    ($($type:ident => $variant:ident),*) => {
+        $(
+            impl sealed::Sealed for $type {
+                #[allow(private_interfaces, reason = "programs cannot name the trait")]
+                fn check(check: CheckFn<Self>) -> Check {
+                    Check::$variant(check)
+                }
+            }
+
+            impl Guarded for $type {}
+        )*
+    };
+}
+
+guarded! {
+    UserMessage => Input, ModelRequest => Request, ModelResponse => Response, ToolCall => Call,
+    ToolOutput => ToolOutput, AgentOutput => Output
+}
+
+impl Guardrail {
+    /// Creates a guardrail from a function. The name is in the events and errors of a run.
+    #[must_use]
+    pub fn new<T: Guarded>(
+        name: impl Into<String>,
+        check: impl Fn(&T, &GuardContext) -> Verdict<T> + Send + Sync + 'static,
+    ) -> Self {
+        Self::from_check(
+            name,
+            Arc::new(move |value: T, context| {
+                let verdict = check(&value, &context);
+                Box::pin(ready((value, verdict)))
+            }),
+        )
+    }
+
+    /// Creates a guardrail from an asynchronous function, for example one that asks a model.
+    ///
+    /// ```
+    /// use toolkit_agent::guardrail::{Guardrail, Verdict};
+    /// use toolkit_agent::{Agent, AgentError, ScriptedModel, UserMessage};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let judge = Agent::builder(ScriptedModel::new().text("true")).build()?;
+    /// let on_topic = Guardrail::new_async("on topic", move |input: UserMessage, _| {
+    ///     let judge = judge.clone();
+    ///     async move {
+    ///         match judge.run_as::<bool>(input).await {
+    ///             Ok(true) => Verdict::Pass,
+    ///             _ => Verdict::End("not about cooking".to_owned()),
+    ///         }
+    ///     }
+    /// });
+    /// // The check runs at the same time as the first model call.
+    /// let model = ScriptedModel::new().text("Boil it.");
+    /// let agent = Agent::builder(model).guardrail(on_topic.beside_model()).build()?;
+    /// assert_eq!(agent.run("How do I cook leek?").await?.text, "Boil it.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn new_async<T: Guarded, Fut>(
+        name: impl Into<String>,
+        check: impl Fn(T, GuardContext) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Verdict<T>> + Send + 'static,
+    {
+        Self::from_check(
+            name,
+            Arc::new(move |value: T, context| {
+                let verdict = check(value.clone(), context);
+                Box::pin(async move { (value, verdict.await) })
+            }),
+        )
+    }
+
+    fn from_check<T: Guarded>(name: impl Into<String>, check: CheckFn<T>) -> Self {
+        Self { name: name.into(), check: T::check(check), is_beside_model: false }
+    }
+
+    /// Runs the check of an input at the same time as the first model call, so that the check costs no time.
+    /// Until the check has passed, no tool call starts and no text is emitted. If the check replaces or blocks
+    /// the input or ends the run, the model call is dropped. Tokens that the provider has reported by then are
+    /// counted.
+    ///
+    /// This setting has no effect on checks of other values.
+    #[must_use]
+    pub fn beside_model(mut self) -> Self {
+        self.is_beside_model = true;
+        self
+    }
+}
+
+debug!(Guardrail, self, "name": self.name, "is_beside_model": self.is_beside_model);

@@ -1,0 +1,287 @@
+//! The final answer of an agent in its form: how the agent asks for it, finds it and has it repaired.
+
+use super::agent::Settings;
+use crate::agent::Run;
+use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
+use crate::error::AgentError;
+use crate::message::{ACCEPTED, Message};
+use crate::model::{FinishReason, ModelRequest, OutputLosses};
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+use toolkit_core::error::BuildProblem;
+use toolkit_core::{
+    BuildError, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition, ToolError, ToolFuture,
+    ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
+};
+
+/// The name of the tool whose arguments are the answer. If the agent has a tool with this name, a number is
+/// appended.
+const TOOL: &str = "final_answer";
+
+/// The final answer of an agent in one run of the agent.
+pub(super) struct FinalAnswer<'a> {
+    /// `None` if the answer is any text.
+    format: Option<&'a AnswerFormat>,
+    /// Whether an answer was invalid. From then on, all other calls are refused.
+    is_repair: bool,
+    /// Whether the server has refused a request for the form.
+    is_refused: bool,
+    /// The mode of the current turn.
+    mode: AnswerMode,
+    /// The losses of the native form, determined when they are first needed.
+    losses: OnceLock<OutputLosses>,
+    /// The name of the tool whose arguments are the answer, and the tools with and without this tool. `None`
+    /// in other modes.
+    tool: Option<AnswerTools>,
+}
+
+struct AnswerTools {
+    name: String,
+    agent: Arc<ToolRegistry>,
+    all: Arc<ToolRegistry>,
+}
+
+impl<'a> FinalAnswer<'a> {
+    /// Creates the final answer of an agent. `is_repair` is `true` if the agent continues after an invalid
+    /// answer.
+    pub(super) fn new(run: &'a Run, is_repair: bool) -> Self {
+        Self {
+            format: run.0.answer_format.as_deref(),
+            is_repair: is_repair && run.0.answer_format.is_some() || run.0.answers_only,
+            is_refused: false,
+            mode: AnswerMode::Text,
+            losses: OnceLock::new(),
+            tool: None,
+        }
+    }
+
+    /// Chooses the mode of the next turn. `tools` are the tools of the agent.
+    pub(super) fn begin_turn(
+        &mut self,
+        settings: &Settings,
+        tools: Arc<ToolRegistry>,
+        run: &Run,
+    ) -> Result<(), BuildError> {
+        let Some(format) = self.format else { return Ok(()) };
+        let hosted = &settings.options.hosted;
+        let may_call = settings.tool_config.choice != ToolChoice::None;
+        let losses = &self.losses;
+        let losses = || losses.get_or_init(|| settings.model.output_losses(&format.format));
+        self.mode = match format.mode {
+            _ if self.is_refused => AnswerMode::Text,
+            Some(AnswerMode::Native) => match losses() {
+                OutputLosses { narrowed: None, .. } => AnswerMode::Native,
+                OutputLosses { losses, .. } => {
+                    run.emit_losses(&settings.name, losses);
+                    AnswerMode::Tool
+                }
+            },
+            Some(mode) => mode,
+            // Some servers enforce the schema from the first token on. Beside tools, the model would then invent
+            // an answer instead of calling a tool.
+            None if hosted.is_empty() && (tools.is_empty() || !may_call) && losses().is_empty() => {
+                AnswerMode::Native
+            }
+            None if may_call => AnswerMode::Tool,
+            None => AnswerMode::Text,
+        };
+        if self.mode != AnswerMode::Tool {
+            self.tool = None;
+            format.set_tool("");
+        } else if !self.tool.as_ref().is_some_and(|known| Arc::ptr_eq(&known.agent, &tools)) {
+            let name = free_name(&tools);
+            format.set_tool(&name);
+            let mut all = (*tools).clone();
+            all.register(AnswerTool::new(&name, format)?)?;
+            self.tool = Some(AnswerTools { name, agent: tools, all: Arc::new(all) });
+        }
+        Ok(())
+    }
+
+    /// Adds the form of the answer to the request of a turn.
+    pub(super) fn add_to(&self, request: &mut ModelRequest) {
+        if let Some(format) = self.format {
+            let schema = &format.format.schema;
+            let text = match &self.tool {
+                Some(AnswerTools { name, .. }) if self.is_repair => format!(
+                    "Give your final answer by calling the tool `{name}`. Its arguments fit this schema:\n{schema}"
+                ),
+                Some(AnswerTools { name, .. }) => format!(
+                    "When you have all that you need, give your final answer by calling the tool `{name}`."
+                ),
+                None => format!(
+                    "When you have all that you need, give your final answer as JSON that fits this schema, and write \
+                     nothing else:\n{schema}"
+                ),
+            };
+            if !request.instructions.is_empty() {
+                request.instructions.push_str("\n\n");
+            }
+            request.instructions.push_str(&text);
+            request.options.output = (self.mode == AnswerMode::Native).then(|| format.format.clone());
+        }
+        let choice = &mut request.tool_use.choice;
+        match &self.tool {
+            Some(AnswerTools { name, all, .. }) => {
+                request.tools = all.clone();
+                match choice {
+                    ToolChoice::Allowed { names, .. } if !self.is_repair => names.push(name.clone()),
+                    ToolChoice::None => *choice = ToolChoice::Tool(name.clone()),
+                    _ if self.is_repair => *choice = ToolChoice::Tool(name.clone()),
+                    _ => {}
+                }
+            }
+            // The tools stay defined, because some providers refuse a history with calls of undefined tools.
+            None if self.is_repair => *choice = ToolChoice::None,
+            None => {}
+        }
+    }
+
+    /// Returns whether the arguments of `call` are an answer.
+    pub(super) fn is_in(&self, call: &ToolCall) -> bool {
+        self.tool.as_ref().is_some_and(|tool| tool.name == call.name)
+    }
+
+    /// Returns the outcome of a call if the arguments are an answer. Such a call passes no middleware, and no
+    /// limit of tool calls applies to it.
+    pub(super) fn outcome(&self, call: &ToolCall) -> Option<Result<ToolOutput, ToolError>> {
+        let format = self.format.filter(|_| self.is_in(call))?;
+        let checked = format.check().arguments(call.arguments.as_str());
+        Some(checked.map(|()| ToolOutput::text(ACCEPTED)))
+    }
+
+    /// Returns an error to refuse a call of another tool after an invalid answer.
+    pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
+        (self.is_repair && !self.is_in(call)).then(|| {
+            let text =
+                format!("Tool `{}` is not available now: only the final answer is expected", call.name);
+            ToolError::new(ErrorKind::Denied, text)
+        })
+    }
+
+    /// Returns the first valid answer among the calls of a turn.
+    pub(super) fn accepted(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
+        let mut ended = calls.iter().zip(results);
+        let (call, _) = ended.find(|(call, result)| self.is_in(call) && result.outcome.is_ok())?;
+        Some(call.arguments.as_str().to_owned())
+    }
+
+    /// Returns whether the answer has a form.
+    pub(super) fn has_form(&self) -> bool {
+        self.format.is_some()
+    }
+
+    /// Returns the reason why the results of a turn contain no valid answer. Returns `None` if the turn gives no
+    /// answer and may go on.
+    pub(super) fn invalid(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
+        let mut ended = calls.iter().zip(results);
+        match ended.find(|(call, _)| self.is_in(call)) {
+            Some((_, result)) => Some(result.to_text().into_owned()),
+            None => (self.is_repair && !calls.is_empty()).then(|| "the model called other tools".to_owned()),
+        }
+    }
+
+    /// Checks the text of an answer. If the text is invalid, returns a message that asks the model again.
+    ///
+    /// # Errors
+    /// [`AgentError::InvalidOutput`] if the text is invalid and the model may not answer again.
+    pub(super) fn feedback(
+        &mut self,
+        text: &str,
+        finish: &FinishReason,
+    ) -> Result<Option<String>, AgentError> {
+        let is_other = *finish == FinishReason::Refused || is_blocked(finish);
+        let Some(format) = self.format.filter(|_| !is_other) else { return Ok(None) };
+        let Err(invalid) = format.check().text(text) else { return Ok(None) };
+        self.repeat(&invalid)?;
+        let again = match &self.tool {
+            Some(AnswerTools { name, .. }) => format!("Answer again, by calling the tool `{name}`."),
+            None => "Answer again, with JSON of that form and nothing else.".to_owned(),
+        };
+        let cut = if *finish == FinishReason::Length { "\nIt was cut off: be shorter." } else { "" };
+        Ok(Some(format!("Your answer is not of the form that was asked for: {invalid}{cut}\n{again}")))
+    }
+
+    /// Asks for another answer: from now on, only the answer is repaired.
+    ///
+    /// # Errors
+    /// [`AgentError::InvalidOutput`] if the model may not answer again.
+    pub(super) fn repeat(&mut self, invalid: &str) -> Result<(), AgentError> {
+        self.is_repair = true;
+        match self.format {
+            Some(format) if !format.may_repeat() => Err(AgentError::InvalidOutput(invalid.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether to repeat a refused request without asking the server for the form.
+    pub(super) fn falls_back(&mut self, error: &AgentError) -> bool {
+        let AgentError::Model(error) = error else { return false };
+        let is_refused = error.kind == crate::model::ModelErrorKind::InvalidRequest;
+        let falls_back = self.format.is_some() && is_refused && self.mode != AnswerMode::Text;
+        self.is_refused |= falls_back;
+        falls_back
+    }
+}
+
+/// Returns a name for the tool whose arguments are the answer.
+fn free_name(tools: &ToolRegistry) -> String {
+    let numbered = (2_u32..).map(|number| format!("{TOOL}_{number}"));
+    let mut names = std::iter::once(TOOL.to_owned()).chain(numbered);
+    names.find(|name| !tools.contains(name)).unwrap_or_default()
+}
+
+/// Replaces calls whose arguments were an answer with this answer as text, if the tools of the request do not
+/// define the called tool. Some providers refuse calls of undefined tools.
+pub(super) fn quote_answers(messages: &mut Vec<Message>, tools: &ToolRegistry) {
+    for index in 0..messages.len() {
+        let Some([Message::Assistant(said), Message::Tool(given)]) = messages.get_mut(index..index + 2)
+        else {
+            continue;
+        };
+        if said.calls.iter().all(|call| tools.contains(&call.name)) {
+            continue;
+        }
+        let (calls, results) = (std::mem::take(&mut said.calls), std::mem::take(&mut given.results));
+        for (call, result) in calls.into_iter().zip(results) {
+            if tools.contains(&call.name) || result.to_text() != ACCEPTED {
+                said.calls.push(call);
+                given.results.push(result);
+                continue;
+            }
+            if !said.text.is_empty() {
+                said.text.push_str("\n\n");
+            }
+            said.text.push_str(call.arguments.as_str());
+            said.native = None;
+        }
+    }
+    messages.retain(|message| !matches!(message, Message::Tool(given) if given.results.is_empty()));
+}
+
+/// The tool whose arguments are the answer. The agent answers its calls itself.
+struct AnswerTool(ToolDefinition);
+
+impl AnswerTool {
+    fn new(name: &str, format: &AnswerFormat) -> Result<Self, BuildError> {
+        let name =
+            ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
+        let schema = &format.format.schema;
+        let mut description = "Gives the final answer.".to_owned();
+        if let Some(Value::String(about)) = schema.get("description") {
+            description = format!("{description} {about}");
+        }
+        let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
+        Ok(Self(ToolDefinition::new(name, description, schema.clone()).with_metadata(metadata)))
+    }
+}
+
+impl Tool for AnswerTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok(ToolOutput::text(ACCEPTED)))
+    }
+}

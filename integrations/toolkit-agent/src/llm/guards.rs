@@ -1,0 +1,398 @@
+//! The guardrails of an agent at work.
+
+use super::agent::Settings;
+use super::callbacks::ModelCallbacks;
+use super::held::Held;
+use crate::agent::Run;
+use crate::conversation::{Conversation, Step};
+use crate::error::AgentError;
+use crate::event::RunEvent;
+use crate::guardrail::{Check, CheckFn, GuardAction, GuardContext, Guardrail, Verdict};
+use crate::helpers::BoxFuture;
+use crate::message::{Message, UserMessage};
+use crate::model::{FinishReason, ModelResponse};
+use crate::output::AgentOutput;
+use std::future::poll_fn;
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use toolkit_core::middleware::{Callbacks, ToolRequest};
+use toolkit_core::{ToolCall, ToolError, ToolOutput};
+
+/// The content of an input that was blocked.
+const REMOVED: &str = "(This message was removed.)";
+
+/// The answer in place of an answer that has not passed its checks.
+pub(super) const WITHHELD: &str = "(The answer was withheld.)";
+
+/// A value after its checks.
+#[derive(Debug, Clone)]
+pub(super) enum Checked<T> {
+    Passed(T),
+    Replaced(T),
+    /// The value was blocked, and this text takes its place.
+    Blocked(String),
+}
+
+/// The agent and the run in which a guardrail works.
+#[derive(Clone)]
+pub(super) struct Situation {
+    pub(super) run: Run,
+    pub(super) context: GuardContext,
+}
+
+impl Situation {
+    pub(super) fn new(agent: &str, conversation: &Conversation, run: &Run) -> Self {
+        let (agent, session) = (agent.to_owned(), conversation.session());
+        let invocation_id = run.invocation_id().to_owned();
+        Self { run: run.clone(), context: GuardContext { agent, session, invocation_id, call: None } }
+    }
+
+    /// Returns the situation of a tool call. Returns `None` outside of a run.
+    fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
+        let run = request.context().extension::<Run>()?.clone();
+        let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
+        let (agent, invocation_id) = (agent.to_owned(), run.invocation_id().to_owned());
+        Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
+    }
+
+    /// Runs checks in order, until the value is blocked.
+    ///
+    /// # Errors
+    /// [`AgentError::Blocked`] if a check has ended the run.
+    pub(super) async fn judge<T: Clone>(
+        &self,
+        checks: Vec<(String, CheckFn<T>)>,
+        mut value: T,
+    ) -> Result<Checked<T>, AgentError> {
+        let mut is_replaced = false;
+        for (guardrail, check) in checks {
+            let (checked, verdict) = check(value, self.context.clone()).await;
+            value = checked;
+            match verdict {
+                Verdict::Pass => {}
+                Verdict::Replace(other) => {
+                    self.emit(&guardrail, GuardAction::Replaced, "");
+                    (value, is_replaced) = (other, true);
+                }
+                Verdict::Block(text) => {
+                    self.emit(&guardrail, GuardAction::Blocked, &text);
+                    return Ok(Checked::Blocked(text));
+                }
+                Verdict::End(reason) => {
+                    self.emit(&guardrail, GuardAction::Ended, &reason);
+                    let agent = self.context.agent.clone();
+                    return Err(self.run.end(AgentError::Blocked { guardrail, agent, reason }));
+                }
+            }
+        }
+        Ok(if is_replaced { Checked::Replaced(value) } else { Checked::Passed(value) })
+    }
+
+    fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
+        self.run.emit(|| RunEvent::Guardrail {
+            agent: self.context.agent.clone(),
+            guardrail: guardrail.to_owned(),
+            action,
+            reason: reason.to_owned(),
+            within: self.run.within(),
+        });
+    }
+}
+
+/// The guardrails for the inputs and answers of an agent. The other guardrails are callbacks.
+#[derive(Default)]
+pub(super) struct Guards {
+    inputs: Vec<(Guardrail, CheckFn<UserMessage>)>,
+    outputs: Vec<(String, CheckFn<AgentOutput>)>,
+    /// Whether checks may replace responses of the model.
+    pub(super) checks_responses: bool,
+}
+
+impl Guards {
+    /// Sorts guardrails by the values that they check. Checks of tools become callbacks, in two groups: those
+    /// outside of and those inside of the other callbacks.
+    pub(super) fn new(
+        guardrails: Vec<Guardrail>,
+        agent: &str,
+        model: &mut ModelCallbacks,
+    ) -> (Self, [Option<Callbacks>; 2]) {
+        let mut guards = Self::default();
+        let (mut calls, mut outputs) = (Vec::new(), Vec::new());
+        for guardrail in guardrails {
+            let name = guardrail.name.clone();
+            match guardrail.check.clone() {
+                Check::Input(check) => guards.inputs.push((guardrail, check)),
+                Check::Output(check) => guards.outputs.push((name, check)),
+                Check::Call(check) => calls.push((name, check)),
+                Check::ToolOutput(check) => outputs.push((name, check)),
+                Check::Request(check) => model.before.push(Box::new(move |request, situation| {
+                    let (checks, situation) = (vec![(name.clone(), check.clone())], situation.clone());
+                    Box::pin(async move {
+                        Ok(match situation.judge(checks, request).await? {
+                            Checked::Passed(request) | Checked::Replaced(request) => {
+                                ControlFlow::Continue(request)
+                            }
+                            Checked::Blocked(text) => ControlFlow::Break(blocked(text)),
+                        })
+                    })
+                })),
+                Check::Response(check) => {
+                    guards.checks_responses = true;
+                    model.after.push(Box::new(move |response, situation| {
+                        let (checks, situation) = (vec![(name.clone(), check.clone())], situation.clone());
+                        let usage = response.usage;
+                        Box::pin(async move {
+                            Ok(match situation.judge(checks, response).await? {
+                                Checked::Passed(response) | Checked::Replaced(response) => response,
+                                Checked::Blocked(text) => blocked(text).with_usage(usage),
+                            })
+                        })
+                    }));
+                }
+            }
+        }
+        let outer = (!outputs.is_empty()).then(|| {
+            let agent = agent.to_owned();
+            Callbacks::new().after_async(move |request, output| {
+                check_output(agent.clone(), outputs.clone(), request, output)
+            })
+        });
+        let inner = (!calls.is_empty()).then(|| {
+            let agent = agent.to_owned();
+            Callbacks::new().before_async(move |request| check_call(agent.clone(), calls.clone(), request))
+        });
+        (guards, [outer, inner])
+    }
+
+    /// Returns whether the text of a response must not be emitted before the response was checked.
+    pub(super) fn hold_text(&self) -> bool {
+        !self.outputs.is_empty() || self.checks_responses
+    }
+
+    /// Checks the inputs of an agent. Returns `None` if there is nothing to check. `is_beside` selects the
+    /// checks that run at the same time as the model.
+    pub(super) fn inputs(
+        &self,
+        situation: &Situation,
+        conversation: &Conversation,
+        is_beside: bool,
+    ) -> Option<InputCheck> {
+        let selected = self.inputs.iter().filter(|(guardrail, _)| guardrail.is_beside_model == is_beside);
+        let checks: Vec<_> = selected.map(|(guard, check)| (guard.name.clone(), check.clone())).collect();
+        if checks.is_empty() {
+            return None;
+        }
+        let inputs = conversation.unchecked_inputs(&situation.context.agent);
+        let is_removed = |message: &UserMessage| message.to_text() == REMOVED;
+        let inputs: Vec<_> = inputs.into_iter().filter(|(_, message)| !is_removed(message)).collect();
+        if inputs.is_empty() {
+            return None;
+        }
+        let situation = situation.clone();
+        Some(Box::pin(async move {
+            let mut judged = Vec::new();
+            for (index, message) in inputs {
+                let checked = situation.judge(checks.clone(), message).await;
+                judged.push((index, checked));
+                if !matches!(judged.last(), Some((_, Ok(Checked::Passed(_) | Checked::Replaced(_))))) {
+                    break;
+                }
+            }
+            judged
+        }))
+    }
+
+    /// Checks the answer of an agent and changes its last messages accordingly. Returns the answer.
+    ///
+    /// # Errors
+    /// [`AgentError::Blocked`] if a check has ended the run.
+    pub(super) async fn output(
+        &self,
+        situation: &Situation,
+        conversation: &mut Conversation,
+        output: AgentOutput,
+        held: &mut Held,
+    ) -> Result<AgentOutput, AgentError> {
+        if self.outputs.is_empty() {
+            return Ok(output);
+        }
+        let AgentOutput { agent, finish, escalate, .. } = output.clone();
+        conversation.set_step(Step::Unchecked);
+        let checked = situation.run.until_stopped(situation.judge(self.outputs.clone(), output)).await;
+        let checked = checked.and_then(|checked| checked);
+        let (text, finish) = match checked {
+            Ok(Checked::Passed(output)) => {
+                held.emit(&situation.run);
+                return Ok(output);
+            }
+            Ok(Checked::Replaced(output)) => (output.text, finish),
+            Ok(Checked::Blocked(text)) => (text, blocked_finish()),
+            Err(error) => {
+                held.clear();
+                conversation.replace_answer(WITHHELD);
+                return Err(error);
+            }
+        };
+        held.clear();
+        conversation.replace_answer(&text);
+        situation.run.emit(|| RunEvent::Text {
+            agent: agent.clone(),
+            text: text.clone(),
+            within: situation.run.within(),
+        });
+        if let Some(Message::Assistant(message)) = conversation.messages().last() {
+            situation.run.emit(|| RunEvent::Message {
+                message: Box::new(message.clone()),
+                within: situation.run.within(),
+            });
+        }
+        Ok(AgentOutput { text, agent, finish, escalate })
+    }
+}
+
+/// The check of one or more inputs, by their index in the conversation.
+pub(super) type InputCheck = BoxFuture<'static, Judged>;
+pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
+
+/// Applies the verdicts about inputs to the conversation. Returns the answer in place of a blocked input.
+pub(super) fn apply_inputs(
+    conversation: &mut Conversation,
+    agent: &str,
+    judged: Judged,
+) -> Result<Option<AgentOutput>, AgentError> {
+    for (index, checked) in judged {
+        match checked {
+            Ok(Checked::Passed(_)) => {}
+            Ok(Checked::Replaced(message)) => conversation.replace_message(index, Message::User(message)),
+            Ok(Checked::Blocked(text)) => {
+                conversation.replace_message(index, Message::user(REMOVED));
+                let mut message = blocked(text.clone()).message;
+                agent.clone_into(&mut message.agent);
+                conversation.push(Message::Assistant(message));
+                let output = AgentOutput::new(agent, text);
+                return Ok(Some(AgentOutput { finish: blocked_finish(), ..output }));
+            }
+            Err(error) => {
+                if matches!(error, AgentError::Blocked { .. }) {
+                    conversation.replace_message(index, Message::user(REMOVED));
+                }
+                return Err(error);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether all inputs have passed unchanged.
+pub(super) fn have_passed(judged: &Judged) -> bool {
+    judged.iter().all(|(_, checked)| matches!(checked, Ok(Checked::Passed(_))))
+}
+
+/// Waits for the response of the model and for the check of the input at the same time. Opens `gate` when the
+/// check has passed. If it has not passed, returns the verdicts, and the model call is dropped.
+pub(super) async fn beside<T>(
+    check: &mut Option<InputCheck>,
+    gate: &AtomicBool,
+    ask: impl Future<Output = Result<T, AgentError>>,
+) -> Result<Result<T, AgentError>, Judged> {
+    let mut ask = pin!(ask);
+    let mut response = None;
+    poll_fn(|cx| {
+        if let Some(running) = check
+            && let Poll::Ready(judged) = running.as_mut().poll(cx)
+        {
+            *check = None;
+            if !have_passed(&judged) {
+                return Poll::Ready(Err(judged));
+            }
+            gate.store(true, Ordering::Relaxed);
+        }
+        if response.is_none()
+            && let Poll::Ready(ended) = ask.as_mut().poll(cx)
+        {
+            response = Some(ended);
+        }
+        match response.take() {
+            Some(ended) if check.is_none() || ended.is_err() => Poll::Ready(Ok(ended)),
+            waiting => {
+                response = waiting;
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// Returns the finish reason of an answer in place of a blocked value.
+pub(super) fn blocked_finish() -> FinishReason {
+    FinishReason::Other(crate::answer::BLOCKED.to_owned())
+}
+
+fn blocked(text: String) -> ModelResponse {
+    ModelResponse::text(text).with_finish(blocked_finish())
+}
+
+/// Returns the call of a request as the model wrote it, with changed arguments.
+fn call_of(request: &ToolRequest) -> ToolCall {
+    let id = request.call_id().map(ToString::to_string).unwrap_or_default();
+    ToolCall::new(id, request.definition().name.to_string(), request.arguments())
+}
+
+async fn check_call(
+    agent: String,
+    checks: Vec<(String, CheckFn<ToolCall>)>,
+    request: ToolRequest,
+) -> ControlFlow<Result<ToolOutput, ToolError>, ToolRequest> {
+    let call = call_of(&request);
+    let Some(situation) = Situation::of_call(&agent, &request, call.clone()) else {
+        let text = "the call can only be checked in a run of its agent";
+        return ControlFlow::Break(Err(ToolError::denied(&call.name, text)));
+    };
+    match situation.judge(checks, call.clone()).await {
+        Ok(Checked::Passed(_)) => ControlFlow::Continue(request),
+        Ok(Checked::Replaced(other)) => {
+            ControlFlow::Continue(request.with_arguments(other.arguments.as_str()))
+        }
+        Ok(Checked::Blocked(text)) => ControlFlow::Break(Err(ToolError::denied(&call.name, &text))),
+        Err(error) => ControlFlow::Break(Err(ToolError::denied(&call.name, &error.to_string()))),
+    }
+}
+
+async fn check_output(
+    agent: String,
+    checks: Vec<(String, CheckFn<ToolOutput>)>,
+    request: ToolRequest,
+    output: ToolOutput,
+) -> Result<ToolOutput, ToolError> {
+    let call = call_of(&request);
+    let name = call.name.clone();
+    let withheld = |text: &str| {
+        let text = format!("The output of tool `{name}` was withheld: {text}");
+        ToolError::new(toolkit_core::ErrorKind::Denied, text)
+    };
+    let Some(situation) = Situation::of_call(&agent, &request, call) else {
+        return Err(withheld("it can only be checked in a run of its agent"));
+    };
+    match situation.judge(checks, output).await {
+        Ok(Checked::Passed(output) | Checked::Replaced(output)) => Ok(output),
+        Ok(Checked::Blocked(text)) => Err(withheld(&text)),
+        Err(error) => Err(withheld(&error.to_string())),
+    }
+}
+
+/// Adds the guardrails of tools around and inside of the other callbacks.
+pub(super) fn around(
+    callbacks: Option<Callbacks>,
+    [outer, inner]: [Option<Callbacks>; 2],
+) -> impl Iterator<Item = Callbacks> {
+    [outer, callbacks, inner].into_iter().flatten()
+}
+
+impl Settings {
+    /// Returns whether the text of a response is held back until it was checked.
+    pub(super) fn hold_text(&self) -> bool {
+        self.hold_text.unwrap_or_else(|| self.guards.hold_text())
+    }
+}

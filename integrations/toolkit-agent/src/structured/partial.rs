@@ -1,0 +1,287 @@
+//! The value of JSON text that is still being written.
+
+use super::reader::ANSWER;
+use crate::helpers::MAX_NESTING;
+use serde_json::{Map, Value};
+
+/// A reader of JSON text that arrives in pieces. Each piece is read once.
+#[derive(Debug)]
+pub(super) struct PartialJson {
+    state: State,
+    /// The containers that are not closed, the outermost first.
+    open: Vec<Open>,
+    /// The current string or key, or the characters of the current number or literal.
+    text: String,
+    /// The escape sequence that is not complete, from its backslash on.
+    escape: String,
+    /// The complete value.
+    value: Option<Value>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Array(Vec<Value>),
+    /// An object, and the key of the member that is being written.
+    Object(Map<String, Value>, String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Expects a value.
+    Value,
+    /// Expects a value or the end of an empty array.
+    FirstItem,
+    /// Expects a key.
+    Key,
+    /// Expects a key or the end of an empty object.
+    FirstKey,
+    /// Within a key.
+    InKey,
+    /// Expects the colon after a key.
+    Colon,
+    /// Within a string.
+    InString,
+    /// Within a number or a literal.
+    InToken,
+    /// Expects a comma or the end of the container.
+    Next,
+    Complete,
+    Invalid,
+}
+
+impl PartialJson {
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Value,
+            open: Vec::new(),
+            text: String::new(),
+            escape: String::new(),
+            value: None,
+        }
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.state == State::Complete
+    }
+
+    pub(super) fn is_invalid(&self) -> bool {
+        self.state == State::Invalid
+    }
+
+    pub(super) fn push(&mut self, next: char) {
+        if self.state == State::InToken {
+            if !(next.is_ascii_whitespace() || [',', ']', '}'].contains(&next)) {
+                self.text.push(next);
+                return;
+            }
+            self.end_token();
+        }
+        self.state = match (self.state, next) {
+            (State::InKey | State::InString, _) => return self.push_to_string(next),
+            (state, ' ' | '\n' | '\r' | '\t') => state,
+            (State::Value | State::FirstItem, '{' | '[') if self.open.len() >= MAX_NESTING => State::Invalid,
+            (State::Value | State::FirstItem, '{') => {
+                self.open.push(Open::Object(Map::new(), String::new()));
+                State::FirstKey
+            }
+            (State::Value | State::FirstItem, '[') => {
+                self.open.push(Open::Array(Vec::new()));
+                State::FirstItem
+            }
+            (State::Value | State::FirstItem, '"') => State::InString,
+            (State::Value | State::FirstItem, '-' | '0'..='9' | 't' | 'f' | 'n') => {
+                self.text.push(next);
+                State::InToken
+            }
+            (State::FirstKey | State::Key, '"') => State::InKey,
+            (State::Colon, ':') => State::Value,
+            (State::Next, ',') => match self.open.last() {
+                Some(Open::Object(..)) => State::Key,
+                _ => State::Value,
+            },
+            (State::FirstItem | State::Next, ']') if matches!(self.open.last(), Some(Open::Array(_))) => {
+                return self.close();
+            }
+            (State::FirstKey | State::Next, '}') if matches!(self.open.last(), Some(Open::Object(..))) => {
+                return self.close();
+            }
+            _ => State::Invalid,
+        };
+    }
+
+    fn push_to_string(&mut self, next: char) {
+        if !self.escape.is_empty() {
+            self.escape.push(next);
+            match unescaped(&self.escape) {
+                Escape::Char(read) => {
+                    self.text.push(read);
+                    self.escape.clear();
+                }
+                Escape::Unfinished => {}
+                Escape::Invalid => self.state = State::Invalid,
+            }
+            return;
+        }
+        match next {
+            '\\' => self.escape.push(next),
+            '"' if self.state == State::InKey => {
+                if let Some(Open::Object(_, key)) = self.open.last_mut() {
+                    *key = std::mem::take(&mut self.text);
+                }
+                self.state = State::Colon;
+            }
+            '"' => {
+                let text = std::mem::take(&mut self.text);
+                self.add(Value::String(text));
+            }
+            _ => self.text.push(next),
+        }
+    }
+
+    fn end_token(&mut self) {
+        match serde_json::from_str(&std::mem::take(&mut self.text)) {
+            Ok(value) => self.add(value),
+            Err(_) => self.state = State::Invalid,
+        }
+    }
+
+    fn close(&mut self) {
+        match self.open.pop() {
+            Some(Open::Array(items)) => self.add(Value::Array(items)),
+            Some(Open::Object(members, _)) => self.add(Value::Object(members)),
+            None => self.state = State::Invalid,
+        }
+    }
+
+    /// Adds a complete value to the innermost container.
+    fn add(&mut self, value: Value) {
+        self.state = State::Next;
+        match self.open.last_mut() {
+            Some(open) => open.add(value),
+            None => {
+                self.value = Some(value);
+                self.state = State::Complete;
+            }
+        }
+    }
+
+    /// Returns the value so far. An unfinished string contains the text so far, and unfinished containers
+    /// contain the items and members so far. An unfinished key, number or literal is left out. Returns `None`
+    /// if no value has begun or the text is invalid.
+    pub(super) fn value(&self) -> Option<Value> {
+        if self.state == State::Invalid {
+            return None;
+        }
+        let string = || (self.state == State::InString).then(|| Value::String(self.text.clone()));
+        let mut inner = self.value.clone().or_else(string);
+        for open in self.open.iter().rev() {
+            let mut open = match open {
+                Open::Array(items) => Open::Array(items.clone()),
+                Open::Object(members, key) => Open::Object(members.clone(), key.clone()),
+            };
+            if let Some(value) = inner {
+                open.add(value);
+            }
+            inner = Some(match open {
+                Open::Array(items) => Value::Array(items),
+                Open::Object(members, _) => Value::Object(members),
+            });
+        }
+        inner
+    }
+}
+
+impl Open {
+    fn add(&mut self, value: Value) {
+        match self {
+            Self::Array(items) => items.push(value),
+            Self::Object(members, key) => drop(members.insert(std::mem::take(key), value)),
+        }
+    }
+}
+
+enum Escape {
+    Char(char),
+    Unfinished,
+    Invalid,
+}
+
+/// Reads an escape sequence. A character outside of the basic plane consists of two sequences.
+fn unescaped(escape: &str) -> Escape {
+    let mut chars = escape.chars().skip(1);
+    let read = match chars.next() {
+        None => return Escape::Unfinished,
+        Some('b') => '\u{8}',
+        Some('f') => '\u{c}',
+        Some('n') => '\n',
+        Some('r') => '\r',
+        Some('t') => '\t',
+        Some(same @ ('"' | '\\' | '/')) => same,
+        Some('u') => {
+            let second = escape.get(6..).unwrap_or("?");
+            return match serde_json::from_str::<String>(&format!("\"{escape}\"")) {
+                Ok(read) => read.chars().next().map_or(Escape::Invalid, Escape::Char),
+                Err(_) if escape.len() < 6 => Escape::Unfinished,
+                Err(_) if escape.len() == 6 && is_high(escape) => Escape::Unfinished,
+                Err(_) if escape.len() < 12 && ["\\", "\\u"].contains(&second) => Escape::Unfinished,
+                Err(_) if (9..12).contains(&escape.len()) && second.starts_with("\\u") => Escape::Unfinished,
+                Err(_) => Escape::Invalid,
+            };
+        }
+        Some(_) => return Escape::Invalid,
+    };
+    Escape::Char(read)
+}
+
+/// Returns whether `\uXXXX` is the first half of a character outside of the basic plane.
+fn is_high(escape: &str) -> bool {
+    let code = escape.get(2..).and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    code.is_some_and(|code| (0xD800..0xDC00).contains(&code))
+}
+
+/// A reader of an answer that is still being written, as text or as the arguments of a call.
+#[derive(Debug)]
+pub(super) struct PartialAnswer {
+    /// `None` until the answer begins.
+    json: Option<PartialJson>,
+    /// Whether the schema wraps the answer in an object.
+    is_wrapped: bool,
+}
+
+impl PartialAnswer {
+    pub(super) fn new(is_wrapped: bool) -> Self {
+        Self { json: None, is_wrapped }
+    }
+
+    /// Reads the next piece. Text before an object or an array is skipped, and a later object or array
+    /// replaces an earlier one.
+    pub(super) fn push(&mut self, piece: &str) {
+        for next in piece.chars() {
+            let is_open = self.json.as_ref().is_some_and(|json| !json.is_complete() && !json.is_invalid());
+            if !is_open {
+                if !['{', '['].contains(&next) {
+                    continue;
+                }
+                self.json = Some(PartialJson::new());
+            }
+            if let Some(json) = &mut self.json {
+                json.push(next);
+            }
+        }
+    }
+
+    /// Returns the answer so far.
+    pub(super) fn value(&self) -> Option<Value> {
+        let value = self.json.as_ref()?.value()?;
+        match value {
+            Value::Object(mut members) if self.is_wrapped && members.contains_key(ANSWER) => {
+                members.shift_remove(ANSWER)
+            }
+            Value::Object(members) if self.is_wrapped && members.is_empty() => None,
+            value => Some(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! Streams of answers with a type.
+
+use super::StructuredOptions;
+use super::partial::PartialAnswer;
+use super::reader::Reader;
+use crate::agent::Agent;
+use crate::answer::AnswerFormat;
+use crate::conversation::Conversation;
+use crate::error::{AgentError, RunError};
+use crate::event::RunEvent;
+use crate::helpers::lock;
+use crate::message::UserMessage;
+use crate::options::RunOptions;
+use crate::output::RunOutput;
+use crate::run::RunStream;
+use futures_core::Stream;
+use serde_json::Value;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+use toolkit_core::{BuildError, CallId, ToolParams};
+
+/// An item of an [`AnswerStream`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnswerEvent<T> {
+    /// An event of the run, except for [`RunEvent::Finished`].
+    Run(RunEvent),
+    /// The answer so far. An unfinished string contains its text so far. An unfinished number is left out, and
+    /// a member without a value, too. The next partial answer is longer, unless the model starts the answer
+    /// again, for example after an invalid answer.
+    Partial(Value),
+    /// The complete answer, with the output of the run. This is the last item.
+    #[non_exhaustive]
+    Answer {
+        /// The answer.
+        value: T,
+        /// The output of the run.
+        output: Box<RunOutput>,
+    },
+}
+
+/// A stream of the events and of the growing answer of a run. The last item is [`AnswerEvent::Answer`] or an
+/// error.
+///
+/// Polling the stream drives the run. Dropping the stream stops the run. If pieces of the answer arrive faster
+/// than the program reads them, several pieces become one partial answer.
+pub struct AnswerStream<'a, T> {
+    events: RunStream<'a>,
+    value: Arc<Mutex<Option<T>>>,
+    /// The form of the answer. `None` if the type has no valid schema.
+    form: Option<Arc<AnswerFormat>>,
+    is_wrapped: bool,
+    text: PartialAnswer,
+    /// The call whose arguments are the answer.
+    call: Option<(CallId, PartialAnswer)>,
+    /// Whether the partial answer has changed since the last item.
+    is_changed: bool,
+    /// The latest partial answer.
+    latest: Option<Value>,
+    /// An event that waits until a partial answer was returned.
+    waiting: Option<Option<Result<RunEvent, RunError>>>,
+}
+
+impl Agent {
+    /// Answers `input` in a new conversation, and returns the growing answer and the events of the run as a
+    /// stream. See [`run_as`](Self::run_as).
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, ScriptedModel};
+    /// use toolkit_agent::structured::AnswerEvent;
+    ///
+    /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+    /// struct City {
+    ///     name: String,
+    ///     population: u32,
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new().text(r#"{"name": "Oslo", "population": 717710}"#);
+    /// let agent = Agent::builder(model).build()?;
+    /// let mut answers = agent.run_stream_as::<City>("What is the capital of Norway?");
+    /// while let Some(event) = answers.next().await {
+    ///     match event? {
+    ///         AnswerEvent::Partial(city) => assert_eq!(city["name"], "Oslo"),
+    ///         AnswerEvent::Answer { value, .. } => assert_eq!(value.population, 717_710),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn run_stream_as<T: ToolParams + Send + 'static>(
+        &self,
+        input: impl Into<UserMessage>,
+    ) -> AnswerStream<'static, T> {
+        let (input, reader) = (Some(input.into()), Reader::<T>::new());
+        self.stream_as(reader, RunOptions::default(), StructuredOptions::default(), |work| async move {
+            work.run(&mut Conversation::default(), input).await
+        })
+    }
+
+    /// Answers `input` in a conversation, and returns the growing answer and the events of the run as a stream.
+    #[must_use]
+    pub fn run_stream_as_with<'a, T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &'a mut Conversation,
+        input: impl Into<UserMessage>,
+        run: RunOptions,
+        structured: StructuredOptions,
+    ) -> AnswerStream<'a, T> {
+        let (input, reader) = (Some(input.into()), Reader::<T>::new());
+        self.stream_as(reader, run, structured, |work| async move { work.run(conversation, input).await })
+    }
+
+    /// Resumes an unanswered conversation, and returns the growing answer and the events of the run as a
+    /// stream. See [`resume_as`](Self::resume_as).
+    #[must_use]
+    pub fn resume_stream_as<'a, T: ToolParams + Send + 'static>(
+        &self,
+        conversation: &'a mut Conversation,
+        run: RunOptions,
+        structured: StructuredOptions,
+    ) -> AnswerStream<'a, T> {
+        let reader = Reader::<T>::new();
+        self.stream_as(reader, run, structured, |work| async move { work.run(conversation, None).await })
+    }
+
+    fn stream_as<'a, T: ToolParams + Send + 'static, F>(
+        &self,
+        reader: Result<Reader<T>, BuildError>,
+        options: RunOptions,
+        structured: StructuredOptions,
+        answer: impl FnOnce(Work<T>) -> F,
+    ) -> AnswerStream<'a, T>
+    where
+        F: Future<Output = Result<RunOutput, RunError>> + Send + 'a,
+    {
+        let value = Arc::<Mutex<Option<T>>>::default();
+        let is_wrapped = reader.as_ref().is_ok_and(|reader| reader.is_wrapped);
+        let form = reader.map(|reader| {
+            let reader = Arc::new(reader);
+            (Arc::new(reader.form(&structured)), reader)
+        });
+        let shared = form.as_ref().ok().map(|(form, _)| form.clone());
+        let events =
+            self.stream(options, |agent, run| answer(Work { agent, run, form, value: value.clone() }));
+        AnswerStream {
+            events,
+            value,
+            form: shared,
+            is_wrapped,
+            text: PartialAnswer::new(is_wrapped),
+            call: None,
+            is_changed: false,
+            latest: None,
+            waiting: None,
+        }
+    }
+}
+
+/// A run with an answer of a type, before it begins.
+struct Work<T> {
+    agent: Agent,
+    run: crate::agent::Run,
+    form: Result<(Arc<AnswerFormat>, Arc<Reader<T>>), BuildError>,
+    value: Arc<Mutex<Option<T>>>,
+}
+
+impl<T: ToolParams + Send + 'static> Work<T> {
+    async fn run(
+        self,
+        conversation: &mut Conversation,
+        input: Option<UserMessage>,
+    ) -> Result<RunOutput, RunError> {
+        let (form, reader) = self.form?;
+        let (value, output) = self.agent.answer_as(conversation, input, self.run, &reader, form).await?;
+        *lock(&self.value) = Some(value);
+        Ok(output)
+    }
+}
+
+impl<T> AnswerStream<'_, T> {
+    /// Waits for the next item. Returns `None` after the last item.
+    pub async fn next(&mut self) -> Option<Result<AnswerEvent<T>, RunError>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// Returns the name of the tool whose arguments are the answer.
+    fn tool(&self) -> Option<String> {
+        self.form.as_ref().map(|form| form.tool()).filter(|name| !name.is_empty())
+    }
+
+    /// Reads the pieces of the answer in an event.
+    fn read(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::ModelCalled { .. } | RunEvent::ModelRetried { .. } => {
+                self.text = PartialAnswer::new(self.is_wrapped);
+                self.call = None;
+            }
+            RunEvent::Text { text, .. } => {
+                self.text.push(text);
+                // The answer is in a call, unless the message has no calls.
+                self.is_changed |= self.tool().is_none();
+            }
+            RunEvent::CallStarted { call_id, tool, .. } if self.tool().as_ref() == Some(tool) => {
+                self.call = Some((call_id.clone(), PartialAnswer::new(self.is_wrapped)));
+            }
+            RunEvent::CallArguments { call_id, piece, .. } => {
+                if let Some((_, call)) = self.call.as_mut().filter(|(id, _)| id == call_id) {
+                    call.push(piece);
+                    self.is_changed = true;
+                }
+            }
+            RunEvent::Message { message, .. } => {
+                let tool = self.tool();
+                let call = message.calls.iter().find(|call| Some(&call.name) == tool.as_ref());
+                self.is_changed |= call.is_some() || message.calls.is_empty();
+                if let Some(call) = call {
+                    let mut whole = PartialAnswer::new(self.is_wrapped);
+                    whole.push(call.arguments.as_str());
+                    self.call = Some((call.id.clone(), whole));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the partial answer if it has changed since the last one.
+    fn changed(&mut self) -> Option<Value> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        let answer = self.call.as_ref().map_or(&self.text, |(_, call)| call);
+        let value = answer.value().filter(|value| self.latest.as_ref() != Some(value))?;
+        self.latest = Some(value.clone());
+        Some(value)
+    }
+}
+
+impl<T> Stream for AnswerStream<'_, T> {
+    type Item = Result<AnswerEvent<T>, RunError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = match self.waiting.take() {
+            Some(event) => Poll::Ready(event),
+            None => Pin::new(&mut self.events).poll_next(cx),
+        };
+        // Pieces that have already arrived become one partial answer.
+        if !matches!(event, Poll::Ready(Some(Ok(RunEvent::Text { .. } | RunEvent::CallArguments { .. }))))
+            && let Some(value) = self.changed()
+        {
+            if let Poll::Ready(event) = event {
+                self.waiting = Some(event);
+            }
+            return Poll::Ready(Some(Ok(AnswerEvent::Partial(value))));
+        }
+        let Some(event) = ready!(event) else { return Poll::Ready(None) };
+        Poll::Ready(Some(event.and_then(|event| match event {
+            RunEvent::Finished { output } => {
+                let ended = || RunError::from(AgentError::Other("the run has already ended".to_owned()));
+                let value = lock(&self.value).take().ok_or_else(ended)?;
+                Ok(AnswerEvent::Answer { value, output })
+            }
+            event => {
+                self.read(&event);
+                Ok(AnswerEvent::Run(event))
+            }
+        })))
+    }
+}
+
+impl<T> fmt::Debug for AnswerStream<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerStream").field("events", &self.events).finish_non_exhaustive()
+    }
+}

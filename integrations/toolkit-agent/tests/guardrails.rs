@@ -1,0 +1,442 @@
+//! Guardrails: each verdict about each kind of value.
+
+use crate::support::{Hesitant, Nothing, assert_sendable, transcript};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
+use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::team::{ParallelAgent, SequentialAgent};
+use toolkit_agent::{
+    Agent, AgentError, AgentOutput, Conversation, FinishReason, ModelRequest, ModelResponse, RunEvent,
+    RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
+};
+use toolkit_core::{ClosureTool, ToolCall, ToolOutput, ToolRegistry};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Point {
+    Input,
+    Beside,
+    Request,
+    Response,
+    Call,
+    ToolOutput,
+    Output,
+}
+
+const POINTS: [Point; 7] = [
+    Point::Input,
+    Point::Beside,
+    Point::Request,
+    Point::Response,
+    Point::Call,
+    Point::ToolOutput,
+    Point::Output,
+];
+
+/// A verdict about a value of any type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pass,
+    Replace,
+    Block,
+    End,
+}
+
+impl Kind {
+    fn of<T>(self, other: impl FnOnce() -> T) -> Verdict<T> {
+        match self {
+            Self::Pass => Verdict::Pass,
+            Self::Replace => Verdict::Replace(other()),
+            Self::Block => Verdict::Block("BLOCKED".to_owned()),
+            Self::End => Verdict::End("REASON".to_owned()),
+        }
+    }
+}
+
+/// Creates a guardrail that checks one kind of value.
+fn guardrail(point: Point, kind: Kind) -> Guardrail {
+    let slow = move |input: UserMessage, context: GuardContext| async move {
+        assert_eq!((context.agent.as_str(), input.to_text().as_str()), ("root", "secret input"));
+        sleep(Duration::from_millis(5)).await;
+        kind.of(|| "clean input".into())
+    };
+    match point {
+        Point::Input => Guardrail::new_async("guard", slow),
+        Point::Beside => Guardrail::new_async("guard", slow).beside_model(),
+        Point::Request => Guardrail::new("guard", move |request: &ModelRequest, _: &GuardContext| {
+            kind.of(|| request.clone().with_instructions("changed"))
+        }),
+        Point::Response => Guardrail::new("guard", move |response: &ModelResponse, _: &GuardContext| {
+            if response.message.calls.is_empty() {
+                return Verdict::Pass;
+            }
+            kind.of(|| ModelResponse::text("clean reply"))
+        }),
+        Point::Call => Guardrail::new("guard", move |call: &ToolCall, context: &GuardContext| {
+            assert_eq!((call.name.as_str(), context.session.id()), ("pay", "1"));
+            kind.of(|| ToolCall::new(call.id.clone(), call.name.clone(), r#"{"to": "clean"}"#))
+        }),
+        Point::ToolOutput => Guardrail::new("guard", move |_: &ToolOutput, context: &GuardContext| {
+            assert_eq!(context.call.as_ref().unwrap().name, "pay");
+            kind.of(|| "clean output".into())
+        }),
+        Point::Output => Guardrail::new("guard", move |output: &AgentOutput, _: &GuardContext| {
+            kind.of(|| AgentOutput::new(output.agent.clone(), "clean answer"))
+        }),
+    }
+}
+
+#[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Pay {
+    to: String,
+}
+
+/// Creates a tool that counts its calls.
+fn pay(paid: &Arc<AtomicU32>) -> ToolRegistry {
+    let paid = paid.clone();
+    let pay = ClosureTool::new("pay", "Pays.", move |Pay { to }: Pay| {
+        paid.fetch_add(1, Ordering::Relaxed);
+        format!("secret receipt for {to}")
+    });
+    ToolRegistry::from_tools([pay.unwrap()]).unwrap()
+}
+
+fn script() -> ScriptedModel {
+    let usage = Usage::new(10, 1);
+    let call = ToolCall::new("c", "pay", r#"{"to": "secret"}"#);
+    ScriptedModel::new()
+        .response(ModelResponse::calls([call]).with_usage(usage))
+        .response(ModelResponse::text("secret answer").with_usage(usage))
+}
+
+/// The end of a run: its answer or error, its text events, its guardrail events, and the number of payments.
+type End = (Result<(String, bool), AgentError>, String, Vec<GuardAction>, u32);
+
+async fn run(point: Point, kind: Kind, streaming: bool, slow: bool) -> (End, Conversation, ScriptedModel) {
+    let (paid, model) = (Arc::<AtomicU32>::default(), script());
+    let builder = if slow { Agent::builder(Hesitant(model.clone())) } else { Agent::builder(model.clone()) };
+    let builder =
+        builder.name("root").tools(pay(&paid)).streaming(streaming).guardrail(guardrail(point, kind));
+    let agent = builder.build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let (mut text, mut actions, mut ended) = (String::new(), Vec::new(), None);
+    let mut events = agent.run_stream_in(&mut conversation, "secret input", RunOptions::new());
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(RunEvent::Text { text: piece, .. }) => text.push_str(&piece),
+            Ok(RunEvent::Guardrail { action, guardrail, agent, .. }) => {
+                assert_eq!((guardrail.as_str(), agent.as_str()), ("guard", "root"));
+                actions.push(action);
+            }
+            Ok(RunEvent::Message { message, .. }) if point == Point::Output && kind != Kind::Pass => {
+                assert!(!message.text.contains("secret"), "{message:?}");
+            }
+            Ok(RunEvent::Finished { output, .. }) => {
+                let is_blocked = output.finish == FinishReason::Other("blocked".to_owned());
+                ended = Some(Ok((output.text, is_blocked)));
+            }
+            Ok(_) => {}
+            Err(error) => ended = Some(Err(AgentError::from(error))),
+        }
+    }
+    drop(events);
+    ((ended.unwrap(), text, actions, paid.load(Ordering::Relaxed)), conversation, model)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_verdict_about_each_value_has_its_effect() {
+    for point in POINTS {
+        for kind in [Kind::Pass, Kind::Replace, Kind::Block, Kind::End] {
+            for (streaming, slow) in [(true, false), (true, true), (false, false), (false, true)] {
+                let case = format!("{point:?} {kind:?} {streaming} {slow}");
+                let ((ended, text, actions, paid), mut conversation, model) =
+                    run(point, kind, streaming, slow).await;
+                assert_sendable(&conversation);
+                let blocked = || Ok(("BLOCKED".to_owned(), true));
+                let plain = || Ok(("secret answer".to_owned(), false));
+                let (expected, payments) = match (point, kind) {
+                    (Point::Call | Point::Response | Point::Request, Kind::End) => (Err(()), 0),
+                    (Point::Input | Point::Beside, Kind::End) => (Err(()), 0),
+                    (_, Kind::End) => (Err(()), 1),
+                    // The script has lost the response of the dropped model call.
+                    (Point::Beside, Kind::Replace) => (plain(), 0),
+                    (Point::Input | Point::Beside | Point::Request | Point::Response, Kind::Block) => {
+                        (blocked(), 0)
+                    }
+                    (Point::Output, Kind::Block) => (blocked(), 1),
+                    (Point::Call, Kind::Block) => (plain(), 0),
+                    (Point::Response, Kind::Replace) => (Ok(("clean reply".to_owned(), false)), 0),
+                    (Point::Output, Kind::Replace) => (Ok(("clean answer".to_owned(), false)), 1),
+                    _ => (plain(), 1),
+                };
+                match (&ended, &expected) {
+                    (Err(AgentError::Blocked { guardrail, agent, reason, .. }), Err(())) => {
+                        assert_eq!((guardrail.as_str(), agent.as_str()), ("guard", "root"));
+                        assert_eq!(reason, "REASON");
+                    }
+                    (Ok(ended), Ok(expected)) => assert_eq!(ended, expected, "{case}"),
+                    _ => panic!("{case}: {ended:?}"),
+                }
+                assert_eq!(paid, payments, "{case}");
+                assert_eq!(actions.is_empty(), kind == Kind::Pass, "{case}: {actions:?}");
+                let history = transcript(conversation.messages()).join("\n");
+                let is_input = matches!(point, Point::Input | Point::Beside);
+                if is_input && kind != Kind::Pass {
+                    assert!(!history.contains("secret input"), "{case}: {history}");
+                }
+                if point == Point::Output && kind != Kind::Pass {
+                    assert!(!history.contains("secret answer"), "{case}: {history}");
+                    assert!(!text.contains("secret answer"), "{case}: {text}");
+                }
+                if point == Point::ToolOutput && kind != Kind::Pass {
+                    assert!(!history.contains("receipt"), "{case}: {history}");
+                }
+                if point == Point::Call && kind == Kind::Replace {
+                    assert!(history.contains("receipt for clean"), "{case}: {history}");
+                }
+                if point == Point::Request && kind == Kind::Replace {
+                    assert_eq!(model.requests()[0].instructions, "changed");
+                }
+                if streaming && matches!(&ended, Ok((answer, false)) if *answer == "secret answer") {
+                    assert_eq!(text, "secret answer", "{case}");
+                }
+                // A later run reads no blocked value.
+                let later = ScriptedModel::new().text("Hello.");
+                let other = Agent::builder(later.clone()).name("root").build().unwrap();
+                other.run_in(&mut conversation, "Hi.").await.unwrap();
+                let asked = transcript(&later.requests()[0].messages).join("\n");
+                if is_input && kind != Kind::Pass {
+                    assert!(!asked.contains("secret input"), "{case}: {asked}");
+                }
+                if point == Point::Output && kind != Kind::Pass {
+                    assert!(!asked.contains("secret answer"), "{case}: {asked}");
+                }
+                assert_sendable(&conversation);
+            }
+        }
+    }
+}
+
+/// Creates a guardrail that passes an input after a delay.
+fn patient(delay: u64, checked: &Arc<AtomicU32>) -> Guardrail {
+    let checked = checked.clone();
+    Guardrail::new_async("patient", move |_: UserMessage, _| {
+        let checked = checked.clone();
+        async move {
+            sleep(Duration::from_millis(delay)).await;
+            checked.fetch_add(1, Ordering::Relaxed);
+            Verdict::Pass
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_beside_the_model_costs_no_time_and_holds_calls_back() {
+    for (delay, beside, expected) in [(50, true, 50), (50, false, 52), (1, true, 4)] {
+        let (checked, paid) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
+        let guard = patient(delay, &checked);
+        let guard = if beside { guard.beside_model() } else { guard };
+        let (at_call, known) = (checked.clone(), Arc::<AtomicU32>::default());
+        let seen = known.clone();
+        let order = Guardrail::new("order", move |_: &ToolCall, _: &GuardContext| {
+            seen.store(at_call.load(Ordering::Relaxed), Ordering::Relaxed);
+            Verdict::<ToolCall>::End("enough".to_owned())
+        });
+        let model = Hesitant(script());
+        let agent =
+            Agent::builder(model).tools(pay(&paid)).guardrail(guard).guardrail(order).build().unwrap();
+        let begun = Instant::now();
+        let ended = agent.run("go").await.map_err(AgentError::from);
+        assert!(matches!(ended, Err(AgentError::Blocked { .. })), "{ended:?}");
+        assert_eq!((known.load(Ordering::Relaxed), paid.load(Ordering::Relaxed)), (1, 0));
+        let took = u64::try_from(begun.elapsed().as_millis()).unwrap();
+        assert!(took.abs_diff(expected) <= 1, "{took}, {expected}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_input_is_checked_again_if_its_check_did_not_end() {
+    for beside in [true, false] {
+        let checked = Arc::<AtomicU32>::default();
+        let guard = patient(50, &checked);
+        let guard = if beside { guard.beside_model() } else { guard };
+        let model = ScriptedModel::new().text("One.").text("Two.");
+        let agent = Agent::builder(model).guardrail(guard).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        assert!(timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "one")).await.is_err());
+        assert_eq!(checked.load(Ordering::Relaxed), 0);
+        agent.run_in(&mut conversation, "two").await.unwrap();
+        assert_eq!(checked.load(Ordering::Relaxed), 2, "{beside}");
+        assert_sendable(&conversation);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_withheld_if_its_check_did_not_end() {
+    let guard = Guardrail::new_async("slow", |_: AgentOutput, _| async {
+        sleep(Duration::from_millis(50)).await;
+        Verdict::Pass
+    });
+    let model = ScriptedModel::new().text("secret").text("Done.");
+    let agent = Agent::builder(model.clone()).guardrail(guard).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    assert!(timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "one")).await.is_err());
+    let saved = serde_json::to_string(&conversation).unwrap();
+    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+    assert_eq!(agent.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "Done.");
+    assert!(!transcript(&model.requests()[1].messages).join("\n").contains("secret"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_run_cancels_its_other_calls() {
+    let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| async {
+        sleep(Duration::from_secs(60)).await;
+        "done"
+    });
+    let fast = ClosureTool::new("fast", "Returns.", |_: Nothing| "done");
+    let tools = ToolRegistry::from_tools([slow.unwrap(), fast.unwrap()]).unwrap();
+    let guard = Guardrail::new("no fast", |call: &ToolCall, _: &GuardContext| match call.name.as_str() {
+        "fast" => Verdict::End("too fast".to_owned()),
+        _ => Verdict::Pass,
+    });
+    let model = ScriptedModel::new().call("slow", "{}").call("fast", "{}");
+    let agent = Agent::builder(model).name("inner").tools(tools).guardrail(guard).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let begun = Instant::now();
+    let ended = agent.run_in(&mut conversation, "go").await.map_err(AgentError::from).unwrap_err();
+    assert_eq!(ended.to_string(), "guardrail `no fast` of agent `inner` has ended the run: too fast");
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_sendable(&conversation);
+}
+
+/// Creates an agent whose only call ends the run.
+fn ends(name: &str) -> Agent {
+    let guard =
+        Guardrail::new("end", |_: &ToolCall, _: &GuardContext| Verdict::<ToolCall>::End("enough".to_owned()));
+    let model = ScriptedModel::new().call("pay", r#"{"to": "x"}"#).text("Paid.");
+    Agent::builder(model).name(name).tools(pay(&Arc::default())).guardrail(guard).build().unwrap()
+}
+
+#[tokio::test]
+async fn a_guardrail_ends_the_runs_of_a_whole_team() {
+    let caller = || {
+        let model = ScriptedModel::new().call("inner", r#"{"request": "Pay."}"#).text("Done.");
+        let tools = ToolRegistry::from_tools([ends("inner").to_tool().unwrap()]).unwrap();
+        Agent::builder(model).name("outer").tools(tools).build().unwrap()
+    };
+    let parallel =
+        Agent::from(ParallelAgent::new("team", [crate::support::says("other", "Hi."), ends("inner")]));
+    let sequence =
+        Agent::from(SequentialAgent::new("team", [ends("inner"), crate::support::says("last", "Hi.")]));
+    for team in [caller(), parallel, sequence] {
+        let mut conversation = Conversation::new("1");
+        let ended = team.run_in(&mut conversation, "go").await.map_err(AgentError::from);
+        let Err(AgentError::Blocked { agent, .. }) = &ended else { panic!("{}: {ended:?}", team.name()) };
+        assert_eq!(agent, "inner");
+        assert_sendable(&conversation);
+    }
+}
+
+#[tokio::test]
+async fn what_a_guardrail_changed_is_saved() {
+    for (point, kind) in
+        [(Point::Input, Kind::Block), (Point::Input, Kind::Replace), (Point::Output, Kind::Block)]
+    {
+        let paid = Arc::<AtomicU32>::default();
+        let agent = Agent::builder(script()).name("root").tools(pay(&paid)).guardrail(guardrail(point, kind));
+        let agent = agent.build().unwrap();
+        let sessions = Sessions::default();
+        let output = sessions.run(&agent, "ada", "1", "secret input").await.unwrap();
+        let saved = sessions.open("ada", "1").await.unwrap();
+        assert_eq!(saved.messages(), output.messages.as_slice(), "{point:?} {kind:?}");
+        let again = sessions.resume(&agent, "ada", "1").await.unwrap();
+        assert_eq!((again.text, again.finish), (output.text, output.finish));
+    }
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, toolkit_core::schemars::JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Colour {
+    name: String,
+}
+
+#[tokio::test]
+async fn a_typed_answer_is_checked_after_it_was_read() {
+    for beside_tools in [true, false] {
+        for (verdict, expected) in [
+            (Verdict::Pass, Ok("secret red")),
+            (Verdict::Replace(AgentOutput::new("agent", r#"{"name": "blue"}"#)), Ok("blue")),
+            (Verdict::Block("No colours.".to_owned()), Err("No colours.")),
+            (Verdict::End("no colours".to_owned()), Err("no colours")),
+        ] {
+            let guard = Guardrail::new("colours", move |output: &AgentOutput, _: &GuardContext| {
+                assert_eq!(output.text, r#"{"name": "secret red"}"#);
+                verdict.clone()
+            });
+            let (text, valid) = ("red", r#"{"name": "secret red"}"#);
+            let (model, tools) = match beside_tools {
+                true => (
+                    ScriptedModel::new().call("final_answer", "{}").then().call("final_answer", valid),
+                    pay(&Arc::default()),
+                ),
+                false => (ScriptedModel::new().text(text).text(valid), ToolRegistry::new()),
+            };
+            let agent = Agent::builder(model).tools(tools).guardrail(guard).build().unwrap();
+            let mut conversation = Conversation::new("1");
+            let (options, form) = (RunOptions::new(), StructuredOptions::new());
+            let ended = agent.run_as_with::<Colour>(&mut conversation, "Which?", options, form).await;
+            assert_sendable(&conversation);
+            let history = serde_json::to_string(&conversation).unwrap();
+            match (ended, expected) {
+                (Ok((colour, _)), Ok(name)) => {
+                    assert_eq!(colour.name, name);
+                    assert_eq!(history.contains("secret"), name.contains("secret"), "{history}");
+                }
+                (Err(error), Err(text)) => {
+                    assert!(error.to_string().contains(text), "{error}");
+                    assert!(!history.contains("secret"), "{history}");
+                }
+                (ended, _) => panic!("{ended:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn text_is_not_held_back_on_request() {
+    for hold in [true, false] {
+        let guard = guardrail(Point::Output, Kind::Block);
+        let model = ScriptedModel::new().text("secret answer");
+        let agent = Agent::builder(model).guardrail(guard).hold_text(hold).build().unwrap();
+        let (mut events, mut text) = (agent.run_stream("go"), String::new());
+        while let Some(event) = events.next().await {
+            if let RunEvent::Text { text: piece, .. } = event.unwrap() {
+                text.push_str(&piece);
+            }
+        }
+        assert_eq!(text, if hold { "BLOCKED" } else { "secret answerBLOCKED" });
+    }
+}
+
+#[tokio::test]
+async fn guardrails_of_one_kind_run_in_order_after_the_callbacks() {
+    let model = ScriptedModel::new().text("a");
+    let add = |name: &str, letter: &'static str| {
+        Guardrail::new(name, move |output: &AgentOutput, _: &GuardContext| {
+            Verdict::Replace(AgentOutput::new(output.agent.clone(), format!("{}{letter}", output.text)))
+        })
+    };
+    let agent = Agent::builder(model)
+        .guardrail(add("first", "c"))
+        .guardrail(add("second", "d"))
+        .after_model(|mut response| {
+            response.message.text.push('b');
+            response
+        })
+        .build()
+        .unwrap();
+    assert_eq!(agent.run("go").await.unwrap().text, "abcd");
+}
