@@ -1,5 +1,6 @@
 //! Agents, and the run shared by the agents of a team.
 
+mod ended;
 mod shared;
 
 pub(crate) use shared::CalledAgents;

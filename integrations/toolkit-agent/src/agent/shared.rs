@@ -1,6 +1,7 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
+use super::ended::Ended;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -66,24 +67,10 @@ pub(crate) struct RunInner {
     emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
 }
 
-/// The end of a run by a guardrail.
-#[derive(Default)]
-struct Ended {
-    error: Mutex<Option<AgentError>>,
-    token: CancellationToken,
-}
-
 impl Run {
     /// Ends the run and all runs around it with an error. Returns the error. Running calls are cancelled.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
-        let error = lock(&self.0.ended.error).get_or_insert(error).clone();
-        self.0.ended.token.cancel();
-        error
-    }
-
-    /// Returns the error of a guardrail that has ended the run.
-    fn ended(&self) -> Option<AgentError> {
-        self.0.ended.token.is_cancelled().then(|| lock(&self.0.ended.error).clone()).flatten()
+        self.0.ended.set(error)
     }
 
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
@@ -287,7 +274,7 @@ impl Run {
     /// # Errors
     /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has ended it.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
-        if let Some(error) = self.ended() {
+        if let Some(error) = self.0.ended.get() {
             return Err(error);
         }
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
@@ -327,7 +314,7 @@ impl Run {
                 return Poll::Ready(Ok(value));
             }
             if ended.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Err(self.ended().unwrap_or(AgentError::Cancelled)));
+                return Poll::Ready(Err(self.0.ended.get().unwrap_or(AgentError::Cancelled)));
             }
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(AgentError::Cancelled));
