@@ -155,10 +155,10 @@ fn event() -> impl Strategy<Value = RunEvent> {
             },
             RunEvent::Compacted {
                 agent: agent.clone(),
-                tokens_before: count.into(),
+                tokens_before: text.len() as u64,
                 tokens_after: 7,
                 messages_left_out: 3,
-                summary_error: (count % 2 == 0).then(|| text.clone()),
+                summary_error: (text.len() % 2 == 0).then(|| text.clone()),
                 within: within.clone(),
             },
             RunEvent::Transferred { from: agent.clone(), to: text.clone(), within: within.clone() },
