@@ -1,16 +1,19 @@
-//! Ten tasks with tools for a local model, over three APIs, whole and streamed.
+//! Twenty tasks with tools for a local model, over three APIs, whole and streamed.
 //!
 //! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
 //! `cargo test -p toolkit-agent --features anthropic,openai --test local_model -- --ignored --nocapture`.
 //!
 //! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three
-//! times.
+//! times. Task 20 is a conversation longer than 4,096 tokens, for a server with this context window.
 //!
 //! A second test has a conversation of thirty questions in a window of 4,096 tokens.
 //!
 //! Wrong answers of the model are counted; only errors of the provider, the wire or the loop fail the test.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+
+#[path = "local_model/harder.rs"]
+mod harder;
 
 use serde_json::{Value, json};
 use std::env;
@@ -44,7 +47,7 @@ fn numbers(tool: &str, a: i64, b: i64) -> (&str, Value) {
     (tool, json!({"a": a, "b": b}))
 }
 
-fn all_tasks() -> [Task; 10] {
+fn simple_tasks() -> [Task; 10] {
     [
         // One call.
         task("What is the weather in Paris?", [city("Paris")], &["21"]),
@@ -86,8 +89,11 @@ fn all_tasks() -> [Task; 10] {
 fn tasks() -> Vec<Task> {
     let wanted = env::var("TOOLKIT_LOCAL_TASKS").unwrap_or_default();
     let wanted: Vec<usize> = wanted.split(',').filter_map(|number| number.trim().parse().ok()).collect();
-    let numbered =
-        all_tasks().into_iter().zip(1..).filter(|(_, number)| wanted.is_empty() || wanted.contains(number));
+    let numbered = simple_tasks()
+        .into_iter()
+        .chain(harder::tasks())
+        .zip(1..)
+        .filter(|(_, number)| wanted.is_empty() || wanted.contains(number));
     let with_id = |(mut task, number): (Task, usize)| {
         task.id = number.to_string();
         task
@@ -150,6 +156,9 @@ fn models(url: &str) -> [(&'static str, BoxModel); 3] {
 }
 
 fn agent(trial: Trial) -> Result<Agent, AgentError> {
+    if let Some(number) = trial.task.id.parse().ok().filter(|number| *number > 10) {
+        return harder::agent(&trial, number);
+    }
     let agent = Agent::builder(trial.model)
         .tools(tools()?)
         .streaming(trial.model_name.ends_with("streamed"))
@@ -187,7 +196,7 @@ fn protocol_error(trial: &TrialReport) -> Option<String> {
 
 #[tokio::test]
 #[ignore = "needs a model server"]
-async fn ten_tasks_over_three_apis() {
+async fn tasks_over_three_apis() {
     let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
     let repetitions = env::var("TOOLKIT_LOCAL_REPETITIONS").ok().and_then(|text| text.parse().ok());
     let mut eval = Eval::new(tasks()).repetitions(repetitions.unwrap_or(1));
@@ -241,7 +250,7 @@ async fn thirty_questions_in_a_small_window() {
                     }
                     Ok(_) => {}
                     // Small models may call without end.
-                    Err(AgentError::Limit(_)) => {}
+                    Err(error) if matches!(error.error, AgentError::Limit(_)) => {}
                     Err(error) => errors.push(format!("{api}, question {number}: {error}")),
                 }
             }
