@@ -80,8 +80,8 @@ impl StreamAccumulator {
     ///
     /// The pieces of a call come between [`CallStarted`](StreamEvent::CallStarted) and
     /// [`Call`](StreamEvent::Call). Together, they are the JSON of the call's arguments, but spaces and escapes
-    /// may differ from [`ToolCall::arguments`](toolkit_core::ToolCall::arguments). A call has no pieces if the
-    /// provider sends its arguments at once.
+    /// may differ from [`ToolCall::arguments`](toolkit_core::ToolCall::arguments). The pieces of a custom tool's
+    /// call are its free text. A call has no pieces if it has no arguments, or if the provider sends them at once.
     ///
     /// ```
     /// use serde_json::json;

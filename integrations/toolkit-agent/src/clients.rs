@@ -1,8 +1,8 @@
 //! Clients for the APIs of model providers, each behind a [feature](crate#features).
 //!
 //! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a
-//! function of the program, set by `with_token_source`. Keys and tokens are neither in the output of `Debug`
-//! nor in error messages, even if the server repeats them.
+//! function of the program, set by `with_token_source`. Keys and tokens are not in the output of `Debug`. They
+//! are not in the error of a refused request either, even if the server repeats them.
 //!
 //! | models of | at | client |
 //! | --- | --- | --- |
@@ -20,7 +20,8 @@
 //! The clients do not retry failed requests. Agents retry them, and [`Retrying`](crate::model::Retrying)
 //! retries them for models used without an agent. The clients do not follow redirects, so that an API key
 //! reaches only the intended server. They connect through the proxy in the environment variables
-//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, if the proxy's URL begins with `http://`.
+//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A proxy with another URL than `http://…` is an error;
+//! `NO_PROXY` excludes hosts.
 
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(

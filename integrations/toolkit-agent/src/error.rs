@@ -36,8 +36,10 @@ use toolkit_core::BuildError;
 pub struct RunError {
     /// The error.
     pub error: AgentError,
-    /// The output up to the failure. It has no answer, except after [`AgentError::InvalidOutput`], where its
-    /// text is the last answer of the model. After an [interruption](AgentError::Interrupted), the messages do
+    /// The output up to the failure. Its text is the last answer of the model after
+    /// [`AgentError::InvalidOutput`], and the answer if only the last save failed
+    /// ([`AgentError::Store`]). The tokens of a model call ended by a timeout or by a cancellation are unknown and
+    /// not included. After an [interruption](AgentError::Interrupted), the messages do
     /// not include the unfinished turn, because this turn is still in progress.
     pub output: Box<RunOutput>,
 }
@@ -92,13 +94,15 @@ pub enum AgentError {
 }
 
 /// A limit reached by a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Limit {
     /// The number of model calls.
     ModelCalls(u32),
     /// The number of input and output tokens together.
     Tokens(u64),
+    /// The cost of the model calls.
+    Cost(f64),
     /// The duration of the run.
     Duration(Duration),
 }
@@ -144,6 +148,7 @@ impl fmt::Display for Limit {
         match self {
             Self::ModelCalls(max) => write!(f, "exceeded {max} model calls; possible infinite loop"),
             Self::Tokens(max) => write!(f, "exceeded {max} tokens"),
+            Self::Cost(max) => write!(f, "exceeded a cost of {max}"),
             Self::Duration(max) => write!(f, "exceeded {} s", max.as_secs_f64()),
         }
     }

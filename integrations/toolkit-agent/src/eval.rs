@@ -77,6 +77,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::model::{BoxModel, ChatModel, Price};
 use crate::options::RunOptions;
+use crate::span::in_current;
 use observed::Observed;
 use scorer::DynScorer;
 use std::collections::HashMap;
@@ -190,7 +191,9 @@ impl Eval {
                 let (build, scorers) = (build.clone(), self.scorers.clone());
                 let index = reports.len();
                 reports.push(TrialReport::new(&trial));
-                let id = running.spawn(async move { conduct(trial, price, &*build, &scorers).await }).id();
+                let id = running
+                    .spawn(in_current(async move { conduct(trial, price, &*build, &scorers).await }))
+                    .id();
                 indexes.insert(id, index);
             }
             let Some(ended) = running.join_next_with_id().await else { break };

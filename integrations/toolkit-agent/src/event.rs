@@ -115,8 +115,8 @@ pub enum RunEvent {
     },
     /// The next piece of the arguments of a call, as the model writes it. Only calls announced by
     /// [`CallStarted`](Self::CallStarted) have pieces. Together, the pieces of a call are the JSON of its
-    /// arguments; spaces and escapes may differ. A call has no pieces if the provider sends its arguments at
-    /// once.
+    /// arguments; spaces and escapes may differ. The pieces of a custom tool's call are its free text. A call has
+    /// no pieces if it has no arguments, or if the provider sends them at once.
     #[non_exhaustive]
     CallArguments {
         /// The name of the agent that answers.

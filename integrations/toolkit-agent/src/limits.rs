@@ -24,7 +24,7 @@ use tokio::time::Instant;
 /// let limits = Limits::default().with_max_model_calls(10).with_max_duration(Duration::from_secs(60));
 /// assert_eq!(limits.max_model_calls, 10);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum number of model calls, including requests for
@@ -36,6 +36,10 @@ pub struct Limits {
     /// The maximum number of input and output tokens together. It is checked before each model call, so the
     /// last model call may exceed it.
     pub max_tokens: Option<u64>,
+    /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It is
+    /// checked before each model call, so the last model call may exceed it. Agents without a price cost
+    /// nothing.
+    pub max_cost: Option<f64>,
     /// The maximum duration of the run. A [save](crate::RunOptions::with_autosave) in progress at the end gets
     /// five more seconds.
     pub max_duration: Option<Duration>,
@@ -57,6 +61,7 @@ impl Default for Limits {
             max_model_calls: 50,
             max_tool_calls: None,
             max_tokens: None,
+            max_cost: None,
             max_duration: None,
             model_timeout: None,
             max_repeated_failures: 3,
@@ -72,6 +77,8 @@ setters! { Limits:
     with_max_tool_calls(max_tool_calls: u32) = Some(max_tool_calls);
     /// Sets the maximum number of input and output tokens together.
     with_max_tokens(max_tokens: u64) = Some(max_tokens);
+    /// Sets the maximum cost of all model calls.
+    with_max_cost(max_cost: f64) = Some(max_cost);
     /// Sets the maximum duration of the run.
     with_max_duration(max_duration: Duration) = Some(max_duration);
     /// Sets the timeout of one model call.
@@ -132,6 +139,11 @@ impl Budget {
             && lock(&self.spent).0.total() >= max
         {
             return Err(AgentError::Limit(Limit::Tokens(max)));
+        }
+        if let Some(max) = self.limits.max_cost
+            && lock(&self.spent).1 >= max
+        {
+            return Err(AgentError::Limit(Limit::Cost(max)));
         }
         let max = self.limits.max_model_calls;
         if !take(&self.model_calls, max) {

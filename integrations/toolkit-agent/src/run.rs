@@ -9,6 +9,7 @@ use crate::message::UserMessage;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
 use crate::session::Sessions;
+use crate::span::in_current;
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
@@ -113,7 +114,9 @@ impl Agent {
     {
         let (sender, events) = unbounded_channel();
         let run = Run::new(self.clone(), options, Some(sender));
-        RunStream { run: Some(Box::pin(execute(self.clone(), run))), events, result: None }
+        // The task that polls the stream may have another span.
+        let work = in_current(execute(self.clone(), run));
+        RunStream { run: Some(Box::pin(work)), events, result: None }
     }
 
     /// Begins a run with the input, or continues the latest run. Runs the agent and collects the output.

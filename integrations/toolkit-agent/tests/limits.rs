@@ -11,7 +11,7 @@ use toolkit_agent::session::{
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
-    ModelRequest, ModelResponse, ModelRetry, RunOptions, ScriptedModel, Sessions, Usage,
+    ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions, Usage,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -54,6 +54,17 @@ async fn tool_calls_are_limited() {
     assert_eq!(ended.unwrap(), "So be it.");
     let results = &transcript(conversation.messages())[2];
     assert!(results.starts_with("results: 3, 4, The limit of tool calls is reached"), "{results}");
+}
+
+#[tokio::test]
+async fn the_cost_is_limited() {
+    let model = restless("add", r#"{"a": 1, "b": 2}"#);
+    let price = Price::per_million(1_000.0, 2_000.0); // 0.14 for each answer
+    let limits = Limits::default().with_max_cost(0.3);
+    let agent = agent(model.clone()).price(price).limits(limits).build().unwrap();
+    let ended = agent.run("go").await.unwrap_err();
+    assert_eq!(ended.error, AgentError::Limit(Limit::Cost(0.3)));
+    assert_eq!((model.requests().len(), (ended.output.cost * 100.0).round()), (3, 42.0));
 }
 
 #[tokio::test]

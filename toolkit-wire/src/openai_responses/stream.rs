@@ -117,12 +117,17 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let number = find::find_or_begin(parts, &find::key_of_event(event, kind), false);
     let known = parts[number].texts.entry(place).or_default();
     let is_new = !is_whole || known.is_empty();
+    // Pieces of the old text cannot be taken back.
+    let is_other = is_whole && !text.starts_with(known.as_str());
     if is_whole {
         known.clear();
     }
     known.push_str(text);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
-    parts.say_arguments(number, false);
+    match is_other {
+        true => parts.stop_arguments(number),
+        false => parts.say_arguments(number, false),
+    }
     if is_new {
         item::say(parts, place.block, text);
     }

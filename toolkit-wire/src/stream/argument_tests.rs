@@ -171,3 +171,17 @@ fn pieces_come_as_they_are_received() {
         assert_eq!(pieces(format, &stream(format, &written)), written, "{format:?}");
     }
 }
+
+#[test]
+fn arguments_repeated_in_other_words_are_not_appended() {
+    let mut chunks = stream(ApiFormat::OpenAiResponses, &["{\"a\":".to_owned(), "1}".to_owned()]);
+    for chunk in &mut chunks {
+        for path in ["/arguments", "/item/arguments"] {
+            match chunk.pointer_mut(path) {
+                Some(whole) if whole != "" => *whole = "{\"a\": 1}".into(),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(pieces(ApiFormat::OpenAiResponses, &chunks).concat(), "{\"a\":1}");
+}

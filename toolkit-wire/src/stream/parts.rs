@@ -148,6 +148,11 @@ impl Parts {
         }
     }
 
+    /// Adds no further pieces of the arguments of a call, because the text shown so far was replaced.
+    pub(crate) fn stop_arguments(&mut self, number: usize) {
+        self.parts[number].shown = usize::MAX;
+    }
+
     /// Adds the event for the start of a call, with the final name and id of the call. Does nothing if the
     /// call was announced before.
     pub(crate) fn announce(&mut self, number: usize) {

@@ -29,8 +29,15 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// The time between two probes of a connection without traffic.
+/// The time between two probes of a connection without traffic, and before the first probe.
 const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// The number of unanswered probes after which a connection is lost.
+const PROBES: u32 = 3;
+
+/// The time after which a connection is lost if the server acknowledges no data.
+#[cfg(any(target_os = "android", target_os = "linux"))]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// The connections to one server, shared by clones.
 #[derive(Debug, Clone)]
@@ -55,7 +62,13 @@ impl Connections {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(limits.connect));
+        // The server of a pooled connection may have vanished, for example during the sleep of a laptop.
         tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_keepalive_interval(Some(KEEPALIVE));
+        tcp.set_keepalive_retries(Some(PROBES));
+        #[cfg(any(target_os = "android", target_os = "linux"))]
+        tcp.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
         let tls = TlsConnector::from(Arc::new(tls(is_plain)?));
         let connector = Connector { tcp, tls, proxy, limit: limits.connect };
         let client = Client::builder(TokioExecutor::new())
@@ -83,12 +96,20 @@ pub(super) fn uri(url: &str) -> Result<Uri, ModelError> {
                 "the base URL contains a user name or a password; set the header `authorization` instead",
             ))
         }
+        Some(uri) if has_invalid_port(&uri) => Err(invalid("the base URL has an invalid port")),
         Some(uri) => Ok(uri),
         None => Err(invalid(
             "the base URL is invalid; it must begin with `https://` or `http://` and a host, and consist of \
              ASCII characters without spaces",
         )),
     }
+}
+
+/// Returns whether the text after the host is no port. The HTTP client would ignore it.
+fn has_invalid_port(uri: &Uri) -> bool {
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let port = authority.strip_prefix(uri.host().unwrap_or_default()).unwrap_or_default();
+    !matches!(port, "" | ":") && uri.port_u16().is_none()
 }
 
 fn is_plain(uri: &Uri) -> bool {

@@ -111,7 +111,10 @@ impl Conversation {
         let progress = self.progress.as_ref()?;
         let unfinished = || AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() };
         let mut messages = self.messages_since(progress.begin);
-        messages.truncate(progress.end.map_or(usize::MAX, |end| end.saturating_sub(progress.begin)));
+        let len = progress.end.map_or(usize::MAX, |end| end.saturating_sub(progress.begin));
+        if len < messages.len() {
+            messages.truncate(len);
+        }
         Some(progress.output.clone().unwrap_or_else(unfinished).in_run(progress.spent, messages))
     }
 

@@ -75,6 +75,18 @@ impl From<Vec<Message>> for Messages {
     }
 }
 
+impl<const N: usize> From<[Message; N]> for Messages {
+    fn from(messages: [Message; N]) -> Self {
+        Vec::from(messages).into()
+    }
+}
+
+impl From<Messages> for Vec<Message> {
+    fn from(messages: Messages) -> Self {
+        messages.into_iter().collect()
+    }
+}
+
 impl FromIterator<Message> for Messages {
     fn from_iter<I: IntoIterator<Item = Message>>(messages: I) -> Self {
         messages.into_iter().collect::<Vec<_>>().into()
@@ -99,6 +111,15 @@ impl<'a> IntoIterator for &'a Messages {
     }
 }
 
+impl<'a> IntoIterator for &'a mut Messages {
+    type Item = &'a mut Message;
+    type IntoIter = std::slice::IterMut<'a, Message>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
 impl AsRef<[Message]> for Messages {
     fn as_ref(&self) -> &[Message] {
         &self.list
@@ -109,6 +130,12 @@ impl AsRef<[Message]> for Messages {
 impl<T: AsRef<[Message]> + ?Sized> PartialEq<T> for Messages {
     fn eq(&self, other: &T) -> bool {
         self.list.as_slice() == other.as_ref()
+    }
+}
+
+impl PartialEq<Messages> for Vec<Message> {
+    fn eq(&self, other: &Messages) -> bool {
+        other == self
     }
 }
 

@@ -29,7 +29,8 @@ pub enum ModelDelta {
     },
     /// Further arguments of a call, as the model writes them. They come between
     /// [`CallStarted`](Self::CallStarted) and [`Call`](Self::Call). Together, the pieces of a call are the
-    /// JSON of its arguments; spaces and escapes may differ. A model may return no pieces.
+    /// JSON of its arguments; spaces and escapes may differ. The pieces of a custom tool's call are its free text.
+    /// A model may return no pieces.
     Arguments {
         /// The id of the call.
         id: CallId,

@@ -107,6 +107,8 @@ fn only_urls_of_servers_are_accepted() {
         ("https:///secret", begin),
         ("https://api.test/v1 secret", "without spaces"),
         ("https://ada:secret@api.test", "the header `authorization`"),
+        ("http://localhost:114434/secret", "an invalid port"),
+        ("http://gateway:SECRET/v1", "an invalid port"),
     ] {
         let error = uri(url).unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::InvalidRequest, "{url}");
