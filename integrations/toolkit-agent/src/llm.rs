@@ -15,8 +15,9 @@ mod plan;
 mod reduce;
 mod repetitions;
 mod restart;
+mod settings;
 mod summaries;
 mod tools;
 
-pub use agent::InstructionsContext;
 pub use builder::AgentBuilder;
+pub use settings::InstructionsContext;

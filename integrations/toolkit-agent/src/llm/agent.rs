@@ -1,24 +1,23 @@
 //! An agent with a model: the turns from the input to the answer.
 
 use super::answer::{FinalAnswer, quote_answers};
-use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, put_first};
-use super::guards::{Guards, Situation, WITHHELD, apply_inputs, beside};
+use super::guards::{Situation, WITHHELD, apply_inputs, beside};
 use super::held::Held;
 use super::history;
 use super::meter::Meter;
 use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
+use super::settings::{InstructionsContext, Settings};
 use super::tools::Tools;
 use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
-use crate::compaction::Compaction;
 use crate::conversation::{Conversation, Owner, Step, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{DynModel, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use crate::model::{ModelErrorKind, ModelRequest, ModelResponse};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::borrow::Cow;
@@ -28,51 +27,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use toolkit_core::context::ToolActions;
-use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
+use toolkit_core::{Dispatcher, ToolResult};
 
 /// The user message added if the history ends with a message of the agent itself. Providers expect the last
 /// message to come from the user or from a tool.
 const CONTINUE: &str = "Go on.";
 
-/// The information passed to the function set by
-/// [`instructions_with`](crate::AgentBuilder::instructions_with).
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct InstructionsContext<'a> {
-    /// The name of the agent.
-    pub agent: &'a str,
-    /// The session of the conversation.
-    pub session: &'a Session,
-}
-
-pub(super) type MakeInstructions = dyn Fn(&InstructionsContext<'_>) -> String + Send + Sync;
-
 /// An agent with a model.
 pub(super) struct LlmAgent {
     pub(super) settings: Settings,
     pub(super) tools: Tools,
-}
-
-/// The settings of an agent, except for the tools.
-pub(super) struct Settings {
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) model: Arc<dyn DynModel>,
-    pub(super) instructions: Box<MakeInstructions>,
-    pub(super) callbacks: ModelCallbacks,
-    pub(super) sub_agents: Vec<Agent>,
-    pub(super) tool_config: ToolConfig,
-    pub(super) options: ModelOptions,
-    pub(super) limits: Limits,
-    pub(super) retry: ModelRetry,
-    pub(super) price: Price,
-    pub(super) output_key: Option<String>,
-    pub(super) history_limit: Option<usize>,
-    pub(super) compaction: Option<Compaction>,
-    pub(super) streaming: bool,
-    pub(super) guards: Guards,
-    /// Whether text is held back until it was checked. `None` if this depends on the guardrails.
-    pub(super) hold_text: Option<bool>,
 }
 
 impl RunAgent for LlmAgent {

@@ -1,6 +1,6 @@
 //! The final answer of an agent in its form: how the agent asks for it, finds it and has it repaired.
 
-use super::agent::Settings;
+use super::settings::Settings;
 use crate::agent::Run;
 use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
 use crate::error::AgentError;

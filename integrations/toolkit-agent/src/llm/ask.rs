@@ -1,7 +1,8 @@
 //! One model call of a turn, with retries and streaming.
 
-use super::agent::{LlmAgent, Settings};
+use super::agent::LlmAgent;
 use super::calls::TurnCalls;
+use super::settings::Settings;
 use crate::agent::Run;
 use crate::conversation::Turn;
 use crate::error::AgentError;

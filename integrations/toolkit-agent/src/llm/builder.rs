@@ -1,8 +1,9 @@
 //! The builder of agents with a model.
 
-use super::agent::{InstructionsContext, LlmAgent, Settings};
+use super::agent::LlmAgent;
 use super::callbacks::ModelCallbacks;
 use super::guards::{Guards, around};
+use super::settings::{InstructionsContext, Settings};
 use super::tools::Tools;
 use crate::agent::Agent;
 use crate::compaction::Compaction;

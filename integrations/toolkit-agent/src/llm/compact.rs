@@ -1,10 +1,11 @@
 //! Compaction before a model call: a shorter request for a conversation beyond the context window.
 
-use super::agent::{LlmAgent, Settings};
+use super::agent::LlmAgent;
 use super::calls::TurnCalls;
 use super::history;
 use super::meter::{Meter, Visible};
 use super::plan::{Plan, Planner};
+use super::settings::Settings;
 use super::summaries::Summaries;
 use crate::compaction::{Compaction, SummaryRequest};
 use crate::conversation::{Compacted, Conversation};

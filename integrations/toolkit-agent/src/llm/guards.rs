@@ -1,8 +1,8 @@
 //! The guardrails of an agent at work.
 
-use super::agent::Settings;
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
+use super::settings::Settings;
 use crate::agent::Run;
 use crate::conversation::{Conversation, Step};
 use crate::error::AgentError;

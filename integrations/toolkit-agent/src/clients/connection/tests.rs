@@ -1,3 +1,5 @@
+//! Connections over proxies, their limits, and invalid URLs.
+
 use super::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
