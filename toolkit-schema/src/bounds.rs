@@ -23,7 +23,7 @@ const LARGEST: usize = 1 << 18;
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
 /// Constraints in inner schemas count, too. Ranges and lists of values count unless they are
-/// [marked](crate::own) as enforced by the type.
+/// marked as enforced by the type.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
     constrains(schema, false)

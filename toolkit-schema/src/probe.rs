@@ -37,7 +37,7 @@ pub struct Difference {
     /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
     /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
     pub overflows: bool,
-    /// Whether the type itself enforces the ranges [marked](crate::own) in the schema, as far as asked.
+    /// Whether the type itself enforces the ranges marked in the schema, as far as asked.
     pub enforces_ranges: bool,
     /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all other
     /// values counts, because its list contains examples.
