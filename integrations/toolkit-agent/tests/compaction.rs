@@ -104,7 +104,7 @@ async fn watched(
             Err(error) => ended = Err(error),
         }
     }
-    (ended, events)
+    (ended.map_err(toolkit_agent::AgentError::from), events)
 }
 
 fn compactions(events: &[RunEvent]) -> Vec<&RunEvent> {
