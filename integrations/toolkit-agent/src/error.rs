@@ -37,8 +37,9 @@ pub struct RunError {
     /// The error.
     pub error: AgentError,
     /// The output up to the failure. It has no answer, except after [`AgentError::InvalidOutput`], where its
-    /// text is the last answer of the model. After an [interruption](AgentError::Interrupted), the messages do
-    /// not include the unfinished turn, because this turn is still in progress.
+    /// text is the last answer of the model, or a note if the agent checks answers. After an
+    /// [interruption](AgentError::Interrupted), the messages do not include the unfinished turn, because this
+    /// turn is still in progress.
     pub output: Box<RunOutput>,
 }
 

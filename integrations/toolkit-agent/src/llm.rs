@@ -17,6 +17,7 @@ mod repetitions;
 mod restart;
 mod summaries;
 mod tools;
+mod unfinished;
 
 pub use agent::InstructionsContext;
 pub use builder::AgentBuilder;

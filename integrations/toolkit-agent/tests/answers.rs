@@ -1,5 +1,6 @@
 //! Answers of a type beside tools: as arguments of a call, natively, or as text.
 
+mod again;
 mod property;
 
 use crate::support::{assert_sendable, transcript};

@@ -123,7 +123,7 @@ impl LlmAgent {
         if !streaming {
             let response = span.around(model.respond(request)).await?;
             for call in &response.hosted {
-                run.emit(|| RunEvent::HostedCall {
+                calls.emit_piece(false, || RunEvent::HostedCall {
                     agent: name.clone(),
                     call: Box::new(call.clone()),
                     within: run.within(),
@@ -146,7 +146,7 @@ impl LlmAgent {
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {
-                    if !calls.is_beside {
+                    if !calls.is_unchecked {
                         calls.conversation.turn().edit(|message| message.text.push_str(&text));
                     }
                     calls.emit_piece(calls.hold_text, || RunEvent::Text {
@@ -156,7 +156,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Reasoning(text) => {
-                    if !calls.is_beside {
+                    if !calls.is_unchecked {
                         calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
                     }
                     calls.emit_piece(false, || RunEvent::Reasoning {
@@ -166,7 +166,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
-                    run.emit(|| RunEvent::CallStarted {
+                    calls.emit_piece(false, || RunEvent::CallStarted {
                         agent: agent(),
                         call_id: id,
                         tool,
@@ -183,17 +183,20 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Hosted(call) => {
-                    run.emit(|| RunEvent::HostedCall {
+                    calls.emit_piece(false, || RunEvent::HostedCall {
                         agent: agent(),
                         call: Box::new(call),
                         within: run.within(),
                     });
                 }
-                ModelDelta::Native(_) if calls.is_beside => {}
+                ModelDelta::Native(_) if calls.is_unchecked => {}
                 ModelDelta::Native(native) => {
                     calls.conversation.turn().edit(|message| message.native = Some(native));
                 }
-                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_beside => {
+                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
+                    if calls.answer.is_in(&call) {
+                        calls.conversation.turn().edit(|message| message.answer_tool.clone_from(&call.name));
+                    }
                     calls.conversation.turn().push_call(call);
                     calls.count();
                     run.save(calls.conversation).await?;
