@@ -2,7 +2,7 @@
 
 use super::answer::{FinalAnswer, quote_answers};
 use super::callbacks::ModelCallbacks;
-use super::calls::{TurnCalls, put_first};
+use super::calls::TurnCalls;
 use super::guards::{Guards, Situation, apply_inputs, beside};
 use super::held::Held;
 use super::history;
@@ -15,6 +15,7 @@ use crate::compaction::Compaction;
 use crate::conversation::{Conversation, Step, Turn, WITHHELD};
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
 use crate::model::{DynModel, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
@@ -82,8 +83,7 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            // Boxed, because the futures of a chain of transfers are nested.
-            step => Box::pin(self.turns(conversation, run, step)).await,
+            step => self.boxed_turns(conversation, run, step).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
@@ -107,6 +107,18 @@ enum Outcome {
 }
 
 impl LlmAgent {
+    /// Boxes the future of [`turns`](Self::turns), because the futures of a chain of transfers are nested. Not
+    /// inlined, because each agent of the chain would otherwise have room for the unboxed future on the stack.
+    #[inline(never)]
+    fn boxed_turns<'a>(
+        &'a self,
+        conversation: &'a mut Conversation,
+        run: &'a Run,
+        step: Option<Step>,
+    ) -> BoxFuture<'a, Result<Outcome, AgentError>> {
+        Box::pin(self.turns(conversation, run, step))
+    }
+
     /// Calls the model and runs its tool calls, turn by turn, until a turn gives the answer or transfers the
     /// conversation.
     async fn turns(
@@ -359,41 +371,5 @@ impl LlmAgent {
             true => run.until_stopped(callbacks.after(response, calls.situation)).await?,
             false => Ok(response),
         }
-    }
-
-    /// Moves the complete message of the model into the turn, and starts the remaining calls. The returned response
-    /// keeps the text of the message.
-    async fn receive_calls(
-        &self,
-        mut response: ModelResponse,
-        calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, AgentError> {
-        let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
-        let mut message = std::mem::take(&mut response.message);
-        response.message.text.clone_from(&message.text);
-        self.name().clone_into(&mut message.agent);
-        message.usage = usage;
-        message.paused = paused;
-        let turn = calls.conversation.turn();
-        // The started calls are first, so that the position of a result is the index of its call.
-        if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
-            // The native form lacks the calls that were added here, so it is dropped.
-            message.native = None;
-        }
-        if calls.answer.has_form() {
-            response.message.calls.clone_from(&message.calls);
-        }
-        if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
-            message.answer_tool.clone_from(&call.name);
-        }
-        calls.emit_message(&message, &self.settings.guards);
-        let has_calls = !message.calls.is_empty();
-        calls.conversation.turn().edit(|turn| *turn = message);
-        calls.count();
-        if has_calls {
-            run.save(calls.conversation).await?;
-        }
-        calls.start();
-        Ok(response)
     }
 }

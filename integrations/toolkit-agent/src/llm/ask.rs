@@ -1,8 +1,8 @@
 //! One model call of a turn, with retries and streaming.
 
 use super::agent::{LlmAgent, Settings};
-use super::calls::TurnCalls;
-use crate::agent::Run;
+use super::calls::{TurnCalls, put_first};
+use crate::agent::{Run, RunAgent};
 use crate::conversation::Turn;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -86,6 +86,42 @@ impl LlmAgent {
             Some(pause) => run.until_stopped(sleep(pause)).await,
             None => Err(error.into()),
         }
+    }
+
+    /// Moves the complete message of the model into the turn, and starts the remaining calls. The returned response
+    /// keeps the text of the message.
+    pub(super) async fn receive_calls(
+        &self,
+        mut response: ModelResponse,
+        calls: &mut TurnCalls<'_>,
+    ) -> Result<ModelResponse, AgentError> {
+        let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
+        let mut message = std::mem::take(&mut response.message);
+        response.message.text.clone_from(&message.text);
+        self.name().clone_into(&mut message.agent);
+        message.usage = usage;
+        message.paused = paused;
+        let turn = calls.conversation.turn();
+        // The started calls are first, so that the position of a result is the index of its call.
+        if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
+            // The native form lacks the calls that were added here, so it is dropped.
+            message.native = None;
+        }
+        if calls.answer.has_form() {
+            response.message.calls.clone_from(&message.calls);
+        }
+        if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
+            message.answer_tool.clone_from(&call.name);
+        }
+        calls.emit_message(&message, &self.settings.guards);
+        let has_calls = !message.calls.is_empty();
+        calls.conversation.turn().edit(|turn| *turn = message);
+        calls.count();
+        if has_calls {
+            run.save(calls.conversation).await?;
+        }
+        calls.start();
+        Ok(response)
     }
 
     async fn attempt(

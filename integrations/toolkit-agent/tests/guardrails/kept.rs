@@ -87,7 +87,7 @@ async fn an_input_that_a_parallel_agent_has_replaced_stays_replaced() {
             sessions.run(&team, "ada", "1", "the secret input").await.unwrap();
             let saved = sessions.open("ada", "1").await.unwrap();
             assert_eq!(saved.messages()[0].to_text(), expected, "{guards:?} {is_nested}");
-            assert!(!history(&saved).contains("secret"), "{guards:?} {is_nested}: {}", history(&saved));
+            assert!(!history(&saved).contains("secret input"), "{guards:?} {is_nested}: {}", history(&saved));
         }
     }
 }
