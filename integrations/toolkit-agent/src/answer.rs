@@ -43,6 +43,15 @@ pub(crate) trait AnswerCheck: Send + Sync {
     fn arguments(&self, arguments: &str) -> Result<(), ToolError>;
 }
 
+/// The agent and the tool whose call give the answer of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct AnswerSource {
+    /// The name of the agent. Empty before the first turn.
+    pub(crate) agent: String,
+    /// The name of the tool whose arguments are the answer. Empty in other modes.
+    pub(crate) tool: String,
+}
+
 /// The form of the final answer of a run, shared by all agents that may give this answer.
 pub(crate) struct AnswerFormat {
     pub(crate) format: OutputFormat,
@@ -52,8 +61,8 @@ pub(crate) struct AnswerFormat {
     attempts: u32,
     /// The number of invalid answers so far.
     invalid: AtomicU32,
-    /// The name of the tool whose arguments are the answer. Empty in other modes.
-    tool: Mutex<String>,
+    /// The source of the answer in the latest turn of an agent that may give the answer.
+    source: Mutex<AnswerSource>,
 }
 
 impl AnswerFormat {
@@ -63,7 +72,7 @@ impl AnswerFormat {
         check: Arc<dyn AnswerCheck>,
         attempts: u32,
     ) -> Self {
-        Self { format, mode, check, attempts, invalid: AtomicU32::new(0), tool: Mutex::default() }
+        Self { format, mode, check, attempts, invalid: AtomicU32::new(0), source: Mutex::default() }
     }
 
     pub(crate) fn check(&self) -> &dyn AnswerCheck {
@@ -75,13 +84,16 @@ impl AnswerFormat {
         self.invalid.fetch_add(1, Ordering::Relaxed) + 1 < self.attempts
     }
 
-    /// Returns the name of the tool whose arguments are the answer. The name is empty in other modes.
-    pub(crate) fn tool(&self) -> String {
-        lock(&self.tool).clone()
+    /// Returns the source of the answer, in the latest turn of an agent that may give the answer.
+    pub(crate) fn source(&self) -> AnswerSource {
+        lock(&self.source).clone()
     }
 
-    pub(crate) fn set_tool(&self, name: &str) {
-        name.clone_into(&mut lock(&self.tool));
+    pub(crate) fn set_source(&self, agent: &str, tool: &str) {
+        let mut source = lock(&self.source);
+        if source.agent != agent || source.tool != tool {
+            *source = AnswerSource { agent: agent.to_owned(), tool: tool.to_owned() };
+        }
     }
 }
 

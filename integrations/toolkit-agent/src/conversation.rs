@@ -9,6 +9,7 @@ mod turn;
 
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions};
+pub(crate) use edit::{REMOVED, WITHHELD};
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::{Turn, key};
 
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
-use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
+use toolkit_core::{Session, ToolResult};
 
 /// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
@@ -87,6 +88,9 @@ pub struct Conversation {
     /// Otherwise 0.
     #[serde(skip)]
     base: usize,
+    /// In the copy for a parallel agent, the replacements of copied messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    replaced: edit::Replaced,
     /// The number of turns begun since the conversation was loaded.
     #[serde(skip)]
     turns: u64,
@@ -298,7 +302,7 @@ impl Conversation {
         if message.is_empty() && !is_kept {
             return false;
         }
-        let results = in_order(&message.calls, results);
+        let results = turn::in_order(&message.calls, results);
         let agent = message.agent.clone();
         self.add(Message::Assistant(message));
         let has_results = !results.is_empty();
@@ -319,24 +323,13 @@ setters! { Conversation:
 
 /// Returns the index of the first message to keep.
 ///
-/// This is the first user message within the last `max` messages, or else the latest user message.
+/// This is the first user message within the last `max` messages, or else the latest user message. A message
+/// with feedback to an invalid answer does not count, because the question comes before it.
 pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     let start = messages.len().saturating_sub(max);
-    let is_user = |message: &Message| matches!(message, Message::User(_));
+    let is_user = |message: &Message| message.is_input();
     let within = messages.iter().skip(start).position(is_user).map(|offset| start + offset);
     within.or_else(|| messages.iter().rposition(is_user)).unwrap_or(0)
-}
-
-/// Returns one result per call, in the order of the calls. The position of a result is the index of its call.
-fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
-    results.sort_by_key(|result| result.position);
-    let mut results = results.into_iter().peekable();
-    let of_call = |(position, call): (usize, &ToolCall)| {
-        let cancelled = || ToolResult::of(call, Err(ToolError::cancelled(&call.name)));
-        let found = results.next_if(|result| result.position == position && result.call_id == call.id);
-        found.unwrap_or_else(cancelled).with_position(position)
-    };
-    calls.iter().enumerate().map(of_call).collect()
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub struct RunError {
     /// The error.
     pub error: AgentError,
     /// The output up to the failure. Its text is the last answer of the model after
-    /// [`AgentError::InvalidOutput`], and the answer if only the last save failed
-    /// ([`AgentError::Store`]). The tokens of a model call ended by a timeout or by a cancellation are unknown and
+    /// [`AgentError::InvalidOutput`], or a note if the agent checks answers. It is the answer if only the last save
+    /// failed ([`AgentError::Store`]). The tokens of a model call ended by a timeout or by a cancellation are unknown and
     /// not included. After an [interruption](AgentError::Interrupted), the messages do
     /// not include the unfinished turn, because this turn is still in progress.
     pub output: Box<RunOutput>,

@@ -23,6 +23,14 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// | [`ToolOutput`] | after each successful call | the model reads the text instead of the output, as an error |
 /// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
 ///
+/// In a typed run, such as [`run_as`](crate::Agent::run_as), answers are checked only if the form is valid. If the
+/// agent has a guardrail for [`AgentOutput`], an invalid answer is withheld: it is neither emitted nor kept. The
+/// violations may quote parts of the answer. The model reads them, and
+/// [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput) contains them.
+///
+/// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) contain this answer
+/// until the conversation gets new input or is resumed. Then the answer is withheld.
+///
 /// Guardrails for the same type run in the order in which they were added, each with the value that the
 /// earlier one has returned. An agent that is called as a tool or gets the conversation by a transfer has
 /// guardrails of its own.
@@ -204,7 +212,7 @@ impl Guardrail {
     }
 
     /// Runs the check of an input at the same time as the first model call, so that the check costs no time.
-    /// Until the check has passed, no tool call starts and no text is emitted. If the check replaces or blocks
+    /// Until the check has passed, no tool call starts and no event of the response is emitted. If the check replaces or blocks
     /// the input or ends the run, the model call is dropped. Tokens that the provider has reported by then are
     /// counted.
     ///

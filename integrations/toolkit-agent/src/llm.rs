@@ -18,6 +18,7 @@ mod restart;
 mod settings;
 mod summaries;
 mod tools;
+mod unfinished;
 
 pub use builder::AgentBuilder;
 pub use settings::InstructionsContext;

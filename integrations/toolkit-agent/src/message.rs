@@ -55,6 +55,11 @@ impl Message {
         }
     }
 
+    /// Returns whether the message is input of the user, and not feedback of an agent to an invalid answer.
+    pub(crate) fn is_input(&self) -> bool {
+        matches!(self, Self::User(message) if !message.is_feedback)
+    }
+
     /// Returns whether the message is from an agent other than `agent`.
     pub(crate) fn is_of_other(&self, agent: &str) -> bool {
         let author = match self {
@@ -75,6 +80,10 @@ pub struct UserMessage {
     /// The contents, in order.
     #[serde(with = "toolkit_core::output::serde::contents")]
     pub content: Vec<Content>,
+    /// Whether an agent wrote this message to ask its model for another answer, after an invalid answer. Such a
+    /// message is no input: input guardrails skip it, and no shortened history begins with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_feedback: bool,
 }
 
 impl UserMessage {
@@ -90,7 +99,12 @@ impl UserMessage {
     /// ```
     #[must_use]
     pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
-        Self { content: content.into_iter().collect() }
+        Self { content: content.into_iter().collect(), is_feedback: false }
+    }
+
+    /// Creates a message that asks the model for another answer.
+    pub(crate) fn feedback(text: String) -> Self {
+        Self { is_feedback: true, ..Self::from(text) }
     }
 
     /// Returns the contents as text, separated by line breaks. Each media item becomes a placeholder such as
@@ -125,6 +139,9 @@ pub struct AssistantMessage {
     /// The tool calls, in the order of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
+    /// The name of the tool whose calls in this message give the final answer of a run. Empty if no call does.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub answer_tool: String,
     /// The token counts of the message. Counts not reported by the provider are 0.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
@@ -150,6 +167,11 @@ impl AssistantMessage {
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
         self.calls.extend(calls);
         self
+    }
+
+    /// Returns whether the arguments of `call` are the final answer of a run.
+    pub(crate) fn is_answer(&self, call: &ToolCall) -> bool {
+        !self.answer_tool.is_empty() && self.answer_tool == call.name
     }
 
     /// Returns whether the message has neither text nor calls.

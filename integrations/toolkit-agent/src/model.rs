@@ -127,10 +127,12 @@ pub trait ChatModel: Send + Sync + 'static {
     /// that the provider's dialect of JSON Schema cannot express.
     ///
     /// An agent asks before it chooses a [mode](crate::structured::AnswerMode) for an answer of a type. By
-    /// default, nothing is lost. A model that wraps another model forwards this method.
+    /// default, the losses are [unknown](OutputLosses::unknown), so that an agent asks for the native form only if
+    /// the program has chosen it. A model that wraps another model forwards this method. A model that enforces each
+    /// schema completely returns [`OutputLosses::default`].
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         let _ = output;
-        OutputLosses::default()
+        OutputLosses::unknown()
     }
 
     /// Boxes the model, so that it can be chosen at run time or stored in a list.

@@ -156,6 +156,8 @@ impl Agent {
                 }
             }
         }
+        // A crash may have stopped a repetition after an invalid answer.
+        let run = if conversation.is_repetition() { run.for_answers_only() } else { run };
         let output = match run.save(conversation).await {
             Ok(()) => self.join_run(conversation, &run).await,
             Err(error) => Err(error),

@@ -3,6 +3,7 @@
 use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -172,6 +173,10 @@ impl ChatModel for ScriptedModel {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         self.next(request)
+    }
+
+    fn output_losses(&self, _: &OutputFormat) -> OutputLosses {
+        OutputLosses::default()
     }
 }
 

@@ -84,7 +84,8 @@ impl Agent {
     ///
     /// In a team, the agent that gives the final answer repairs this answer. A
     /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again after
-    /// an invalid answer, and no tool runs then.
+    /// an invalid answer, and no tool runs then. In such a repetition, only the last agent of a
+    /// [`SequentialAgent`](crate::team::SequentialAgent) or [`LoopAgent`](crate::team::LoopAgent) runs, once.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -233,7 +234,7 @@ impl Agent {
                  Answer again, with JSON that fits this schema and nothing else:\n{}",
                 form.format.schema
             );
-            input = Some(feedback.into());
+            input = Some(UserMessage::feedback(feedback));
         }
     }
 }

@@ -88,7 +88,9 @@ async fn child() {
         true => go(FileStore::new(&folder), &folder).await,
         false => go(SqliteStore::open(folder.join("a.db")).await.unwrap(), &folder).await,
     };
-    fs::write(folder.join("answer"), text).unwrap();
+    // A kill must not leave a file without its text.
+    fs::write(folder.join("unfinished"), text).unwrap();
+    fs::rename(folder.join("unfinished"), folder.join("answer")).unwrap();
 }
 
 fn start(folder: &Path) -> Child {

@@ -1,5 +1,7 @@
 //! Guardrails: each verdict about each kind of value.
 
+mod kept;
+
 use crate::support::{Hesitant, Nothing, assert_sendable, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

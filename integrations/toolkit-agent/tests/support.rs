@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
+use toolkit_agent::model::{OutputFormat, OutputLosses};
 use toolkit_agent::{
     Agent, AgentBuilder, ChatModel, Conversation, Message, ModelDelta, ModelError, ModelRequest,
     ModelResponse, ModelRetry, ModelStream, RunEvent, RunOptions, ScriptedModel,
@@ -169,6 +170,10 @@ impl ChatModel for Hesitant {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let deltas = self.0.stream(request).await?;
         Ok(ModelStream::new(Halting { deltas, wait: Box::pin(sleep(HESITATION)) }))
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        self.0.output_losses(output)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The changes of a conversation between two saves.
 
+use super::edit::Replaced;
 use super::progress::Progress;
 use super::turn::{TurnChange, TurnMarks};
 use super::{Compactions, Conversation, Turn};
@@ -43,6 +44,9 @@ pub(crate) struct Changes {
     /// The compactions, if they have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     compactions: Option<Compactions>,
+    /// All replacements of copied messages in the copy for a parallel agent, if there are new ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<Replaced>,
     /// The changed session values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     state: BTreeMap<String, Value>,
@@ -62,6 +66,8 @@ struct Marks {
     progress: Option<Progress>,
     /// The revision of the compactions.
     compactions: u64,
+    /// The number of replacements.
+    replaced: usize,
 }
 
 /// The connection of a conversation to its log, and the parts already saved. A clone has its own connection:
@@ -166,6 +172,7 @@ impl Conversation {
             Some(marks) => marks.compactions != self.compactions.revision(),
             None => !self.compactions.is_empty(),
         };
+        let has_replaced = self.replaced.len() != saved.map_or(0, |marks| marks.replaced);
         let changes = Changes {
             node: node.to_vec(),
             keep: (is_shorter || is_repeated).then_some(kept),
@@ -176,6 +183,7 @@ impl Conversation {
             progress_ends: progress.is_none() && (had_progress || is_repeated),
             progress: progress.filter(|_| !is_same),
             compactions: is_compacted.then(|| self.compactions.clone()),
+            replaced: has_replaced.then(|| self.replaced.clone()),
             ..Changes::default()
         };
         if changes != (Changes { node: node.to_vec(), ..Changes::default() }) {
@@ -202,6 +210,7 @@ impl Conversation {
             turn: self.turn.as_ref().map(Turn::marks),
             progress: self.relative_progress(),
             compactions: self.compactions.revision(),
+            replaced: self.replaced.len(),
         };
         self.saved.marks = Some((generation, marks));
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
@@ -249,8 +258,10 @@ impl Conversation {
             self.messages.truncate(keep);
             if keep == 0 {
                 self.compactions = Compactions::default();
+                self.replaced.clear();
             }
         }
+        self.replaced = changes.replaced.unwrap_or_else(|| std::mem::take(&mut self.replaced));
         if let Some(compactions) = changes.compactions {
             self.compactions = compactions;
         }

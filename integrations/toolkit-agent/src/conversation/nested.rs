@@ -42,7 +42,9 @@ impl Conversation {
     /// Gives up the latest run if it is unfinished. The messages of its parallel agents are kept.
     pub(super) fn give_up_run(&mut self) {
         self.settle();
+        self.withhold_unchecked();
         self.add_branches();
+        self.replaced.clear();
         self.progress = None;
     }
 
@@ -262,8 +264,18 @@ impl Conversation {
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
         let base = self.messages.len();
-        let Self { mut messages, mut times, turn, progress, children, mut saved, turns, compactions, .. } =
-            unfinished;
+        let Self {
+            mut messages,
+            mut times,
+            turn,
+            progress,
+            children,
+            mut saved,
+            turns,
+            compactions,
+            replaced,
+            ..
+        } = unfinished;
         // The indexes of a compaction also count the messages of this conversation.
         let compactions = if compactions.is_empty() { self.compactions.clone() } else { compactions };
         saved.connect_like(&self.saved);
@@ -279,6 +291,7 @@ impl Conversation {
             turns,
             compactions,
             base,
+            replaced,
             user_id: self.user_id.clone(),
             error_details: self.error_details,
             ..Self::with_session(&self.session())
@@ -286,6 +299,7 @@ impl Conversation {
         if let Some(progress) = &mut copy.progress {
             progress.move_by(base.cast_signed());
         }
+        copy.replace_copied();
         copy
     }
 
@@ -295,7 +309,8 @@ impl Conversation {
         self.children.insert(self.branch_key(index), branch.detached());
     }
 
-    /// Appends the new messages in the copy of a parallel agent. The compactions of the copy are dropped,
+    /// Appends the new messages in the copy of a parallel agent. [`replace_as`](Self::replace_as) comes before, for all
+    /// copies together. The compactions of the copy are dropped,
     /// because their indexes would include messages of other parallel agents.
     pub(crate) fn add_branch(&mut self, branch: Self) {
         let mut branch = branch.detached();
@@ -315,9 +330,15 @@ impl Conversation {
             }
         }
         unfinished.sort_by(|(one, _), (other, _)| one.cmp(other));
-        for (_, mut branch) in unfinished {
+        for (_, branch) in &mut unfinished {
             branch.settle();
+            branch.withhold_unchecked();
             branch.add_branches();
+        }
+        self.replace_as(unfinished.iter().map(|(_, branch)| branch));
+        for (_, branch) in unfinished {
+            // The messages that a copy of a copy has replaced may be messages of an outer conversation.
+            self.replaced.extend(branch.replaced.iter().cloned());
             self.add_branch(branch);
         }
     }

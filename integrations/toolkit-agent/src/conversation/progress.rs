@@ -22,6 +22,13 @@ pub(crate) struct Progress {
     pub(super) frames: Vec<Frame>,
 }
 
+impl Progress {
+    /// Returns whether the innermost agent has given an answer that is being checked.
+    pub(super) fn is_unchecked(&self) -> bool {
+        matches!(self.frames.last(), Some(Frame { step: Step::Unchecked { .. }, .. }))
+    }
+}
+
 /// The step of one agent of a team.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Frame {
@@ -38,7 +45,14 @@ pub(crate) enum Step {
     /// A tool of the agent asked an enclosing loop to end.
     Escalated,
     /// The final answer is in the conversation and is being checked.
-    Unchecked,
+    Unchecked {
+        /// Whether a tool of the agent asked an enclosing loop to end.
+        #[serde(default)]
+        escalate: bool,
+        /// Whether the agent has repaired an invalid answer.
+        #[serde(default)]
+        is_repair: bool,
+    },
     /// The final answer was invalid, and the agent asks for it again.
     Repair {
         /// Whether a tool of the agent asked an enclosing loop to end.

@@ -1,22 +1,22 @@
 //! An agent with a model: the turns from the input to the answer.
 
 use super::answer::{FinalAnswer, quote_answers};
-use super::calls::{TurnCalls, put_first};
-use super::guards::{Situation, WITHHELD, apply_inputs, beside};
+use super::calls::TurnCalls;
+use super::guards::{Situation, apply_inputs, beside};
 use super::held::Held;
 use super::history;
 use super::meter::Meter;
 use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
-use super::restart::Restart;
 use super::settings::{InstructionsContext, Settings};
 use super::tools::Tools;
 use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Owner, Step, Turn};
+use crate::conversation::{Conversation, Step, Turn, WITHHELD};
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::helpers::BoxFuture;
 use crate::limits::Limits;
-use crate::message::Message;
+use crate::message::{Message, UserMessage};
 use crate::model::{ModelErrorKind, ModelRequest, ModelResponse};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
@@ -47,8 +47,7 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let outcome = match conversation.enter(self.name()) {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            // Boxed, because the futures of a chain of transfers are nested.
-            step => Box::pin(self.turns(conversation, run, step)).await,
+            step => self.boxed_turns(conversation, run, step).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
@@ -72,6 +71,18 @@ enum Outcome {
 }
 
 impl LlmAgent {
+    /// Boxes the future of [`turns`](Self::turns), because the futures of a chain of transfers are nested. Not
+    /// inlined, because each agent of the chain would otherwise have room for the unboxed future on the stack.
+    #[inline(never)]
+    fn boxed_turns<'a>(
+        &'a self,
+        conversation: &'a mut Conversation,
+        run: &'a Run,
+        step: Option<Step>,
+    ) -> BoxFuture<'a, Result<Outcome, AgentError>> {
+        Box::pin(self.turns(conversation, run, step))
+    }
+
     /// Calls the model and runs its tool calls, turn by turn, until a turn gives the answer or transfers the
     /// conversation.
     async fn turns(
@@ -80,22 +91,26 @@ impl LlmAgent {
         run: &Run,
         step: Option<Step>,
     ) -> Result<Outcome, AgentError> {
-        let mut escalate = matches!(step, Some(Step::Escalated | Step::Repair { escalate: true }));
-        let mut answer = FinalAnswer::new(run, matches!(step, Some(Step::Repair { .. })));
+        let (mut escalate, is_repair) = match step {
+            Some(Step::Escalated) => (true, false),
+            Some(Step::Repair { escalate }) => (escalate, true),
+            Some(Step::Unchecked { escalate, is_repair }) => {
+                conversation.replace_answer(WITHHELD);
+                (escalate, is_repair)
+            }
+            _ => (false, false),
+        };
+        let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut meter = Meter::default();
         let situation = Situation::new(self.name(), conversation, run);
-        if step == Some(Step::Unchecked) {
-            conversation.replace_answer(WITHHELD);
-        }
         // Calls start after the input has passed its checks.
         let has_begun = |turn: &Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
-        let is_repair = matches!(step, Some(Step::Repair { .. }));
         let has_inputs = !is_repair && !conversation.unfinished().is_some_and(has_begun);
         let guards = &self.settings.guards;
         if has_inputs && let Some(check) = guards.inputs(&situation, conversation, false) {
             let judged = run.until_stopped(check).await?;
-            if let Some(output) = apply_inputs(conversation, self.name(), judged)? {
+            if let Some(output) = apply_inputs(conversation, &situation, judged)? {
                 return Ok(Outcome::Answer(output));
             }
         }
@@ -116,7 +131,9 @@ impl LlmAgent {
                 conversation.settle();
             }
             called.begin_turn();
-            let dispatcher = self.dispatcher(conversation, run, restart.as_ref(), &called, last.take())?;
+            let approvals = restart.as_ref().map(|restart| &restart.approvals);
+            let dispatcher =
+                self.tools.of_run(self.name(), conversation, run, approvals, &called, last.take())?;
             let gate = AtomicBool::new(beside_check.is_none());
             let mut held = Held::default();
             let mut calls = TurnCalls {
@@ -132,7 +149,7 @@ impl LlmAgent {
                 called: called.clone(),
                 answer: &answer,
                 situation: &situation,
-                is_beside: beside_check.is_some(),
+                is_unchecked: beside_check.is_some() || guards.checks_responses,
                 gate: &gate,
                 held: &mut held,
                 hold_text: self.settings.hold_text(),
@@ -154,7 +171,7 @@ impl LlmAgent {
                         Err(judged) => {
                             drop(calls);
                             conversation.discard_turn();
-                            match apply_inputs(conversation, self.name(), judged)? {
+                            match apply_inputs(conversation, &situation, judged)? {
                                 Some(output) => return Ok(Outcome::Answer(output)),
                                 None => continue,
                             }
@@ -192,6 +209,9 @@ impl LlmAgent {
                 conversation.set_step(Step::Escalated);
             }
             if let Some(invalid) = invalid {
+                if response.message.calls.iter().any(|call| answer.is_in(call)) {
+                    guards.withhold_invalid(conversation, &mut held);
+                }
                 answer.repeat(&invalid)?;
                 conversation.set_step(Step::Repair { escalate });
             }
@@ -206,15 +226,23 @@ impl LlmAgent {
                 return Ok(Outcome::Transfer(to));
             }
             if let Some(text) = text {
-                if !is_accepted && let Some(feedback) = answer.feedback(&text, &response.finish)? {
+                let feedback = match is_accepted {
+                    true => Ok(None),
+                    false => answer.feedback(&text, &response.finish),
+                };
+                if !matches!(feedback, Ok(None)) {
+                    guards.withhold_invalid(conversation, &mut held);
+                }
+                if let Some(feedback) = feedback? {
                     conversation.set_step(Step::Repair { escalate });
-                    conversation.push(Message::user(feedback));
+                    conversation.push(Message::User(UserMessage::feedback(feedback)));
                     run.save(conversation).await?;
                     continue;
                 }
                 let agent = self.name().to_owned();
                 let output = AgentOutput { text, agent, finish: response.finish, escalate };
-                let output = guards.output(&situation, conversation, output, &mut held).await?;
+                let is_repair = answer.is_repair();
+                let output = guards.output(&situation, conversation, output, is_repair, &mut held).await?;
                 held.emit(run);
                 if let Some(key) = &self.settings.output_key {
                     conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
@@ -223,72 +251,6 @@ impl LlmAgent {
             }
             self.pause_after_break(run, broken, &mut breaks).await?;
         }
-    }
-
-    /// Checks that no decision is about the unfinished turn of another agent, because its calls would be lost.
-    fn check_decisions(&self, conversation: &Conversation, run: &Run) -> Result<(), AgentError> {
-        let Some(turn) = conversation.unfinished().filter(|turn| turn.has_pending()) else { return Ok(()) };
-        if run.0.decisions.is_empty() {
-            return Ok(());
-        }
-        let (other, name) = (&turn.message().agent, self.name());
-        let text = format!(
-            "the pending calls are calls of agent `{other}`, and agent `{name}` runs; resume with `{other}`"
-        );
-        Err(AgentError::InvalidDecision(text))
-    }
-
-    /// Returns how the calls of an unfinished turn of this agent continue, if there are any.
-    fn restart(
-        &self,
-        conversation: &Conversation,
-        run: &Run,
-        answer: &FinalAnswer<'_>,
-    ) -> Result<Option<Restart>, AgentError> {
-        let of_agent = |turn: &&Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
-        let Some(turn) = conversation.unfinished().filter(of_agent) else { return Ok(None) };
-        let tools = self.tools.current()?;
-        Ok(Some(Restart::new(turn, conversation, run, &tools.registry(), answer)))
-    }
-
-    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`. `last` is the
-    /// dispatcher of the last turn; it is returned if the tools are still the same.
-    fn dispatcher(
-        &self,
-        conversation: &Conversation,
-        run: &Run,
-        restart: Option<&Restart>,
-        called: &Arc<CalledAgents>,
-        last: Option<Dispatcher>,
-    ) -> Result<Dispatcher, AgentError> {
-        let tools = self.tools.current()?;
-        if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &tools.registry())) {
-            return Ok(last);
-        }
-        let mut context = run
-            .0
-            .context
-            .clone()
-            .with_agent_name(self.name())
-            .with_session(conversation.session())
-            .with_extension(Owner(conversation.user_id().to_owned()))
-            .with_extension(run.clone())
-            .with_extension(called.clone());
-        if let Some(restart) = restart {
-            context = context.with_extension(restart.approvals.clone());
-        }
-        let dispatcher = tools.with_run(context);
-        if !run.has_listener() {
-            return Ok(dispatcher);
-        }
-        let (run, agent) = (run.clone(), self.name().to_owned());
-        Ok(dispatcher.with_listener(move |event| {
-            run.emit(|| RunEvent::Tool {
-                agent: agent.clone(),
-                event: Box::new(event.clone()),
-                within: run.within(),
-            });
-        }))
     }
 
     /// Creates the request of a turn.
@@ -373,38 +335,5 @@ impl LlmAgent {
             true => run.until_stopped(callbacks.after(response, calls.situation)).await?,
             false => Ok(response),
         }
-    }
-
-    /// Moves the complete message of the model into the turn, and starts the remaining calls. The returned response
-    /// keeps the text of the message.
-    async fn receive_calls(
-        &self,
-        mut response: ModelResponse,
-        calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, AgentError> {
-        let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
-        let mut message = std::mem::take(&mut response.message);
-        response.message.text.clone_from(&message.text);
-        self.name().clone_into(&mut message.agent);
-        message.usage = usage;
-        message.paused = paused;
-        let turn = calls.conversation.turn();
-        // The started calls are first, so that the position of a result is the index of its call.
-        if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
-            // The native form lacks the calls that were added here, so it is dropped.
-            message.native = None;
-        }
-        if calls.answer.has_form() {
-            response.message.calls.clone_from(&message.calls);
-        }
-        calls.emit_message(&message, &self.settings.guards);
-        let has_calls = !message.calls.is_empty();
-        calls.conversation.turn().edit(|turn| *turn = message);
-        calls.count();
-        if has_calls {
-            run.save(calls.conversation).await?;
-        }
-        calls.start();
-        Ok(response)
     }
 }

@@ -4,14 +4,14 @@ use super::settings::Settings;
 use crate::agent::Run;
 use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
 use crate::error::AgentError;
-use crate::message::{ACCEPTED, Message};
+use crate::message::{ACCEPTED, AssistantMessage, Message, Messages, ToolMessage, UserMessage};
 use crate::model::{FinishReason, ModelRequest, OutputLosses};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use toolkit_core::error::BuildProblem;
 use toolkit_core::{
-    BuildError, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition, ToolError, ToolFuture,
-    ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
+    BuildError, Content, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition, ToolError,
+    ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
 };
 
 /// The name of the tool whose arguments are the answer. If the agent has a tool with this name, a number is
@@ -39,6 +39,24 @@ struct AnswerTools {
     name: String,
     agent: Arc<ToolRegistry>,
     all: Arc<ToolRegistry>,
+}
+
+impl AnswerTools {
+    /// Adds the tool whose arguments are the answer to the tools of the agent, with a name that no tool has.
+    fn new(agent: Arc<ToolRegistry>, format: &AnswerFormat) -> Result<Self, BuildError> {
+        let mut all = (*agent).clone();
+        let (mut name, mut number) = (TOOL.to_owned(), 1_u32);
+        loop {
+            // Only the registration finds the names of disabled tools.
+            match all.register(AnswerTool::new(&name, format)?) {
+                Ok(()) => return Ok(Self { name, agent, all: Arc::new(all) }),
+                Err(error) if !error.problems().iter().all(is_taken) => return Err(error),
+                Err(_) => {}
+            }
+            number += 1;
+            name = format!("{TOOL}_{number}");
+        }
+    }
 }
 
 impl<'a> FinalAnswer<'a> {
@@ -87,14 +105,11 @@ impl<'a> FinalAnswer<'a> {
         };
         if self.mode != AnswerMode::Tool {
             self.tool = None;
-            format.set_tool("");
         } else if !self.tool.as_ref().is_some_and(|known| Arc::ptr_eq(&known.agent, &tools)) {
-            let name = free_name(&tools);
-            format.set_tool(&name);
-            let mut all = (*tools).clone();
-            all.register(AnswerTool::new(&name, format)?)?;
-            self.tool = Some(AnswerTools { name, agent: tools, all: Arc::new(all) });
+            self.tool = Some(AnswerTools::new(tools, format)?);
         }
+        let tool = self.tool.as_ref().map_or("", |tool| &tool.name);
+        format.set_source(&settings.name, tool);
         Ok(())
     }
 
@@ -150,9 +165,20 @@ impl<'a> FinalAnswer<'a> {
         Some(checked.map(|()| ToolOutput::text(ACCEPTED)))
     }
 
-    /// Returns an error to refuse a call of another tool after an invalid answer.
-    pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
-        (self.is_repair && !self.is_in(call)).then(|| {
+    /// Returns whether the arguments of `call` are an invalid answer.
+    pub(super) fn is_invalid(&self, call: &ToolCall) -> bool {
+        matches!(self.outcome(call), Some(Err(_)))
+    }
+
+    /// Returns whether the agent repairs an invalid answer.
+    pub(super) fn is_repair(&self) -> bool {
+        self.is_repair
+    }
+
+    /// Returns an error to refuse a call of another tool after an invalid answer. `is_repair` is `true` if an
+    /// earlier call of the turn gave this answer.
+    pub(super) fn refusal(&self, call: &ToolCall, is_repair: bool) -> Option<ToolError> {
+        ((is_repair || self.is_repair) && !self.is_in(call)).then(|| {
             let text =
                 format!("Tool `{}` is not available now: only the final answer is expected", call.name);
             ToolError::new(ErrorKind::Denied, text)
@@ -163,7 +189,9 @@ impl<'a> FinalAnswer<'a> {
     pub(super) fn accepted(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
         let (call, _) = ended.find(|(call, result)| self.is_in(call) && result.outcome.is_ok())?;
-        Some(call.arguments.as_str().to_owned())
+        // The decoder of calls reads empty arguments as an empty object.
+        let arguments = call.arguments.as_str();
+        Some(if arguments.trim().is_empty() { "{}" } else { arguments }.to_owned())
     }
 
     /// Returns whether the answer has a form.
@@ -224,39 +252,80 @@ impl<'a> FinalAnswer<'a> {
     }
 }
 
-/// Returns a name for the tool whose arguments are the answer.
-fn free_name(tools: &ToolRegistry) -> String {
-    let numbered = (2_u32..).map(|number| format!("{TOOL}_{number}"));
-    let mut names = std::iter::once(TOOL.to_owned()).chain(numbered);
-    names.find(|name| !tools.contains(name)).unwrap_or_default()
+fn is_taken(problem: &BuildProblem) -> bool {
+    matches!(problem, BuildProblem::DuplicateName { .. })
 }
 
 /// Replaces calls whose arguments were an answer with this answer as text, if the tools of the request do not
-/// define the called tool. Some providers refuse calls of undefined tools.
-pub(super) fn quote_answers(messages: &mut Vec<Message>, tools: &ToolRegistry) {
-    for index in 0..messages.len() {
-        let Some([Message::Assistant(said), Message::Tool(given)]) = messages.get_mut(index..index + 2)
-        else {
-            continue;
-        };
-        if said.calls.iter().all(|call| tools.contains(&call.name)) {
-            continue;
+/// define the called tool. Some providers refuse calls of undefined tools. After an invalid answer, a user
+/// message contains the error.
+pub(super) fn quote_answers(messages: &mut Messages, tools: &ToolRegistry) {
+    let is_quoted = |said: &AssistantMessage| {
+        !tools.contains(&said.answer_tool) && said.calls.iter().any(|call| said.is_answer(call))
+    };
+    if !messages.iter().any(|message| matches!(message, Message::Assistant(said) if is_quoted(said))) {
+        return;
+    }
+    let mut quoted: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut errors: Vec<Content> = Vec::new();
+    let mut rest = std::mem::take(messages).into_iter().peekable();
+    while let Some(mut message) = rest.next() {
+        if let Message::User(input) = &mut message {
+            input.content.splice(..0, errors.drain(..));
         }
-        let (calls, results) = (std::mem::take(&mut said.calls), std::mem::take(&mut given.results));
-        for (call, result) in calls.into_iter().zip(results) {
-            if tools.contains(&call.name) || result.to_text() != ACCEPTED {
-                said.calls.push(call);
-                given.results.push(result);
+        if !errors.is_empty() {
+            quoted.push(Message::User(UserMessage::new(errors.drain(..))));
+        }
+        let said = match message {
+            Message::Assistant(said) if is_quoted(&said) => said,
+            message => {
+                quoted.push(message);
                 continue;
             }
-            if !said.text.is_empty() {
-                said.text.push_str("\n\n");
-            }
-            said.text.push_str(call.arguments.as_str());
-            said.native = None;
+        };
+        let given = rest.next_if(|next| matches!(next, Message::Tool(_)));
+        let (said, given) = quote(said, given, &mut errors);
+        quoted.push(Message::Assistant(said));
+        quoted.extend(given.map(Message::Tool));
+    }
+    if !errors.is_empty() {
+        quoted.push(Message::User(UserMessage::new(errors)));
+    }
+    *messages = quoted.into();
+}
+
+/// Replaces the answers among the calls of one message with text. Adds the errors of invalid answers to `errors`.
+/// Returns the message, and the results of the other calls if there are any.
+fn quote(
+    mut said: AssistantMessage,
+    given: Option<Message>,
+    errors: &mut Vec<Content>,
+) -> (AssistantMessage, Option<ToolMessage>) {
+    let mut given = match given {
+        Some(Message::Tool(given)) => given,
+        _ => ToolMessage::default(),
+    };
+    let mut results = std::mem::take(&mut given.results).into_iter();
+    for call in std::mem::take(&mut said.calls) {
+        let result = results.next();
+        if !said.is_answer(&call) {
+            said.calls.push(call);
+            given.results.extend(result);
+            continue;
+        }
+        if !said.text.is_empty() {
+            said.text.push_str("\n\n");
+        }
+        let arguments = call.arguments.as_str();
+        said.text.push_str(if arguments.trim().is_empty() { "{}" } else { arguments });
+        if let Some(result) = result.filter(|result| result.outcome.is_err()) {
+            errors.push(Content::Text(format!("The answer was not accepted: {}", result.to_text())));
         }
     }
-    messages.retain(|message| !matches!(message, Message::Tool(given) if given.results.is_empty()));
+    said.native = None;
+    said.answer_tool.clear();
+    let has_results = !given.results.is_empty();
+    (said, has_results.then_some(given))
 }
 
 /// The tool whose arguments are the answer. The agent answers its calls itself.

@@ -1,9 +1,9 @@
 //! One model call of a turn, with retries and streaming.
 
 use super::agent::LlmAgent;
-use super::calls::TurnCalls;
+use super::calls::{TurnCalls, put_first};
 use super::settings::Settings;
-use crate::agent::Run;
+use crate::agent::{Run, RunAgent};
 use crate::conversation::Turn;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -89,6 +89,42 @@ impl LlmAgent {
         }
     }
 
+    /// Moves the complete message of the model into the turn, and starts the remaining calls. The returned response
+    /// keeps the text of the message.
+    pub(super) async fn receive_calls(
+        &self,
+        mut response: ModelResponse,
+        calls: &mut TurnCalls<'_>,
+    ) -> Result<ModelResponse, AgentError> {
+        let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
+        let mut message = std::mem::take(&mut response.message);
+        response.message.text.clone_from(&message.text);
+        self.name().clone_into(&mut message.agent);
+        message.usage = usage;
+        message.paused = paused;
+        let turn = calls.conversation.turn();
+        // The started calls are first, so that the position of a result is the index of its call.
+        if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
+            // The native form lacks the calls that were added here, so it is dropped.
+            message.native = None;
+        }
+        if calls.answer.has_form() {
+            response.message.calls.clone_from(&message.calls);
+        }
+        if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
+            message.answer_tool.clone_from(&call.name);
+        }
+        calls.emit_message(&message, &self.settings.guards);
+        let has_calls = !message.calls.is_empty();
+        calls.conversation.turn().edit(|turn| *turn = message);
+        calls.count();
+        if has_calls {
+            run.save(calls.conversation).await?;
+        }
+        calls.start();
+        Ok(response)
+    }
+
     async fn attempt(
         &self,
         request: ModelRequest,
@@ -124,7 +160,7 @@ impl LlmAgent {
         if !streaming {
             let response = span.around(model.respond(request)).await?;
             for call in &response.hosted {
-                run.emit(|| RunEvent::HostedCall {
+                calls.emit_piece(false, || RunEvent::HostedCall {
                     agent: name.clone(),
                     call: Box::new(call.clone()),
                     within: run.within(),
@@ -147,7 +183,7 @@ impl LlmAgent {
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {
-                    if !calls.is_beside {
+                    if !calls.is_unchecked {
                         calls.conversation.turn().edit(|message| message.text.push_str(&text));
                     }
                     calls.emit_piece(calls.hold_text, || RunEvent::Text {
@@ -157,7 +193,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Reasoning(text) => {
-                    if !calls.is_beside {
+                    if !calls.is_unchecked {
                         calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
                     }
                     calls.emit_piece(false, || RunEvent::Reasoning {
@@ -167,7 +203,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
-                    run.emit(|| RunEvent::CallStarted {
+                    calls.emit_piece(false, || RunEvent::CallStarted {
                         agent: agent(),
                         call_id: id,
                         tool,
@@ -184,17 +220,20 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Hosted(call) => {
-                    run.emit(|| RunEvent::HostedCall {
+                    calls.emit_piece(false, || RunEvent::HostedCall {
                         agent: agent(),
                         call: Box::new(call),
                         within: run.within(),
                     });
                 }
-                ModelDelta::Native(_) if calls.is_beside => {}
+                ModelDelta::Native(_) if calls.is_unchecked => {}
                 ModelDelta::Native(native) => {
                     calls.conversation.turn().edit(|message| message.native = Some(native));
                 }
-                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_beside => {
+                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
+                    if calls.answer.is_in(&call) {
+                        calls.conversation.turn().edit(|message| message.answer_tool.clone_from(&call.name));
+                    }
                     calls.conversation.turn().push_call(call);
                     calls.count();
                     run.save(calls.conversation).await?;

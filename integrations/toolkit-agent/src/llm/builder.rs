@@ -315,3 +315,10 @@ setters! { AgentBuilder.settings:
 }
 
 debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());
+
+impl Settings {
+    /// Returns whether the text of a response is held back until it was checked.
+    pub(super) fn hold_text(&self) -> bool {
+        self.hold_text.unwrap_or_else(|| self.guards.hold_text())
+    }
+}

@@ -40,9 +40,9 @@ pub(super) struct TurnCalls<'a> {
     pub(super) called: Arc<CalledAgents>,
     pub(super) answer: &'a FinalAnswer<'a>,
     pub(super) situation: &'a Situation,
-    /// Whether the input is checked at the same time as the model answers. No call starts before the complete
-    /// response then, and the turn stays empty.
-    pub(super) is_beside: bool,
+    /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
+    /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
+    pub(super) is_unchecked: bool,
     /// `true` if the input has passed its checks.
     pub(super) gate: &'a AtomicBool,
     pub(super) held: &'a mut Held,
@@ -88,8 +88,11 @@ impl<'a> TurnCalls<'a> {
     /// Counts the calls of the turn that are not counted yet. Called before the save that precedes the calls.
     pub(super) fn count(&mut self) {
         let calls = &self.conversation.turn().message().calls;
-        for call in calls.iter().skip(self.started + self.counted.len()) {
-            let refusal = refusal(self.run, self.answer, self.repetitions, call);
+        let counted = self.started + self.counted.len();
+        let mut is_repair = calls.iter().take(counted).any(|call| self.answer.is_invalid(call));
+        for call in calls.iter().skip(counted) {
+            let refusal = refusal(self.run, self.answer, self.repetitions, call, is_repair);
+            is_repair |= self.answer.is_invalid(call);
             self.counted.push_back(refusal);
         }
     }
@@ -316,12 +319,14 @@ mod tests {
     }
 }
 
-/// Counts a call. Returns an error if the call exceeds a limit or is repeated too often.
+/// Counts a call. Returns an error if the call exceeds a limit or is repeated too often, or if an invalid answer
+/// comes before it in the turn (`is_repair`).
 fn refusal(
     run: &Run,
     answer: &FinalAnswer<'_>,
     repetitions: &Repetitions,
     call: &ToolCall,
+    is_repair: bool,
 ) -> Option<ToolError> {
     if answer.is_in(call) {
         return None;
@@ -331,5 +336,5 @@ fn refusal(
         let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
         (!run.0.budget.take_tool_call()).then(error)
     };
-    answer.refusal(call).or_else(|| repetitions.refusal(call)).or_else(limit)
+    answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
 }

@@ -2,9 +2,8 @@
 
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
-use super::settings::Settings;
 use crate::agent::Run;
-use crate::conversation::{Conversation, Step};
+use crate::conversation::{Conversation, REMOVED, Step, WITHHELD};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::guardrail::{Check, CheckFn, GuardAction, GuardContext, Guardrail, Verdict};
@@ -19,12 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
-
-/// The content of an input that was blocked.
-const REMOVED: &str = "(This message was removed.)";
-
-/// The answer in place of an answer that has not passed its checks.
-pub(super) const WITHHELD: &str = "(The answer was withheld.)";
 
 /// A value after its checks.
 #[derive(Debug, Clone)]
@@ -88,6 +81,15 @@ impl Situation {
             }
         }
         Ok(if is_replaced { Checked::Replaced(value) } else { Checked::Passed(value) })
+    }
+
+    /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
+    fn emit_answer(&self, conversation: &Conversation, text: &str) {
+        let (run, agent) = (&self.run, || self.context.agent.clone());
+        run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
+        if let Some(Message::Assistant(message)) = conversation.messages().last() {
+            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+        }
     }
 
     fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
@@ -204,6 +206,15 @@ impl Guards {
         }))
     }
 
+    /// Withholds an invalid answer of a typed run if the agent checks answers. Checks of answers see only answers
+    /// with a valid form.
+    pub(super) fn withhold_invalid(&self, conversation: &mut Conversation, held: &mut Held) {
+        if !self.outputs.is_empty() {
+            held.clear();
+            conversation.replace_answer(WITHHELD);
+        }
+    }
+
     /// Checks the answer of an agent and changes its last messages accordingly. Returns the answer.
     ///
     /// # Errors
@@ -213,13 +224,14 @@ impl Guards {
         situation: &Situation,
         conversation: &mut Conversation,
         output: AgentOutput,
+        is_repair: bool,
         held: &mut Held,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
             return Ok(output);
         }
         let AgentOutput { agent, finish, escalate, .. } = output.clone();
-        conversation.set_step(Step::Unchecked);
+        conversation.set_step(Step::Unchecked { escalate, is_repair });
         let checked = situation.run.until_stopped(situation.judge(self.outputs.clone(), output)).await;
         let checked = checked.and_then(|checked| checked);
         let (text, finish) = match checked {
@@ -237,17 +249,7 @@ impl Guards {
         };
         held.clear();
         conversation.replace_answer(&text);
-        situation.run.emit(|| RunEvent::Text {
-            agent: agent.clone(),
-            text: text.clone(),
-            within: situation.run.within(),
-        });
-        if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            situation.run.emit(|| RunEvent::Message {
-                message: Box::new(message.clone()),
-                within: situation.run.within(),
-            });
-        }
+        situation.emit_answer(conversation, &text);
         Ok(AgentOutput { text, agent, finish, escalate })
     }
 }
@@ -259,9 +261,10 @@ pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 /// Applies the verdicts about inputs to the conversation. Returns the answer in place of a blocked input.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
-    agent: &str,
+    situation: &Situation,
     judged: Judged,
 ) -> Result<Option<AgentOutput>, AgentError> {
+    let agent = situation.context.agent.as_str();
     for (index, checked) in judged {
         match checked {
             Ok(Checked::Passed(_)) => {}
@@ -271,6 +274,7 @@ pub(super) fn apply_inputs(
                 let mut message = blocked(text.clone()).message;
                 agent.clone_into(&mut message.agent);
                 conversation.push(Message::Assistant(message));
+                situation.emit_answer(conversation, &text);
                 let output = AgentOutput::new(agent, text);
                 return Ok(Some(AgentOutput { finish: blocked_finish(), ..output }));
             }
@@ -388,11 +392,4 @@ pub(super) fn around(
     [outer, inner]: [Option<Callbacks>; 2],
 ) -> impl Iterator<Item = Callbacks> {
     [outer, callbacks, inner].into_iter().flatten()
-}
-
-impl Settings {
-    /// Returns whether the text of a response is held back until it was checked.
-    pub(super) fn hold_text(&self) -> bool {
-        self.hold_text.unwrap_or_else(|| self.guards.hold_text())
-    }
 }

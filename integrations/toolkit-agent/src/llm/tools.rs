@@ -1,9 +1,13 @@
 //! The tools of an agent, including the tool `transfer_to_agent`.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, CalledAgents, Run};
+use crate::conversation::{Conversation, Owner};
+use crate::error::AgentError;
+use crate::event::RunEvent;
 use crate::helpers::lock;
 use crate::team::TransferTool;
 use std::sync::{Arc, Mutex};
+use toolkit_core::middleware::DecidedApprovals;
 use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 
 /// The tools of an agent.
@@ -47,5 +51,46 @@ impl Tools {
         let dispatcher = self.dispatcher.clone().with_registry(registry)?;
         *extended = Some((current, dispatcher.clone()));
         Ok(dispatcher)
+    }
+
+    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`. `last` is the
+    /// dispatcher of the last turn; it is returned if the tools are still the same.
+    pub(super) fn of_run(
+        &self,
+        agent: &str,
+        conversation: &Conversation,
+        run: &Run,
+        approvals: Option<&DecidedApprovals>,
+        called: &Arc<CalledAgents>,
+        last: Option<Dispatcher>,
+    ) -> Result<Dispatcher, AgentError> {
+        let tools = self.current()?;
+        if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &tools.registry())) {
+            return Ok(last);
+        }
+        let mut context = run
+            .0
+            .context
+            .clone()
+            .with_agent_name(agent)
+            .with_session(conversation.session())
+            .with_extension(Owner(conversation.user_id().to_owned()))
+            .with_extension(run.clone())
+            .with_extension(called.clone());
+        if let Some(approvals) = approvals {
+            context = context.with_extension(approvals.clone());
+        }
+        let dispatcher = tools.with_run(context);
+        if !run.has_listener() {
+            return Ok(dispatcher);
+        }
+        let (run, agent) = (run.clone(), agent.to_owned());
+        Ok(dispatcher.with_listener(move |event| {
+            run.emit(|| RunEvent::Tool {
+                agent: agent.clone(),
+                event: Box::new(event.clone()),
+                within: run.within(),
+            });
+        }))
     }
 }

@@ -256,6 +256,16 @@ impl OutputLosses {
         Self { losses: losses.into_iter().collect(), narrowed: None }
     }
 
+    /// Creates the losses of a model that does not know them. [`is_empty`](Self::is_empty) then returns `false`.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self::new([RequestLoss {
+            path: "/options/output/schema".to_owned(),
+            keyword: "output".to_owned(),
+            reason: "the model does not report which constraints the provider enforces".to_owned(),
+        }])
+    }
+
     /// Returns whether nothing is lost.
     #[must_use]
     pub fn is_empty(&self) -> bool {

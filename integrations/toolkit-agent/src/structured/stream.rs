@@ -31,6 +31,9 @@ pub enum AnswerEvent<T> {
     /// The answer so far. An unfinished string contains its text so far. An unfinished number is left out, and
     /// a member without a value, too. The next partial answer is longer, unless the model starts the answer
     /// again, for example after an invalid answer.
+    ///
+    /// Partial answers come only from the agent that gives the answer. A [`ParallelAgent`](crate::team::ParallelAgent)
+    /// and a custom [`RunAgent`](crate::RunAgent) give no partial answers.
     Partial(Value),
     /// The complete answer, with the output of the run. This is the last item.
     #[non_exhaustive]
@@ -189,35 +192,38 @@ impl<T> AnswerStream<'_, T> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Returns the name of the tool whose arguments are the answer.
-    fn tool(&self) -> Option<String> {
-        self.form.as_ref().map(|form| form.tool()).filter(|name| !name.is_empty())
-    }
-
-    /// Reads the pieces of the answer in an event.
+    /// Reads the pieces of the answer in an event. Only the agent that gives the answer is read: not the agents
+    /// before it in a sequence, parallel agents and agents called as tools.
     fn read(&mut self, event: &RunEvent) {
+        let Some(source) = self.form.as_ref().map(|form| form.source()) else { return };
+        if !event.within().is_empty() {
+            return;
+        }
         match event {
-            RunEvent::ModelCalled { .. } | RunEvent::ModelRetried { .. } => {
+            RunEvent::ModelCalled { agent, .. } | RunEvent::ModelRetried { agent, .. }
+                if *agent == source.agent =>
+            {
                 self.text = PartialAnswer::new(self.is_wrapped);
                 self.call = None;
             }
-            RunEvent::Text { text, .. } => {
+            RunEvent::Text { text, agent, .. } if *agent == source.agent => {
                 self.text.push(text);
                 // The answer is in a call, unless the message has no calls.
-                self.is_changed |= self.tool().is_none();
+                self.is_changed |= source.tool.is_empty();
             }
-            RunEvent::CallStarted { call_id, tool, .. } if self.tool().as_ref() == Some(tool) => {
+            RunEvent::CallStarted { call_id, tool, agent, .. }
+                if *agent == source.agent && source.tool == *tool =>
+            {
                 self.call = Some((call_id.clone(), PartialAnswer::new(self.is_wrapped)));
             }
-            RunEvent::CallArguments { call_id, piece, .. } => {
+            RunEvent::CallArguments { call_id, piece, agent, .. } if *agent == source.agent => {
                 if let Some((_, call)) = self.call.as_mut().filter(|(id, _)| id == call_id) {
                     call.push(piece);
                     self.is_changed = true;
                 }
             }
-            RunEvent::Message { message, .. } => {
-                let tool = self.tool();
-                let call = message.calls.iter().find(|call| Some(&call.name) == tool.as_ref());
+            RunEvent::Message { message, .. } if message.agent == source.agent => {
+                let call = message.calls.iter().find(|call| source.tool == call.name);
                 self.is_changed |= call.is_some() || message.calls.is_empty();
                 if let Some(call) = call {
                     let mut whole = PartialAnswer::new(self.is_wrapped);

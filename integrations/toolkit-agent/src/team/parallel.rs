@@ -22,6 +22,11 @@ use tokio::task::JoinSet;
 /// run and resumes the same [`Conversation`] value, the agents that were working count as failed, because
 /// their calls may have run.
 ///
+/// If the input guardrail of an agent replaces or blocks an input, the agents that run at the same time still read the
+/// original: give such a [`Guardrail`](crate::guardrail::Guardrail) to each of the agents, or to an agent before the
+/// group. After the group, the conversation contains the replacement. An input that several agents have replaced
+/// differently is removed.
+///
 /// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
 /// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail.
 ///
@@ -135,8 +140,12 @@ impl ParallelAgent {
             }
         }
         let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
+        let indexes = 0..self.workflow.sub_agents.len();
+        let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
+        // The input guardrails of an agent may have replaced messages in its copy.
+        conversation.replace_as(copies.iter().flatten());
         for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
-            if let Some(copy) = conversation.take_branch(index) {
+            if let Some(copy) = copies.get_mut(index).and_then(Option::take) {
                 conversation.add_branch(copy);
             }
             let error = match outputs.remove(&index) {

@@ -48,10 +48,15 @@ impl Workflow {
         run: &Run,
         max_iterations: u32,
     ) -> Result<AgentOutput, AgentError> {
-        let begin = Step::Sequence { iteration: 0, index: 0, output: None };
+        // After an invalid answer, only the agent that gives the answer runs again, once.
+        let (first, at) = match run.0.answers_only {
+            true => (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1)),
+            false => (0, 0),
+        };
+        let begin = Step::Sequence { iteration: first, index: at, output: None };
         let (mut iteration, mut index, mut output) = match conversation.enter(&self.name).unwrap_or(begin) {
             Step::Sequence { iteration, index, output } => (iteration, index, output),
-            _ => (0, 0, None),
+            _ => (first, at, None),
         };
         let has_escalated =
             |output: &Option<AgentOutput>| output.as_ref().is_some_and(|output| output.escalate);

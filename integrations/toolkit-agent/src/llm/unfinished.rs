@@ -1,0 +1,36 @@
+//! The unfinished turn that a run of an agent continues.
+
+use super::agent::LlmAgent;
+use super::answer::FinalAnswer;
+use super::restart::Restart;
+use crate::agent::{Run, RunAgent};
+use crate::conversation::{Conversation, Turn};
+use crate::error::AgentError;
+
+impl LlmAgent {
+    /// Checks that no decision is about the unfinished turn of another agent, because its calls would be lost.
+    pub(super) fn check_decisions(&self, conversation: &Conversation, run: &Run) -> Result<(), AgentError> {
+        let Some(turn) = conversation.unfinished().filter(|turn| turn.has_pending()) else { return Ok(()) };
+        if run.0.decisions.is_empty() {
+            return Ok(());
+        }
+        let (other, name) = (&turn.message().agent, self.name());
+        let text = format!(
+            "the pending calls are calls of agent `{other}`, and agent `{name}` runs; resume with `{other}`"
+        );
+        Err(AgentError::InvalidDecision(text))
+    }
+
+    /// Returns how the calls of an unfinished turn of this agent continue, if there are any.
+    pub(super) fn restart(
+        &self,
+        conversation: &Conversation,
+        run: &Run,
+        answer: &FinalAnswer<'_>,
+    ) -> Result<Option<Restart>, AgentError> {
+        let of_agent = |turn: &&Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
+        let Some(turn) = conversation.unfinished().filter(of_agent) else { return Ok(None) };
+        let tools = self.tools.current()?;
+        Ok(Some(Restart::new(turn, conversation, run, &tools.registry(), answer)))
+    }
+}

@@ -1,0 +1,230 @@
+//! Answers that are given again: in later requests, after a crash, in teams and in streams.
+
+use super::{BAD, City, Nothing, OSLO, agent, answer, choice, oslo, pay};
+use crate::support::{assert_sendable, says, transcript};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use toolkit_agent::structured::{AnswerEvent, AnswerMode, StructuredOptions};
+use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
+use toolkit_agent::{
+    Agent, AgentError, AgentOutput, ChatModel, Conversation, Limits, Message, ModelError, ModelRequest,
+    ModelResponse, Run, RunAgent, RunOptions, ScriptedModel,
+};
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{ClosureTool, ToolChoice, ToolRegistry};
+
+fn has_calls(messages: &[Message]) -> bool {
+    messages.iter().any(|message| matches!(message, Message::Assistant(said) if !said.calls.is_empty()))
+}
+
+#[tokio::test]
+async fn an_invalid_answer_of_an_earlier_run_is_text_without_the_tool() {
+    let model = ScriptedModel::new()
+        .call("final_answer", BAD)
+        .then()
+        .call("final_answer", "{}")
+        .then()
+        .call("final_answer", BAD);
+    let (agent, _) = agent(&model);
+    let (city, mut conversation) = answer::<City>(&agent, None).await;
+    assert!(matches!(city, Err(AgentError::InvalidOutput(_))));
+    let saved = serde_json::to_string(&conversation).unwrap();
+    conversation = serde_json::from_str(&saved).unwrap();
+
+    let later = ScriptedModel::new().text("It is.");
+    let other = Agent::builder(later.clone()).build().unwrap();
+    other.run_in(&mut conversation, "Is it large?").await.unwrap();
+    let asked = later.requests()[0].messages.clone();
+    assert!(!has_calls(&asked), "{asked:?}");
+    let lines = transcript(&asked);
+    assert!(lines[1].contains(BAD), "{lines:?}");
+    assert!(lines[2].contains("`population`: required"), "{lines:?}");
+    assert!(lines.last().unwrap().ends_with("Is it large?"), "{lines:?}");
+    for pair in asked.windows(2) {
+        assert_ne!(matches!(pair[0], Message::User(_)), matches!(pair[1], Message::User(_)), "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_answer_is_text_after_the_server_has_refused_the_tool() {
+    let model = ScriptedModel::new()
+        .call("final_answer", BAD)
+        .call("pay", "{}")
+        .then()
+        .error(ModelError::from_status(400, "tools are not supported"))
+        .text(OSLO);
+    let (agent, _) = agent(&model);
+    assert_eq!(answer::<City>(&agent, None).await.0, Ok(oslo()));
+    let request = model.requests().pop().unwrap();
+    assert!(!request.tools.contains("final_answer"));
+    let lines = transcript(&request.messages);
+    assert!(lines.iter().any(|line| line.contains("`population`: required")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("calls final_answer")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn no_call_runs_after_an_invalid_answer_of_its_turn() {
+    for streaming in [true, false] {
+        let model = ScriptedModel::new()
+            .call("final_answer", BAD)
+            .call("pay", "{}")
+            .then()
+            .call("final_answer", OSLO);
+        let paid = Arc::<AtomicU32>::default();
+        let agent = Agent::builder(model).tools(pay(&paid)).streaming(streaming).build().unwrap();
+        let (city, conversation) = answer::<City>(&agent, None).await;
+        assert_eq!((city, paid.load(Ordering::Relaxed)), (Ok(oslo()), 0));
+        assert!(transcript(conversation.messages())[2].contains("Tool `pay` is not available now"));
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Wish {
+    colour: Option<String>,
+}
+
+#[tokio::test]
+async fn empty_arguments_are_an_answer_without_members() {
+    let model = ScriptedModel::new().call("final_answer", "");
+    let (agent, _) = agent(&model);
+    let (wish, conversation) = answer::<Wish>(&agent, None).await;
+    assert_eq!(wish, Ok(Wish { colour: None }));
+    assert_sendable(&conversation);
+}
+
+#[tokio::test]
+async fn the_name_of_a_disabled_tool_is_taken() {
+    let taken = ClosureTool::new("final_answer", "Is of the user.", |_: Nothing| "taken").unwrap();
+    let mut tools = ToolRegistry::from_tools([taken]).unwrap();
+    tools.merge(pay(&Arc::default())).unwrap();
+    tools.disable("final_answer", "It is late.").unwrap();
+    let model = ScriptedModel::new().call("final_answer_2", OSLO);
+    let agent = Agent::builder(model).tools(tools).build().unwrap();
+    assert_eq!(answer::<City>(&agent, None).await.0, Ok(oslo()));
+}
+
+#[tokio::test]
+async fn a_short_history_keeps_the_question_while_an_answer_is_repaired() {
+    for limit in 0..5 {
+        let model = ScriptedModel::new().text("Hi.").text("Oslo!").text("Oslo, I think.").text(OSLO);
+        let agent = Agent::builder(model.clone()).history_limit(limit).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        agent.run_in(&mut conversation, "Hello.").await.unwrap();
+        let city = agent.run_as_in::<City>(&mut conversation, "Which city?").await;
+        assert_eq!(city, Ok(oslo()));
+        for request in &model.requests()[1..] {
+            let lines = transcript(&request.messages);
+            assert!(lines.contains(&"user: Which city?".to_owned()), "{limit}: {lines:?}");
+        }
+        conversation.keep_latest(1);
+        assert_eq!(transcript(conversation.messages())[0], "user: Which city?");
+    }
+}
+
+#[tokio::test]
+async fn a_repetition_runs_no_tool_after_a_crash() {
+    let paid = Arc::<AtomicU32>::default();
+    let broken = || ModelError::from_status(401, "the key has expired");
+    let model =
+        ScriptedModel::new().call("pay", "{}").text("Oslo!").error(broken()).call("pay", "{}").text(OSLO);
+    let member = Agent::builder(model.clone()).name("one").tools(pay(&paid)).build().unwrap();
+    let team = Agent::from(ParallelAgent::new("team", [member]));
+    let mut conversation = Conversation::new("1");
+    let ended = team.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
+    assert!(matches!(ended, Err(AgentError::Branches(_))), "{ended:?}");
+    let saved = serde_json::to_string(&conversation).unwrap();
+    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+    let (options, structured) = (RunOptions::new(), StructuredOptions::new());
+    let (city, _) = team.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
+    assert_eq!((city, paid.load(Ordering::Relaxed)), (oslo(), 1));
+    assert_eq!(choice(&model, 3), ToolChoice::None);
+}
+
+/// An agent of the program that gives the answer of its model without a form.
+struct Custom(Agent);
+
+impl RunAgent for Custom {
+    fn name(&self) -> &str {
+        "custom"
+    }
+
+    fn sub_agents(&self) -> &[Agent] {
+        std::slice::from_ref(&self.0)
+    }
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        let group = Agent::from(ParallelAgent::new("group", [self.0.clone()]));
+        group.join_run(conversation, run).await
+    }
+}
+
+#[tokio::test]
+async fn only_the_last_agent_of_a_sequence_answers_again_and_once() {
+    let first = || ScriptedModel::new().text("One.").text("Two.").text("Three.").text("Four.");
+    for is_loop in [true, false] {
+        let begins = first();
+        let begin = Agent::builder(begins.clone()).name("begin").build().unwrap();
+        let ends = ScriptedModel::new().text("Oslo!").text("Oslo?").text(OSLO).text("Oslo.");
+        let end = Agent::builder(ends.clone()).name("end").build().unwrap();
+        let agents = [begin, Agent::from(Custom(end))];
+        let (team, runs): (Agent, usize) = match is_loop {
+            true => (LoopAgent::new("team", agents).with_max_iterations(2).into(), 2),
+            false => (SequentialAgent::new("team", agents).into(), 1),
+        };
+        assert_eq!(team.run_as::<City>("Which city?").await, Ok(oslo()));
+        assert_eq!((begins.requests().len(), ends.requests().len()), (runs, 3));
+    }
+}
+
+#[tokio::test]
+async fn partial_answers_come_only_from_the_agent_that_answers() {
+    let other = r#"{"name": "Bergen"}"#;
+    let expert = says("expert", other);
+    let model = ScriptedModel::new().call("expert", r#"{"request": "?"}"#).then().call("final_answer", OSLO);
+    let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
+    let last = Agent::builder(model).name("last").tools(tools).build().unwrap();
+    let parallel = Agent::from(ParallelAgent::new("group", [says("one", other), says("two", other)]));
+    let team = Agent::from(SequentialAgent::new("team", [says("first", other), parallel, last]));
+    let mut answers = team.run_stream_as::<City>("Which city?");
+    let mut partials = Vec::<Value>::new();
+    while let Some(event) = answers.next().await {
+        if let AnswerEvent::Partial(value) = event.unwrap() {
+            partials.push(value);
+        }
+    }
+    assert!(!partials.is_empty());
+    assert!(
+        partials.iter().all(|partial| partial.get("name").is_none_or(|name| name == "Oslo")),
+        "{partials:?}"
+    );
+}
+
+/// A model around another model, without the losses of the other model.
+struct Wrapper(ScriptedModel);
+
+impl ChatModel for Wrapper {
+    fn name(&self) -> &str {
+        "wrapper"
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        self.0.respond(request).await
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_report_its_losses_answers_by_a_call() {
+    for (mode, is_native) in [(None, false), (Some(AnswerMode::Native), true)] {
+        let model = ScriptedModel::new().text(OSLO);
+        let agent = Agent::builder(Wrapper(model.clone())).limits(Limits::default()).build().unwrap();
+        assert_eq!(answer::<City>(&agent, mode).await.0, Ok(oslo()));
+        let request = &model.requests()[0];
+        assert_eq!(
+            (request.options.output.is_some(), request.tools.contains("final_answer")),
+            (is_native, !is_native)
+        );
+    }
+}

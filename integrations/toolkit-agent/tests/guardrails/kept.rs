@@ -1,0 +1,264 @@
+//! Values that a guardrail has not passed: in the history, in the events and in the error of a run.
+
+use super::{Colour, pay};
+use crate::support::{Nothing, says, transcript};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
+use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
+use toolkit_agent::{
+    Agent, AgentError, AgentOutput, Conversation, Message, ModelDelta, ModelResponse, RunEvent, RunOptions,
+    ScriptedModel, Sessions, UserMessage,
+};
+use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
+
+/// Creates a model that streams a text in pieces.
+fn streams(text: &str) -> ScriptedModel {
+    let pieces = text.split_inclusive(' ').map(|piece| Ok(ModelDelta::Text(piece.to_owned())));
+    ScriptedModel::new().deltas(pieces.chain([Ok(ModelDelta::Done(Box::new(ModelResponse::text(text))))]))
+}
+
+fn history(conversation: &Conversation) -> String {
+    serde_json::to_string(conversation).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_whose_check_did_not_pass_is_not_kept() {
+    let end = Guardrail::new("end", |_: &ModelResponse, _: &GuardContext| {
+        Verdict::<ModelResponse>::End("enough".to_owned())
+    });
+    let slow = Guardrail::new_async("slow", |_: ModelResponse, _| async {
+        sleep(Duration::from_millis(50)).await;
+        Verdict::Pass
+    });
+    for (guard, streaming) in [(end.clone(), true), (end, false), (slow.clone(), true), (slow, false)] {
+        let agent = Agent::builder(streams("the secret text")).streaming(streaming).guardrail(guard);
+        let agent = agent.build().unwrap();
+        let mut conversation = Conversation::new("1");
+        let run = timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "go"));
+        if let Ok(ended) = run.await {
+            assert!(matches!(AgentError::from(ended.unwrap_err()), AgentError::Blocked { .. }));
+        }
+        assert!(!history(&conversation).contains("secret"), "{streaming}: {}", history(&conversation));
+        says("later", "Hello.").run_in(&mut conversation, "Hi.").await.unwrap();
+        assert!(!history(&conversation).contains("secret"), "{streaming}: {}", history(&conversation));
+    }
+}
+
+/// Creates a check that changes inputs with `secret`.
+fn no_secrets(replacement: Option<&'static str>) -> Guardrail {
+    Guardrail::new("no secrets", move |input: &UserMessage, _: &GuardContext| {
+        match (input.to_text().contains("secret"), replacement) {
+            (false, _) => Verdict::Pass,
+            (true, Some(text)) => Verdict::Replace(text.into()),
+            (true, None) => Verdict::Block("No secrets.".to_owned()),
+        }
+    })
+}
+
+#[tokio::test]
+async fn an_input_that_a_parallel_agent_has_replaced_stays_replaced() {
+    const REMOVED: &str = "(This message was removed.)";
+    type Case = (&'static [Option<&'static str>], &'static str);
+    let cases: [Case; 5] = [
+        (&[Some("clean")], "clean"),
+        (&[None], REMOVED),
+        (&[Some("clean"), Some("clean")], "clean"),
+        (&[Some("clean"), Some("other")], REMOVED),
+        (&[Some("clean"), None], REMOVED),
+    ];
+    for (guards, expected) in cases {
+        for is_nested in [false, true] {
+            let guarded = guards.iter().enumerate().map(|(index, replacement)| {
+                let model = ScriptedModel::new().text("Done.");
+                let agent = Agent::builder(model).name(format!("agent {index}"));
+                let agent = agent.guardrail(no_secrets(*replacement)).build().unwrap();
+                match is_nested {
+                    true => ParallelAgent::new(format!("group {index}"), [agent]).into(),
+                    false => agent,
+                }
+            });
+            let agents = guarded.chain([says("plain", "Hi.")]).collect::<Vec<_>>();
+            let team = Agent::from(ParallelAgent::new("team", agents));
+            let sessions = Sessions::default();
+            sessions.run(&team, "ada", "1", "the secret input").await.unwrap();
+            let saved = sessions.open("ada", "1").await.unwrap();
+            assert_eq!(saved.messages()[0].to_text(), expected, "{guards:?} {is_nested}");
+            assert!(!history(&saved).contains("secret input"), "{guards:?} {is_nested}: {}", history(&saved));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_input_stays_replaced_if_its_parallel_agent_is_interrupted() {
+    let ask = || {
+        let ask = ClosureTool::new("ask", "Asks.", |_: Nothing| {
+            Err::<(), _>(toolkit_core::ToolError::question("Which?"))
+        });
+        ToolRegistry::from_tools([ask.unwrap()]).unwrap()
+    };
+    for gives_up in [true, false] {
+        let model = ScriptedModel::new().call("ask", "{}").text("Done.");
+        let agent =
+            Agent::builder(model.clone()).name("one").tools(ask()).guardrail(no_secrets(Some("clean")));
+        let team = Agent::from(ParallelAgent::new("team", [agent.build().unwrap()]));
+        let sessions = Sessions::default();
+        let ended = sessions.run(&team, "ada", "1", "the secret input").await;
+        assert!(ended.is_err());
+        let mut saved = sessions.open("ada", "1").await.unwrap();
+        if gives_up {
+            says("later", "Hello.").run_in(&mut saved, "Hi.").await.unwrap();
+        } else {
+            let id = saved.pending()[0].id.clone();
+            let decisions = toolkit_agent::Decisions::new().answer(&id, "Oslo");
+            team.resume(&mut saved, RunOptions::new().with_decisions(decisions)).await.unwrap();
+            let asked = transcript(&model.requests()[1].messages).join("\n");
+            assert!(!asked.contains("secret"), "{asked}");
+        }
+        assert_eq!(saved.messages()[0].to_text(), "clean");
+        assert!(!history(&saved).contains("secret"), "{}", history(&saved));
+    }
+}
+
+/// Creates a check that blocks answers with `secret`.
+fn blocks_secrets() -> Guardrail {
+    Guardrail::new("no secrets", |output: &AgentOutput, _: &GuardContext| {
+        match output.text.contains("secret") {
+            true => Verdict::Block("{}".to_owned()),
+            false => Verdict::Pass,
+        }
+    })
+}
+
+#[tokio::test]
+async fn an_invalid_answer_of_a_typed_run_is_withheld() {
+    let text = "my secret colour";
+    let call = r#"{"name": 7, "note": "my secret colour"}"#;
+    for is_call in [true, false] {
+        for attempts in [1, 2] {
+            let model = (0..attempts).fold(ScriptedModel::new(), |model, _| match is_call {
+                true => model.call("final_answer", call).then(),
+                false => model.text(text),
+            });
+            let tools = if is_call { pay(&Arc::default()) } else { ToolRegistry::new() };
+            let agent = Agent::builder(model).tools(tools).guardrail(blocks_secrets()).build().unwrap();
+            let mut conversation = Conversation::new("1");
+            let form = StructuredOptions::new().with_attempts(attempts);
+            let mut answers =
+                agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", RunOptions::new(), form);
+            let mut error = None;
+            while let Some(event) = answers.next().await {
+                match event {
+                    Ok(event) => {
+                        let is_safe = !format!("{event:?}").contains("secret");
+                        assert!(is_safe, "{event:?}");
+                    }
+                    Err(ended) => error = Some(ended),
+                }
+            }
+            drop(answers);
+            let error = error.unwrap();
+            assert!(matches!(error.error, AgentError::InvalidOutput(_)), "{error:?}");
+            let output = error.output;
+            assert!(!output.text.contains("secret"), "{}", output.text);
+            assert!(!history(&conversation).contains("secret"), "{}", history(&conversation));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_withheld_if_new_input_comes_while_it_is_checked() {
+    let slow = || {
+        Guardrail::new_async("slow", |_: AgentOutput, _| async {
+            sleep(Duration::from_millis(50)).await;
+            Verdict::Pass
+        })
+    };
+    for (in_team, is_pushed) in [(false, false), (true, false), (false, true), (true, true)] {
+        let agent = Agent::builder(ScriptedModel::new().text("my secret")).name("one").guardrail(slow());
+        let agent = agent.build().unwrap();
+        let agent =
+            if in_team { SequentialAgent::new("team", [says("first", "Hi."), agent]).into() } else { agent };
+        let mut conversation = Conversation::new("1");
+        assert!(timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "go")).await.is_err());
+        if is_pushed {
+            conversation.push(Message::user("Hi."));
+        } else {
+            says("later", "Hello.").run_in(&mut conversation, "Hi.").await.unwrap();
+        }
+        assert!(!history(&conversation).contains("secret"), "{}", history(&conversation));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_escalation_survives_the_check_of_its_answer() {
+    let checks = Arc::<AtomicU32>::default();
+    let slow = Guardrail::new_async("slow", move |_: AgentOutput, _| {
+        let is_first = checks.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            sleep(Duration::from_millis(if is_first { 50 } else { 0 })).await;
+            Verdict::Pass
+        }
+    });
+    let end = ClosureTool::with_context("end", "Ends.", |_: Nothing, context: ToolContext| {
+        context.actions().escalate();
+    });
+    let model = ScriptedModel::new().call("end", "{}").text("One.").text("Two.").text("Three.");
+    let tools = ToolRegistry::from_tools([end.unwrap()]).unwrap();
+    let agent = Agent::builder(model.clone()).name("one").tools(tools).guardrail(slow).build().unwrap();
+    let team = Agent::from(LoopAgent::new("team", [agent]));
+    let mut conversation = Conversation::new("1");
+    assert!(timeout(Duration::from_millis(10), team.run_in(&mut conversation, "go")).await.is_err());
+    let saved = serde_json::to_string(&conversation).unwrap();
+    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+    assert_eq!(team.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "Two.");
+    assert_eq!(model.remaining(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_event_of_the_model_comes_before_the_check_of_the_input() {
+    let slow = Guardrail::new_async("slow", |_: UserMessage, _| async {
+        sleep(Duration::from_secs(1)).await;
+        Verdict::Block("No.".to_owned())
+    });
+    let id: toolkit_core::CallId = "c".into();
+    let deltas = [
+        ModelDelta::CallStarted { id: id.clone(), name: "pay".to_owned() },
+        ModelDelta::Arguments { id, piece: r#"{"to": "x"}"#.to_owned() },
+        ModelDelta::Call(ToolCall::new("c", "pay", r#"{"to": "x"}"#)),
+        ModelDelta::Done(Box::new(ModelResponse::calls([ToolCall::new("c", "pay", r#"{"to": "x"}"#)]))),
+    ];
+    let model = ScriptedModel::new().deltas(deltas.into_iter().map(Ok));
+    let agent = Agent::builder(model).tools(pay(&Arc::default())).guardrail(slow.beside_model());
+    let agent = agent.build().unwrap();
+    let (mut events, mut kinds, mut text) = (agent.run_stream("go"), Vec::new(), String::new());
+    while let Some(event) = events.next().await {
+        let event = event.unwrap();
+        if let RunEvent::Text { text: piece, .. } = &event {
+            text.push_str(piece);
+        }
+        kinds.push(crate::support::kind(&event));
+    }
+    // The answer in place of the input is emitted like any answer.
+    assert_eq!(text, "No.");
+    assert_eq!(kinds.iter().filter(|kind| *kind == "message").count(), 1, "{kinds:?}");
+    assert!(!kinds.iter().any(|kind| kind.starts_with("call")), "{kinds:?}");
+}
+
+#[tokio::test]
+async fn feedback_to_an_invalid_answer_is_no_input() {
+    let checked = Arc::<AtomicU32>::default();
+    let count = checked.clone();
+    let guard = Guardrail::new("count", move |_: &UserMessage, _: &GuardContext| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Verdict::<UserMessage>::Pass
+    });
+    let model = ScriptedModel::new().text("red").text(r#"{"name": "red"}"#);
+    let agent = Agent::builder(model).guardrail(guard).name("one").build().unwrap();
+    let team = Agent::from(ParallelAgent::new("team", [agent]));
+    assert_eq!(team.run_as::<Colour>("Which?").await.unwrap().name, "red");
+    assert_eq!(checked.load(Ordering::Relaxed), 1);
+}
