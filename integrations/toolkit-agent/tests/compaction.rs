@@ -101,7 +101,7 @@ async fn watched(
         match event {
             Ok(RunEvent::Finished { output, .. }) => ended = Ok(output.text),
             Ok(event) => events.push(event),
-            Err(error) => ended = Err(error),
+            Err(error) => ended = Err(error.error),
         }
     }
     (ended, events)
@@ -190,7 +190,7 @@ async fn thirty_runs_fit_into_a_small_window() {
 async fn without_settings_all_messages_are_sent() {
     let model = windowed(3_500, 200, true);
     let ended = Agent::builder(model.clone()).tools(tools()).run("Read.").await;
-    assert_eq!(ended.map(drop), Err(too_long().into()));
+    assert_eq!(ended.map(drop).map_err(|error| error.error), Err(too_long().into()));
     assert_eq!(changed_prefixes(&model.requests()).unwrap(), 0);
 }
 

@@ -158,7 +158,7 @@ async fn cancellation_ends_a_summary_and_changes_nothing() {
             break error;
         }
     };
-    assert_eq!(ended, AgentError::Cancelled);
+    assert_eq!(ended.error, AgentError::Cancelled);
     assert!(!serde_json::to_string(&conversation).unwrap().contains("compactions"));
     assert!(model.requests().len() > 5);
 }
