@@ -1,6 +1,7 @@
 //! Compaction: conversations that outgrow the context window of their model.
 
 mod histories;
+mod limits;
 mod overflow;
 mod storage;
 mod summaries;

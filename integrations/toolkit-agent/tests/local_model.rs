@@ -241,7 +241,7 @@ async fn thirty_questions_in_a_small_window() {
                     }
                     Ok(_) => {}
                     // Small models may call without end.
-                    Err(AgentError::Limit(_)) => {}
+                    Err(error) if matches!(error.error, AgentError::Limit(_)) => {}
                     Err(error) => errors.push(format!("{api}, question {number}: {error}")),
                 }
             }

@@ -135,9 +135,10 @@ impl ParallelAgent {
             }
         }
         let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
+        let base = conversation.messages().len();
         for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
             if let Some(copy) = conversation.take_branch(index) {
-                conversation.add_branch(copy);
+                conversation.add_branch(copy, base);
             }
             let error = match outputs.remove(&index) {
                 Some(Ok(output)) => {
