@@ -8,4 +8,4 @@ pub use count::{CountTokens, TokenEstimate};
 pub use settings::Compaction;
 pub(crate) use settings::{Bounds, Summarizer};
 pub use summary::SummaryRequest;
-pub(crate) use summary::paragraphs;
+pub(crate) use summary::{indented, paragraphs};

@@ -8,7 +8,7 @@ mod progress;
 mod turn;
 
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
-pub(crate) use compacted::{Compacted, Compactions};
+pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use edit::{REMOVED, WITHHELD};
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::{Turn, key};

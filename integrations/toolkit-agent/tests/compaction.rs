@@ -1,6 +1,7 @@
 //! Compaction: conversations that outgrow the context window of their model.
 
 mod histories;
+mod limits;
 mod overflow;
 mod storage;
 mod summaries;
@@ -101,10 +102,10 @@ async fn watched(
         match event {
             Ok(RunEvent::Finished { output, .. }) => ended = Ok(output.text),
             Ok(event) => events.push(event),
-            Err(error) => ended = Err(error),
+            Err(error) => ended = Err(error.error),
         }
     }
-    (ended.map_err(|failed| failed.error), events)
+    (ended, events)
 }
 
 fn compactions(events: &[RunEvent]) -> Vec<&RunEvent> {
@@ -190,7 +191,7 @@ async fn thirty_runs_fit_into_a_small_window() {
 async fn without_settings_all_messages_are_sent() {
     let model = windowed(3_500, 200, true);
     let ended = Agent::builder(model.clone()).tools(tools()).run("Read.").await;
-    assert_eq!(ended.map(drop).map_err(toolkit_agent::AgentError::from), Err(too_long().into()));
+    assert_eq!(ended.map(drop).map_err(|error| error.error), Err(too_long().into()));
     assert_eq!(changed_prefixes(&model.requests()).unwrap(), 0);
 }
 

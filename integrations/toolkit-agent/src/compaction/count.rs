@@ -32,7 +32,8 @@ pub trait CountTokens: Send + Sync + 'static {
     }
 
     /// Counts the tokens of a message. Reasoning counts as text. Native messages are not counted, because
-    /// their text and calls are also in the other fields.
+    /// their text and calls are also in the other fields. The results of tools that the provider runs itself are
+    /// only in native messages, so only the usage reported by the provider includes them.
     fn count_message(&self, message: &Message) -> u64 {
         let content = |content: &Content| match content {
             Content::Image(media) | Content::Audio(media) | Content::File(media) => self.count_media(media),

@@ -22,15 +22,18 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 ///    place of the messages.
 ///
 /// The latest messages stay as they are ([`with_keep_latest`](Self::with_keep_latest)), unless the request
-/// would still exceed the window. The unanswered message of the user always stays. Calls are never separated
+/// would still exceed the window. Then the results before the latest turn are shortened too, and at last the
+/// results of the latest turn. If a compaction saves little because the rest of the request is long, the messages
+/// left out are not summarized, so that no summary is paid for in each turn. The unanswered message of the user always stays. Calls are never separated
 /// from their results.
 ///
 /// The conversation keeps all its messages. A compaction is saved with the conversation, and all later
 /// requests begin with the same messages until the next compaction, so that prompt caches stay valid.
 ///
-/// Tokens are counted by the usage reported with the latest answer. Only newer messages are estimated. If the
-/// model refuses a request as [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and
-/// asks again.
+/// Tokens are counted by the usage reported with the latest answer, without reasoning that later requests do
+/// not contain. Only newer messages are estimated. If the model refuses a request as
+/// [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and asks again. An answer that ends
+/// because the window is full is an answer cut off at a limit: the agent does not ask again.
 ///
 /// ```
 /// use toolkit_agent::compaction::Compaction;
@@ -113,6 +116,7 @@ impl Compaction {
     /// model call.
     ///
     /// The model reads the old messages as the text of one message, in several requests if the text is long.
+    /// There are at most eight such requests: if the text is longer, its oldest messages are not in the summary.
     #[must_use]
     pub fn with_summary_model(mut self, model: impl ChatModel) -> Self {
         self.summarizer = Some(Summarizer::Model(model.boxed()));
@@ -164,7 +168,28 @@ impl Compaction {
 
     /// Returns the maximum length of a summary, in tokens.
     pub(crate) fn summary_limit(&self) -> u64 {
-        self.summary_tokens.unwrap_or(self.window / 16).max(1)
+        self.summary_tokens.unwrap_or((self.window / 16).min(2_048)).max(1)
+    }
+
+    /// Returns the maximum length of the model's answer to a request for a summary, in tokens. Many models
+    /// refuse a request for more output than they support, so the default is low.
+    pub(crate) fn summary_output(&self) -> Option<u32> {
+        match &self.summary_options {
+            Some(options) => options.max_output_tokens,
+            None => {
+                let limit = self.summary_limit();
+                let most = limit.saturating_mul(4).min(4_096).max(limit);
+                Some(u32::try_from(most).unwrap_or(u32::MAX))
+            }
+        }
+    }
+
+    /// Returns the maximum length of the old messages in one request for a summary, in tokens. The rest of the
+    /// window is for `instructions`, the summary so far and the answer.
+    pub(crate) fn summary_room(&self, instructions: u64) -> u64 {
+        let answer = self.summary_output().map_or(0, u64::from);
+        let most = self.bounds(None).most.min(self.window.saturating_sub(answer));
+        most.saturating_sub(2 * self.summary_limit() + instructions)
     }
 }
 
@@ -187,12 +212,13 @@ setters! { Compaction:
     /// window's tokens, at least 200 and at most 4,000.
     with_result_chars(result_chars: usize) = Some(result_chars);
     /// Sets the maximum length of a summary, in tokens. A longer summary is cut. Default: a sixteenth of the
-    /// window.
+    /// window, at most 2,048.
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
     /// Sets the counter of tokens. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
-    /// Sets the options of the model for summaries. The default limits the output to four times
-    /// the length of a summary, so that a model may think first.
+    /// Sets the options of the model for summaries. The default limits the output to four times the length of a
+    /// summary, so that a model may think first, but to at most 4,096 tokens. If the model refuses this limit or
+    /// uses it up without an answer, the agent asks again without a limit.
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
     /// Sets the instructions of the model for summaries.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());

@@ -54,11 +54,42 @@ fn is_zero(number: &usize) -> bool {
 impl Compacted {
     /// Adapts the indexes after the first `removed` messages were removed.
     fn remove_first(&mut self, removed: usize) {
-        for index in [&mut self.start, &mut self.shortened, &mut self.dropped, &mut self.made_at] {
+        for index in [&mut self.start, &mut self.shortened, &mut self.dropped] {
             *index = index.saturating_sub(removed);
         }
+        // Not 0: a conversation kept by the provider still has the original messages.
+        self.made_at = self.made_at.saturating_sub(removed).max(self.made_at.min(1));
         self.kept = self.kept.iter().filter_map(|index| index.checked_sub(removed)).collect();
     }
+}
+
+impl Compacted {
+    /// Returns a compaction without its effects on messages at or after `end`. The messages from the index
+    /// `boundary` to `end` are sent, although the summary may contain them. `len` is the number of messages.
+    fn clipped(mut self, boundary: usize, end: usize, len: usize) -> Self {
+        let hidden = self.left_out + self.kept.len();
+        let shown = self.start.saturating_sub(boundary);
+        self.start = self.start.min(boundary);
+        self.kept.retain(|index| *index < boundary);
+        self.left_out = hidden.saturating_sub(shown + self.kept.len());
+        self.shortened = self.shortened.min(end);
+        self.dropped = self.dropped.min(end);
+        self.made_at = len;
+        self
+    }
+
+    /// Returns the indexes that grow with each compaction.
+    fn progress(&self) -> (usize, usize, usize) {
+        (self.start, self.dropped, self.shortened)
+    }
+}
+
+/// Returns whether the messages before `index` can be left out. A call must not lose its result, and a paused
+/// message must not lose its continuation.
+pub(crate) fn is_boundary(messages: &[Message], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|before| messages.get(before));
+    let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
+    !is_paused && matches!(messages.get(index), Some(Message::User(_) | Message::Assistant(_)))
 }
 
 impl Compactions {
@@ -112,6 +143,29 @@ impl Conversation {
         input.filter(|input| Some(*input) != latest).into_iter().chain(latest).collect()
     }
 
+    /// Takes over the compactions of a parallel agent, whose messages were added last. `shared` is the number
+    /// of messages at the beginning that the copy of the agent and this conversation have in common. `outer` is
+    /// the number of messages in the enclosing conversations, included in all indexes.
+    pub(super) fn take_over(&mut self, compactions: Compactions, shared: usize, outer: usize) {
+        let len = outer + self.messages.len();
+        for (agent, compacted) in compactions.agents {
+            let is_boundary = |index: &usize| {
+                index.checked_sub(outer).is_some_and(|index| is_boundary(&self.messages, index))
+            };
+            let boundary = match compacted.start > shared {
+                true => (outer..=shared).rev().find(is_boundary),
+                false => Some(compacted.start),
+            };
+            let Some(boundary) = boundary else { continue };
+            let clipped = compacted.clipped(boundary, shared, len);
+            let known = self.compacted(&agent).map_or((0, 0, 0), Compacted::progress);
+            if clipped.progress() > known {
+                self.set_compacted(&agent, clipped);
+            }
+        }
+        self.compactions.distrust_usage(len);
+    }
+
     /// Adapts the compactions after the first `removed` messages were removed. `outer` is the number of
     /// messages in the enclosing conversations, for an unfinished copy for a parallel agent.
     pub(super) fn move_compactions(&mut self, removed: usize, outer: usize) {
@@ -152,6 +206,64 @@ mod tests {
         conversation.keep_latest(2);
         let shifted = Compacted { start: 1, kept: vec![0], shortened: 1, made_at: 2, ..shifted };
         assert_eq!((conversation.compacted("a"), conversation.usage_from()), (Some(&shifted), 2));
+    }
+
+    #[test]
+    fn a_compaction_of_removed_messages_stays_known() {
+        let mut conversation = Conversation::new("1");
+        conversation.push(Message::user("1"));
+        conversation.set_compacted("a", Compacted { start: 1, made_at: 1, ..Compacted::default() });
+        for text in ["2", "3"] {
+            conversation.push(Message::assistant(text));
+            conversation.push(Message::user(text));
+        }
+        for max in [3, 1] {
+            conversation.keep_latest(max);
+            assert_eq!(conversation.compacted("a").unwrap().made_at, 1);
+        }
+    }
+
+    /// Two parallel agents compact their copies, at each possible position.
+    #[test]
+    fn the_compactions_of_parallel_agents_are_clipped_to_the_common_messages() {
+        for start in 2..8_usize {
+            let mut conversation = Conversation::new("1");
+            for text in ["1", "2"] {
+                conversation.push(Message::user(text));
+                conversation.push(Message::assistant(text));
+            }
+            conversation.push(Message::user("3"));
+            let base = conversation.messages().len();
+            let copies = ["a", "b"].map(|agent| {
+                let mut copy = conversation.branch(0);
+                for _ in 0..4 {
+                    copy.push(Message::assistant(agent));
+                }
+                let kept = if start > 4 { vec![4] } else { Vec::new() };
+                let compacted = Compacted {
+                    start,
+                    left_out: start - kept.len(),
+                    kept,
+                    shortened: 7,
+                    dropped: 3,
+                    made_at: 8,
+                    summary: agent.to_owned(),
+                    ..Compacted::default()
+                };
+                copy.set_compacted(agent, compacted.clone());
+                (copy, compacted)
+            });
+            let [(a, of_a), (b, of_b)] = copies;
+            conversation.add_branch(a, base);
+            conversation.add_branch(b, base);
+            // No messages of other agents are between the messages that the first agent knows.
+            assert_eq!(conversation.compacted("a"), Some(&Compacted { made_at: 9, ..of_a }));
+            let clipped = start.min(base);
+            let left_out = clipped - of_b.kept.len();
+            let expected = Compacted { start: clipped, left_out, shortened: 5, made_at: 13, ..of_b };
+            assert_eq!(conversation.compacted("b"), Some(&expected), "{start}");
+            assert_eq!(conversation.usage_from(), 13);
+        }
     }
 
     #[test]

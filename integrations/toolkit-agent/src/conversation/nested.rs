@@ -43,7 +43,7 @@ impl Conversation {
     pub(super) fn give_up_run(&mut self) {
         self.settle();
         self.withhold_unchecked();
-        self.add_branches();
+        self.add_branches(0);
         self.replaced.clear();
         self.progress = None;
     }
@@ -309,20 +309,30 @@ impl Conversation {
         self.children.insert(self.branch_key(index), branch.detached());
     }
 
-    /// Appends the new messages in the copy of a parallel agent. [`replace_as`](Self::replace_as) comes before, for all
-    /// copies together. The compactions of the copy are dropped,
-    /// because their indexes would include messages of other parallel agents.
-    pub(crate) fn add_branch(&mut self, branch: Self) {
+    /// Appends the new messages in the copy of a parallel agent, and takes over the compactions of the copy.
+    /// [`replace_as`](Self::replace_as) comes before, for all copies together.
+    /// `base` is the number of messages in this conversation when the parallel agents began.
+    pub(crate) fn add_branch(&mut self, branch: Self, base: usize) {
+        self.add_branch_within(branch, base, 0);
+    }
+
+    /// Appends the new messages in the copy of a parallel agent. `outer` is the number of messages in the
+    /// enclosing conversations.
+    fn add_branch_within(&mut self, branch: Self, base: usize, outer: usize) {
         let mut branch = branch.detached();
         branch.settle();
+        let is_first = self.messages.len() == base;
         self.times.resize(self.messages.len(), 0);
         self.messages.append(&mut branch.messages);
         self.times.append(&mut branch.times);
-        self.compactions.distrust_usage(self.messages.len());
+        // The messages of another parallel agent may be between the common messages and those of this agent.
+        let shared = if is_first { self.messages.len() } else { base };
+        self.take_over(branch.compactions, outer + shared, outer);
     }
 
-    /// Appends the messages of all parallel agents that an earlier run has left unfinished.
-    fn add_branches(&mut self) {
+    /// Appends the messages of all parallel agents that an earlier run has left unfinished. `outer` is the
+    /// number of messages in the enclosing conversations.
+    fn add_branches(&mut self, outer: usize) {
         let mut unfinished: Vec<(Vec<usize>, Self)> = Vec::new();
         for (key, branch) in std::mem::take(&mut self.children) {
             if let Some(place) = key.strip_prefix(BRANCH) {
@@ -330,16 +340,17 @@ impl Conversation {
             }
         }
         unfinished.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let base = self.messages.len();
         for (_, branch) in &mut unfinished {
             branch.settle();
             branch.withhold_unchecked();
-            branch.add_branches();
+            branch.add_branches(outer + base);
         }
         self.replace_as(unfinished.iter().map(|(_, branch)| branch));
         for (_, branch) in unfinished {
             // The messages that a copy of a copy has replaced may be messages of an outer conversation.
             self.replaced.extend(branch.replaced.iter().cloned());
-            self.add_branch(branch);
+            self.add_branch_within(branch, base, outer);
         }
     }
 

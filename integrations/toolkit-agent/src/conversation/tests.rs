@@ -1,6 +1,7 @@
 //! Tests of conversations: turns, limits on length, and what is saved.
 
 use super::*;
+use toolkit_core::ToolCall;
 
 fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "add", "{}")

@@ -56,7 +56,8 @@ impl LlmAgent {
             is_forced,
         };
         let Some(plan) = planner.plan(bounds) else { return Ok(request) };
-        self.compact(compaction, &compacted, plan, counted, calls).await?;
+        let before = (&compacted, view.start);
+        self.compact(compaction, before, plan, counted, calls).await?;
         Ok(self.request(calls.conversation, dispatcher, calls.answer))
     }
 
@@ -92,21 +93,22 @@ impl LlmAgent {
         }
     }
 
-    /// Adds the summary to a planned compaction, and the compaction to the conversation.
+    /// Adds the summary to a planned compaction, and the compaction to the conversation. `first` is the index of
+    /// the first message of the request before the compaction.
     async fn compact(
         &self,
         compaction: &Compaction,
-        before: &Compacted,
+        (before, first): (&Compacted, usize),
         plan: Plan,
         tokens_before: u64,
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
         let (run, Settings { name, price, retry, .. }) = (calls.run, &self.settings);
-        let Plan { mut compacted, tokens: mut tokens_after } = plan;
-        let messages_left_out = compacted.start.saturating_sub(before.start);
+        let Plan { mut compacted, tokens: mut tokens_after, factor, is_worth_summary } = plan;
+        let messages_left_out = compacted.start.saturating_sub(first);
         let mut summary_error = None;
-        if messages_left_out > 0 && compaction.summarizer.is_some() {
-            let messages = self.left_out(calls.conversation, before, &compacted);
+        if messages_left_out > 0 && is_worth_summary && compaction.summarizer.is_some() {
+            let messages = self.left_out(calls.conversation, (before, first), &compacted);
             let limit = compaction.summary_limit();
             let request = SummaryRequest::new(name, &before.summary, messages, limit);
             let summaries = Summaries { compaction, run, agent: name, price, retry };
@@ -115,6 +117,7 @@ impl LlmAgent {
             tokens_after = tokens_after.saturating_sub(limit) + tokens;
             (compacted.summary, summary_error) = (summary, error);
         }
+        let tokens_after = (tokens_after as f64 / factor) as u64;
         calls.conversation.set_compacted(name, compacted);
         *calls.meter = Meter::default();
         run.emit(|| RunEvent::Compacted {
@@ -131,12 +134,17 @@ impl LlmAgent {
 
     /// Returns the messages that a compaction leaves out, in addition to the messages left out before. Long
     /// results are shortened.
-    fn left_out(&self, conversation: &Conversation, before: &Compacted, after: &Compacted) -> Vec<Message> {
+    fn left_out(
+        &self,
+        conversation: &Conversation,
+        (before, first): (&Compacted, usize),
+        after: &Compacted,
+    ) -> Vec<Message> {
         let messages = conversation.messages();
         // The results are in the summary, even if they are only a note in the request.
         let readable = Compacted { dropped: 0, shortened: usize::MAX, ..after.clone() };
         let kept = before.kept.iter().copied().filter(|index| !after.kept.contains(index));
-        let indexes = kept.chain(before.start..after.start);
+        let indexes = kept.chain(first..after.start);
         let visible = indexes.filter_map(|index| {
             let message = messages.get(index)?;
             Some(history::visible(&self.settings.name, index, message, &readable).into_owned())

@@ -148,7 +148,8 @@ mod tests {
         let kept =
             Compacted { start: 3, left_out: 2, summary: "They counted.".to_owned(), kept: vec![2], ..two };
         let head = format!(
-            "{note}\n\nSummary of the messages that were left out:\nThey counted.\n\nThe user's message among them, \
+            "{note}\n\nSummary of the messages that were left out:\nThey counted.\n[End of the \
+             summary. The user has not written it.]\n\nThe user's message among them, \
              unchanged:\n2"
         );
         assert_eq!(texts(&kept), [head.as_str(), "2", "3", "3"]);

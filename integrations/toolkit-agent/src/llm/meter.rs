@@ -4,8 +4,10 @@ use super::history::visible;
 use super::reduce::replacement;
 use crate::compaction::CountTokens;
 use crate::conversation::Compacted;
-use crate::message::{Message, UserMessage};
+use crate::message::{AssistantMessage, Message, UserMessage};
 use crate::model::ModelRequest;
+use serde_json::Value;
+use std::borrow::Cow;
 
 /// Counts the tokens of the requests of one agent in a run. Each message is counted once.
 #[derive(Debug, Default)]
@@ -36,7 +38,8 @@ impl Visible<'_> {
     /// Estimates the tokens of the message at `index`.
     pub(super) fn tokens(&self, index: usize) -> u64 {
         self.messages.get(index).map_or(0, |message| {
-            self.counter.count_message(&visible(self.agent, index, message, self.compacted))
+            let message = visible(self.agent, index, message, self.compacted);
+            self.counter.count_message(&without_unsent_reasoning(message))
         })
     }
 
@@ -55,13 +58,16 @@ impl Visible<'_> {
         let answers = self.messages.iter().enumerate().skip(from).rev();
         let mut counted = answers.filter_map(|(index, message)| match message {
             Message::Assistant(message) if message.agent == self.agent && message.usage.input_tokens > 0 => {
-                Some((index, message.usage))
+                Some((index, message))
             }
             _ => None,
         });
-        let (index, usage) = counted.next()?;
+        let (index, message) = counted.next()?;
+        let usage = message.usage;
+        let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
+        let output = usage.output_tokens.saturating_sub(unsent);
         // The count of an answer that broke off may be incomplete.
-        Some((index, usage.input_tokens + usage.output_tokens.max(self.tokens(index))))
+        Some((index, usage.input_tokens + output.max(self.tokens(index))))
     }
 }
 
@@ -79,5 +85,90 @@ impl Meter {
         self.tokens += (self.counted..view.messages.len()).map(|index| view.tokens(index)).sum::<u64>();
         self.counted = view.messages.len();
         view.counter.count_fixed(request) + view.replacement_tokens() + self.tokens
+    }
+}
+
+/// Removes the reasoning of a message if later requests do not contain it.
+fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
+    match &*message {
+        Message::Assistant(said) if !said.reasoning.is_empty() && !keeps_reasoning(said) => {
+            let said = AssistantMessage { reasoning: String::new(), ..said.clone() };
+            Cow::Owned(Message::Assistant(said))
+        }
+        _ => message,
+    }
+}
+
+/// Returns whether later requests contain the reasoning of a message. Requests contain reasoning only in the JSON
+/// of the provider.
+fn keeps_reasoning(message: &AssistantMessage) -> bool {
+    message.native.as_ref().is_some_and(|native| {
+        // A stored response contains its reasoning.
+        native.response_id.is_some() || native.messages.iter().any(has_reasoning)
+    })
+}
+
+/// Returns whether the JSON of a message contains reasoning, for example a field `reasoning_content` or a block of
+/// the type `thinking`. Arguments of calls are not searched.
+fn has_reasoning(json: &Value) -> bool {
+    let is_reasoning = |name: &str| {
+        ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|it| name.starts_with(it))
+    };
+    match json {
+        Value::Array(items) => items.iter().any(has_reasoning),
+        Value::Object(fields) => fields.iter().any(|(name, value)| match name.as_str() {
+            "type" => value.as_str().is_some_and(is_reasoning),
+            "input" | "args" | "arguments" => false,
+            _ if is_reasoning(name) => !matches!(value, Value::Null | Value::Bool(false)) && value != "",
+            _ => has_reasoning(value),
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::NativeMessages;
+    use serde_json::json;
+
+    #[test]
+    fn reasoning_is_sent_back_only_in_native_messages() {
+        let cases = [
+            (None, false),
+            (Some(json!({"role": "assistant", "content": "Yes."})), false),
+            (Some(json!({"role": "assistant", "content": "Yes.", "reasoning_content": ""})), false),
+            (Some(json!({"role": "assistant", "content": "Yes.", "reasoning_content": "Hm."})), true),
+            (Some(json!({"role": "assistant", "content": "Yes.", "thinking": "Hm."})), true),
+            (Some(json!({"role": "assistant", "content": [{"type": "thinking", "signature": "s"}]})), true),
+            (
+                Some(json!({"role": "assistant", "content": [{"type": "redacted_thinking", "data": "s"}]})),
+                true,
+            ),
+            (
+                Some(
+                    json!({"role": "assistant", "content": [{"type": "tool_use", "input": {"thinking": "Hm."}}]}),
+                ),
+                false,
+            ),
+            (Some(json!({"type": "reasoning", "encrypted_content": "s"})), true),
+            (Some(json!({"type": "message", "content": [{"type": "output_text", "text": "Hm."}]})), false),
+            (Some(json!({"role": "model", "parts": [{"text": "Hm.", "thought": true}]})), true),
+            (
+                Some(
+                    json!({"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "s"}]}),
+                ),
+                true,
+            ),
+        ];
+        for (native, expected) in cases {
+            let mut message = AssistantMessage::text("Yes.");
+            message.reasoning = "Hm. ".repeat(100);
+            message.native = native.clone().map(|native| NativeMessages::new("any", vec![native]));
+            assert_eq!(keeps_reasoning(&message), expected, "{native:?}");
+            let message = Message::Assistant(message);
+            let counted = without_unsent_reasoning(Cow::Borrowed(&message));
+            assert_eq!(*counted == message, expected, "{native:?}");
+        }
     }
 }

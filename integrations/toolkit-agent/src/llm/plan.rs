@@ -2,7 +2,7 @@
 
 use super::meter::Visible;
 use crate::compaction::Bounds;
-use crate::conversation::Compacted;
+use crate::conversation::{Compacted, is_boundary};
 use crate::message::Message;
 
 /// The tokens of the note about messages left out, without the summary.
@@ -31,6 +31,10 @@ pub(super) struct Plan {
     pub(super) compacted: Compacted,
     /// The estimated tokens after the compaction.
     pub(super) tokens: u64,
+    /// The number of estimated tokens for each token counted by the provider.
+    pub(super) factor: f64,
+    /// Whether the compaction saves enough for a summary of the messages left out.
+    pub(super) is_worth_summary: bool,
 }
 
 /// The tokens of a message in its three forms.
@@ -51,14 +55,6 @@ impl Cost {
     }
 }
 
-/// Returns whether the messages before `index` can be left out. A call must not lose its result, and a paused
-/// message must not lose its continuation.
-fn is_boundary(messages: &[Message], index: usize) -> bool {
-    let before = index.checked_sub(1).and_then(|before| messages.get(before));
-    let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
-    !is_paused && matches!(messages.get(index), Some(Message::User(_) | Message::Assistant(_)))
-}
-
 impl Planner<'_> {
     /// Plans a compaction. Returns `None` if too little can be saved.
     pub(super) fn plan(&self, bounds: Bounds) -> Option<Plan> {
@@ -66,34 +62,39 @@ impl Planner<'_> {
         let len = view.messages.len();
         let mut state = State::new(self);
         let before = state.total();
-        let Bounds { most, start, target } = self.scaled(bounds, before);
-        let old = len.saturating_sub(self.keep_latest);
-        state.shorten(old, target);
-        state.drop_results(old, target);
-        state.leave_out(old, target);
-        if state.total() > most {
-            // The request would exceed the window: reduce the latest messages, too.
-            state.shorten(len, start);
-            state.leave_out(len.saturating_sub(1), start);
-        }
-        let after = state.total();
+        // A large deviation has another reason than the estimate of texts.
+        let factor = (before as f64 / self.counted.max(1) as f64).clamp(0.25, 4.0);
+        let must = self.is_forced || self.counted > bounds.most;
+        let bounds = self.scaled(bounds, before, factor);
         // Each compaction makes prompt caches invalid and may cost a summary. If the latest messages are long,
         // it is better to wait until they are old.
-        let is_worth = after <= start.midpoint(target);
-        let must = self.is_forced || self.counted > bounds.most;
+        let enough = bounds.start.midpoint(bounds.target);
+        let old = len.saturating_sub(self.keep_latest);
+        state.shorten(old, bounds.target);
+        state.drop_results(old, bounds.target);
+        let with_all_messages = must.then(|| state.clone());
+        state.leave_out(old, bounds.target);
+        if let Some(earlier) = with_all_messages
+            && state.total() > enough
+        {
+            // The latest messages are too long. Without the old messages, they would still be.
+            state = earlier;
+            state.reduce_latest(bounds, enough);
+        }
+        let after = state.total();
+        let is_worth = after <= enough;
+        let is_large = before.saturating_sub(after) >= bounds.start.saturating_sub(bounds.target) / 4;
         (after < before && (is_worth || must)).then(|| {
             let mut compacted = state.compacted;
             compacted.made_at = len;
-            Plan { compacted, tokens: after }
+            let is_worth_summary = is_worth || is_large || self.is_forced;
+            Plan { compacted, tokens: after, factor, is_worth_summary }
         })
     }
 
     /// Returns the bounds in estimated tokens. `estimated` is the estimate of the request before the
     /// compaction.
-    fn scaled(&self, bounds: Bounds, estimated: u64) -> Bounds {
-        let factor = estimated as f64 / self.counted.max(1) as f64;
-        // A large deviation has another reason than the estimate of texts.
-        let factor = factor.clamp(0.25, 1.0);
+    fn scaled(&self, bounds: Bounds, estimated: u64, factor: f64) -> Bounds {
         let scale = |tokens: u64| (tokens as f64 * factor) as u64;
         let Bounds { most, start, target } = bounds;
         let bounds = Bounds { most: scale(most), start: scale(start), target: scale(target) };
@@ -107,6 +108,7 @@ impl Planner<'_> {
 }
 
 /// A compaction in the making.
+#[derive(Clone)]
 struct State<'a> {
     planner: &'a Planner<'a>,
     compacted: Compacted,
@@ -170,6 +172,27 @@ impl<'a> State<'a> {
             let cost = self.cost(index);
             self.messages = self.messages - cost.of(index, &self.compacted) + cost.shortened;
             self.compacted.shortened = index + 1;
+        }
+    }
+
+    /// Reduces a request whose latest messages are too long, until the request has at most `enough` tokens. The
+    /// results of the latest turn are reduced last.
+    fn reduce_latest(&mut self, bounds: Bounds, enough: u64) {
+        let Planner { view, keep_latest, .. } = self.planner;
+        let len = view.messages.len();
+        let is_result = |message: &Message| matches!(message, Message::Tool(_));
+        let latest_turn = view.messages.iter().rposition(is_result).unwrap_or(len);
+        self.shorten(latest_turn, bounds.target);
+        self.leave_out(len.saturating_sub(*keep_latest), bounds.target);
+        if self.total() > enough {
+            self.drop_results(latest_turn, bounds.target);
+        }
+        if self.total() > bounds.most {
+            self.shorten(len, bounds.start);
+            self.leave_out(len.saturating_sub(1), bounds.start);
+        }
+        if self.total() > bounds.most {
+            self.drop_results(len, bounds.most);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The messages of a request after a compaction.
 
+use crate::compaction::indented;
 use crate::conversation::Compacted;
 use crate::message::{AssistantMessage, Message, ToolMessage};
 use crate::model::{ModelRequest, ServerState};
@@ -31,7 +32,9 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     };
     if !compacted.summary.is_empty() {
         text.push_str("\n\nSummary of the messages that were left out:\n");
-        text.push_str(&compacted.summary);
+        // No line of the summary looks like a note or a message.
+        text.push_str(&indented(&compacted.summary));
+        text.push_str("\n[End of the summary. The user has not written it.]");
     }
     let kept = compacted.kept.iter().filter_map(|index| match messages.get(*index) {
         Some(Message::User(message)) => Some(message),

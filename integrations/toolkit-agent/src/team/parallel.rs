@@ -140,13 +140,14 @@ impl ParallelAgent {
             }
         }
         let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
+        let base = conversation.messages().len();
         let indexes = 0..self.workflow.sub_agents.len();
         let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
         // The input guardrails of an agent may have replaced messages in its copy.
         conversation.replace_as(copies.iter().flatten());
         for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
             if let Some(copy) = copies.get_mut(index).and_then(Option::take) {
-                conversation.add_branch(copy);
+                conversation.add_branch(copy, base);
             }
             let error = match outputs.remove(&index) {
                 Some(Ok(output)) => {

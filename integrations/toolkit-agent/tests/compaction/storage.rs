@@ -2,6 +2,7 @@
 
 use super::{agent, body, changed_prefixes, windowed};
 use serde_json::Value;
+use std::sync::{Arc, Mutex};
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
@@ -171,4 +172,41 @@ async fn a_compaction_is_for_one_agent_with_settings() {
     let requests = model.requests();
     assert_eq!(requests[0].messages.len(), count + 1);
     assert!(body(&requests[1]).to_string().contains("[agent] called tool `read` with"));
+}
+
+/// Each run of the group begins with the compactions of the run before.
+#[tokio::test]
+async fn parallel_agents_keep_their_compactions() {
+    let names = ["first", "second"];
+    let seen = names.map(|_| Arc::new(Mutex::new(Vec::<SummaryRequest>::new())));
+    let agents = names.iter().zip(&seen).map(|(name, seen)| {
+        let log = seen.clone();
+        let compaction = Compaction::new(4_000).with_summary(move |request: SummaryRequest| {
+            log.lock().unwrap().push(request.clone());
+            summarize(request)
+        });
+        agent(&windowed(3_500, 40, true), compaction).name(*name).build().unwrap()
+    });
+    let team = Agent::from(ParallelAgent::new("team", agents.collect::<Vec<_>>()));
+    let sessions = Sessions::default();
+    for number in 0..5 {
+        let options =
+            RunOptions::new().with_limits(toolkit_agent::Limits::default().with_max_model_calls(1_000));
+        let mut conversation = sessions.open("ada", "1").await.unwrap();
+        team.run_with(&mut conversation, format!("Question {number}?"), options).await.unwrap();
+        for name in names {
+            assert!(conversation.summary_of(name).is_some(), "{name} in run {number}");
+        }
+        sessions.save(&mut conversation).await.unwrap();
+    }
+    for seen in seen {
+        let seen = seen.lock().unwrap();
+        let has_first = |request: &&SummaryRequest| {
+            request.messages.iter().any(|message| message.to_text() == "Question 0?")
+        };
+        let first = seen.iter().filter(has_first).count();
+        assert!(first <= 1, "the first message was summarized {first} times");
+        let previous = seen.iter().filter(|request| request.previous.is_empty()).count();
+        assert_eq!(previous, 1, "all later summaries include the one before");
+    }
 }
