@@ -24,7 +24,7 @@ use toolkit_agent::eval::{CallMatch, Eval, Task, Trial, TrialReport};
 use toolkit_agent::model::BoxModel;
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, FinishReason, Limits, Message, ModelOptions, ModelRetry,
-    RunEvent, RunOptions,
+    RunError, RunEvent, RunOptions,
 };
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 
@@ -250,7 +250,7 @@ async fn thirty_questions_in_a_small_window() {
                     }
                     Ok(_) => {}
                     // Small models may call without end.
-                    Err(error) if matches!(error.error, AgentError::Limit(_)) => {}
+                    Err(RunError { error: AgentError::Limit(_), .. }) => {}
                     Err(error) => errors.push(format!("{api}, question {number}: {error}")),
                 }
             }

@@ -286,6 +286,26 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
     calls.len() > count
 }
 
+/// Counts a call. Returns an error if the call exceeds a limit or is repeated too often, or if an invalid answer
+/// comes before it in the turn (`is_repair`).
+fn refusal(
+    run: &Run,
+    answer: &FinalAnswer<'_>,
+    repetitions: &Repetitions,
+    call: &ToolCall,
+    is_repair: bool,
+) -> Option<ToolError> {
+    if answer.is_in(call) {
+        return None;
+    }
+    let limit = || {
+        let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
+        let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
+        (!run.0.budget.take_tool_call()).then(error)
+    };
+    answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,24 +337,4 @@ mod tests {
             assert_eq!((&calls, is_longer), (&expected, expected.len() > sent.len()), "{started:?} {sent:?}");
         }
     }
-}
-
-/// Counts a call. Returns an error if the call exceeds a limit or is repeated too often, or if an invalid answer
-/// comes before it in the turn (`is_repair`).
-fn refusal(
-    run: &Run,
-    answer: &FinalAnswer<'_>,
-    repetitions: &Repetitions,
-    call: &ToolCall,
-    is_repair: bool,
-) -> Option<ToolError> {
-    if answer.is_in(call) {
-        return None;
-    }
-    let limit = || {
-        let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
-        let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
-        (!run.0.budget.take_tool_call()).then(error)
-    };
-    answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
 }
