@@ -139,6 +139,7 @@ impl Agent {
         run.connect(conversation, false);
         let _running = conversation.start_run();
         match input {
+            Some(input) if run.0.answers_only => conversation.begin_attempt(input),
             Some(input) => conversation.begin_run(input),
             None => {
                 if run.is_outermost() {

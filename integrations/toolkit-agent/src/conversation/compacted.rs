@@ -132,15 +132,18 @@ impl Conversation {
         self.compactions.usage_from
     }
 
-    /// Returns the indexes of the unanswered user messages: the input of the run, and the latest message of the
-    /// user. A compaction does not leave them out.
+    /// Returns the indexes of the unanswered user messages: the input of the run, the question if the run repeats
+    /// an invalid answer, and the latest message of the user. A compaction does not leave them out.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
         // In the copy for a parallel agent, the run of the copy has no input of its own.
-        let input = self.progress.as_ref().map(|progress| progress.begin);
-        let input = input.filter(|begin| *begin >= self.base).filter(is_user);
+        let progress = self.progress.as_ref().filter(|progress| progress.begin >= self.base);
+        let inputs =
+            progress.into_iter().flat_map(|progress| progress.question.into_iter().chain([progress.begin]));
         let latest = self.messages.iter().rposition(|message| matches!(message, Message::User(_)));
-        input.filter(|input| Some(*input) != latest).into_iter().chain(latest).collect()
+        let mut indexes: Vec<usize> = inputs.filter(is_user).chain(latest).collect();
+        indexes.dedup();
+        indexes
     }
 
     /// Takes over the compactions of a parallel agent, whose messages were added last. `shared` is the number
@@ -281,5 +284,13 @@ mod tests {
         drop(running);
         conversation.push(Message::user("new"));
         assert_eq!(conversation.unanswered(), [5]);
+        conversation.begin_run("question".into());
+        for (attempt, feedback) in [8, 10].into_iter().enumerate() {
+            conversation.push(Message::assistant("wrong"));
+            conversation.begin_attempt(format!("feedback {attempt}").as_str().into());
+            assert_eq!(conversation.unanswered(), [6, feedback]);
+        }
+        conversation.begin_run("another question".into());
+        assert_eq!(conversation.unanswered(), [11]);
     }
 }

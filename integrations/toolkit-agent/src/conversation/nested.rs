@@ -39,6 +39,16 @@ impl Conversation {
         self.add(Message::User(input));
     }
 
+    /// Begins a run that asks for the answer to the latest run again. The input of the latest run stays
+    /// unanswered.
+    pub(crate) fn begin_attempt(&mut self, input: UserMessage) {
+        let question = self.progress.as_ref().map(|progress| progress.question.unwrap_or(progress.begin));
+        self.begin_run(input);
+        if let Some(progress) = &mut self.progress {
+            progress.question = question;
+        }
+    }
+
     /// Gives up the latest run if it is unfinished. The messages of its parallel agents are kept.
     pub(super) fn give_up_run(&mut self) {
         self.settle();
@@ -396,5 +406,6 @@ impl Progress {
     pub(super) fn move_by(&mut self, by: isize) {
         self.begin = self.begin.saturating_add_signed(by);
         self.end = self.end.map(|end| end.saturating_add_signed(by));
+        self.question = self.question.map(|question| question.saturating_add_signed(by));
     }
 }

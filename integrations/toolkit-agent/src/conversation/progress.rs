@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 pub(crate) struct Progress {
     /// The index of the first message of the run.
     pub(super) begin: usize,
+    /// The index of the first message of the first attempt, if the run is another attempt to answer it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) question: Option<usize>,
     /// The number of messages in the conversation when the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<usize>,

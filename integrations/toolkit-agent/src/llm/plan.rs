@@ -82,7 +82,8 @@ impl Planner<'_> {
             state.reduce_latest(bounds, enough);
         }
         let after = state.total();
-        let is_worth = after <= enough;
+        // Until the window is full, a compaction comes close to its target or is not made.
+        let is_worth = after <= if must { enough } else { bounds.target.midpoint(enough) };
         let is_large = before.saturating_sub(after) >= bounds.start.saturating_sub(bounds.target) / 4;
         (after < before && (is_worth || must)).then(|| {
             let mut compacted = state.compacted;
@@ -189,7 +190,10 @@ impl<'a> State<'a> {
         }
         if self.total() > bounds.most {
             self.shorten(len, bounds.start);
-            self.leave_out(len.saturating_sub(1), bounds.start);
+        }
+        if self.total() > enough {
+            // Further down than the window requires. Otherwise, the next turn would need the next compaction.
+            self.leave_out(len.saturating_sub(1), enough);
         }
         if self.total() > bounds.most {
             self.drop_results(len, bounds.most);

@@ -134,7 +134,7 @@ async fn a_high_estimate_does_not_lead_to_a_smaller_request() {
             let tokens = counted(model.requests().last().unwrap());
             assert!((1_500..1_900).contains(&tokens), "{tokens}");
             assert!((2_800..3_100).contains(tokens_before), "{tokens_before}");
-            assert!(tokens_after.abs_diff(tokens) < 100, "{tokens_after} {tokens}");
+            assert!(tokens_after.abs_diff(tokens) < 200, "{tokens_after} {tokens}");
             return;
         }
     }
@@ -196,4 +196,37 @@ async fn a_summary_contains_no_messages_beyond_the_history_limit() {
     assert!(!text.contains("Question 15?") && text.contains("Question 16?"), "{text}");
     let [RunEvent::Compacted { messages_left_out, .. }] = compactions(&events)[..] else { panic!() };
     assert!(*messages_left_out < 30, "{messages_left_out}");
+}
+
+/// Each message is long, so the latest six messages alone exceed the window. No tool result can be shortened.
+#[tokio::test]
+async fn long_latest_messages_do_not_cost_a_summary_in_each_run() {
+    const RUNS: usize = 40;
+    for words in [20, 60, 100, 140] {
+        let model = ScriptedModel::new().fallback(move |request| {
+            let tokens = TokenEstimate.count_request(request);
+            if tokens > 2_000 {
+                return Err(too_long());
+            }
+            Ok(ModelResponse::text("Indeed. ".repeat(words)).with_usage(Usage::new(tokens, 20)))
+        });
+        let summary = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("We talked.")));
+        let compaction = Compaction::new(2_000).with_summary_model(summary.clone());
+        let agent = agent(&model, compaction).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        let mut compacted = 0;
+        for number in 0..RUNS {
+            let input = format!("Question {number}? {}", "Please. ".repeat(words));
+            let (ended, events) = watched(&agent, &mut conversation, &input).await;
+            ended.unwrap();
+            compacted += compactions(&events).len();
+        }
+        assert_eq!(model.requests().len(), RUNS, "no request was refused");
+        // A summary of long messages has two parts.
+        let summaries = summary.requests().len();
+        assert!(
+            compacted <= RUNS / 2 && summaries <= RUNS,
+            "{words} words: {compacted} compactions, {summaries} summaries"
+        );
+    }
 }

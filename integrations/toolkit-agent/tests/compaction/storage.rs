@@ -205,7 +205,8 @@ async fn parallel_agents_keep_their_compactions() {
             request.messages.iter().any(|message| message.to_text() == "Question 0?")
         };
         let first = seen.iter().filter(has_first).count();
-        assert!(first <= 1, "the first message was summarized {first} times");
+        // Once as the question of the run, and once as an old message.
+        assert!(first <= 2, "the first message was summarized {first} times");
         let previous = seen.iter().filter(|request| request.previous.is_empty()).count();
         assert_eq!(previous, 1, "all later summaries include the one before");
     }
