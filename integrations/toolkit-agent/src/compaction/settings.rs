@@ -22,10 +22,11 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 ///    place of the messages.
 ///
 /// The latest messages stay as they are ([`with_keep_latest`](Self::with_keep_latest)), unless the request
-/// would still exceed the window. Then the results before the latest turn are shortened too, and at last the
-/// results of the latest turn. If a compaction saves little because the rest of the request is long, the messages
-/// left out are not summarized, so that no summary is paid for in each turn. The unanswered message of the user always stays. Calls are never separated
-/// from their results.
+/// would still exceed the window. In this case, the results before the latest turn are shortened, further messages
+/// are left out, and the results of the latest turn are reduced last. If the compaction saves little nevertheless,
+/// no summary is written, so that the agent does not pay for a summary in each turn.
+///
+/// The unanswered message of the user always stays. Calls are never separated from their results.
 ///
 /// The conversation keeps all its messages. A compaction is saved with the conversation, and all later
 /// requests begin with the same messages until the next compaction, so that prompt caches stay valid.
