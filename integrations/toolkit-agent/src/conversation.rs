@@ -1,5 +1,6 @@
 //! A conversation: its messages and its session.
 
+mod branches;
 mod changes;
 mod compacted;
 mod edit;

@@ -1,7 +1,7 @@
 //! The compactions of a conversation: for each agent, a shorter form of the messages sent to its model.
 
 use super::Conversation;
-use super::nested::is_branch;
+use super::branches::is_branch;
 use crate::message::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 /// their calls may have run.
 ///
 /// If the input guardrail of an agent replaces or blocks an input, the agents that run at the same time still read the
-/// original: give such a [`Guardrail`](crate::guardrail::Guardrail) to each of the agents, or to an agent before the
+/// original. Give such a [`Guardrail`](crate::guardrail::Guardrail) to each of the agents, or to an agent before the
 /// group. After the group, the conversation contains the replacement. An input that several agents have replaced
 /// differently is removed.
 ///

@@ -1,0 +1,155 @@
+//! The copies of a conversation for parallel agents.
+
+use super::Conversation;
+use toolkit_core::Session;
+use toolkit_core::context::SessionMap;
+
+/// The prefix of the keys of conversations of parallel agents.
+pub(super) const BRANCH: &str = "branch/";
+
+/// Returns the key of the conversation of a parallel agent. `depth` is the number of agents enclosing the
+/// parallel group.
+fn child_of_branch(depth: usize, index: usize) -> String {
+    format!("{BRANCH}{depth}/{index}")
+}
+
+/// Returns whether the key belongs to the conversation of a parallel agent.
+pub(super) fn is_branch(key: &str) -> bool {
+    key.starts_with(BRANCH)
+}
+
+impl Conversation {
+    /// Returns the path of keys to the conversation of a parallel agent in the group entered last. `node` is
+    /// the path to this conversation.
+    pub(crate) fn node_of_branch(&self, node: &[String], index: usize) -> Vec<String> {
+        node.iter().cloned().chain([self.branch_key(index)]).collect()
+    }
+
+    fn branch_key(&self, index: usize) -> String {
+        child_of_branch(self.entered.len().saturating_sub(1), index)
+    }
+
+    /// Adds an empty entry for a parallel agent when its group begins.
+    pub(crate) fn begin_branch(&mut self, index: usize) {
+        self.children.insert(self.branch_key(index), Self::default());
+    }
+
+    /// Returns a copy of the conversation for a parallel agent in the group entered last. If there is an
+    /// unfinished copy, the new copy also contains its messages.
+    pub(crate) fn branch(&mut self, index: usize) -> Self {
+        let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
+        let base = self.messages.len();
+        let Self {
+            mut messages,
+            mut times,
+            turn,
+            progress,
+            children,
+            mut saved,
+            turns,
+            compactions,
+            replaced,
+            ..
+        } = unfinished;
+        // The indexes of a compaction also count the messages of this conversation.
+        let compactions = if compactions.is_empty() { self.compactions.clone() } else { compactions };
+        saved.connect_like(&self.saved);
+        messages.splice(..0, self.messages.iter().cloned());
+        times.splice(..0, (0..base).map(|index| self.times.get(index).copied().unwrap_or_default()));
+        let mut copy = Self {
+            messages,
+            times,
+            turn,
+            progress,
+            children,
+            saved,
+            turns,
+            compactions,
+            base,
+            replaced,
+            user_id: self.user_id.clone(),
+            error_details: self.error_details,
+            ..Self::with_session(&self.session())
+        };
+        if let Some(progress) = &mut copy.progress {
+            progress.move_by(base.cast_signed());
+        }
+        copy.replace_copied();
+        copy
+    }
+
+    /// Stores the copy of a parallel agent, finished or not, without the messages copied from this
+    /// conversation.
+    pub(crate) fn keep_branch(&mut self, index: usize, branch: Self) {
+        self.children.insert(self.branch_key(index), branch.detached());
+    }
+
+    /// Appends the new messages in the copy of a parallel agent, and takes over the compactions of the copy.
+    /// [`replace_as`](Self::replace_as) comes before, for all copies together.
+    /// `base` is the number of messages in this conversation when the parallel agents began.
+    pub(crate) fn add_branch(&mut self, branch: Self, base: usize) {
+        self.add_branch_within(branch, base, 0);
+    }
+
+    /// Appends the new messages in the copy of a parallel agent. `outer` is the number of messages in the
+    /// enclosing conversations.
+    fn add_branch_within(&mut self, branch: Self, base: usize, outer: usize) {
+        let mut branch = branch.detached();
+        branch.settle();
+        let is_first = self.messages.len() == base;
+        self.times.resize(self.messages.len(), 0);
+        self.messages.append(&mut branch.messages);
+        self.times.append(&mut branch.times);
+        // The messages of another parallel agent may be between the common messages and those of this agent.
+        let shared = if is_first { self.messages.len() } else { base };
+        self.take_over(branch.compactions, outer + shared, outer);
+    }
+
+    /// Appends the messages of all parallel agents that an earlier run has left unfinished. `outer` is the
+    /// number of messages in the enclosing conversations.
+    pub(super) fn add_branches(&mut self, outer: usize) {
+        let mut unfinished: Vec<(Vec<usize>, Self)> = Vec::new();
+        for (key, branch) in std::mem::take(&mut self.children) {
+            if let Some(place) = key.strip_prefix(BRANCH) {
+                unfinished.push((place.split('/').filter_map(|part| part.parse().ok()).collect(), branch));
+            }
+        }
+        unfinished.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let base = self.messages.len();
+        for (_, branch) in &mut unfinished {
+            branch.settle();
+            branch.withhold_unchecked();
+            branch.add_branches(outer + base);
+        }
+        self.replace_as(unfinished.iter().map(|(_, branch)| branch));
+        for (_, branch) in unfinished {
+            // The messages that a copy of a copy has replaced may be messages of an outer conversation.
+            self.replaced.extend(branch.replaced.iter().cloned());
+            self.add_branch_within(branch, base, outer);
+        }
+    }
+
+    /// Returns whether the conversation has the copy of a parallel agent of the group entered last.
+    pub(crate) fn has_branch(&self, index: usize) -> bool {
+        self.children.contains_key(&self.branch_key(index))
+    }
+
+    /// Removes and returns the copy of a parallel agent.
+    pub(crate) fn take_branch(&mut self, index: usize) -> Option<Self> {
+        self.children.remove(&self.branch_key(index))
+    }
+
+    /// Removes the messages copied from another conversation and the session values.
+    pub(super) fn detached(mut self) -> Self {
+        self.times.resize(self.messages.len(), 0);
+        let base = std::mem::take(&mut self.base).min(self.messages.len());
+        self.messages.drain(..base);
+        self.times.drain(..base);
+        if let Some(progress) = &mut self.progress {
+            progress.move_by(-base.cast_signed());
+        }
+        self.own = SessionMap::default();
+        self.shared = Session::default();
+        self
+    }
+}
