@@ -1,9 +1,10 @@
 //! Agents, and the run shared by the agents of a team.
 
+mod called;
 mod ended;
 mod shared;
 
-pub(crate) use shared::CalledAgents;
+pub(crate) use called::CalledAgents;
 pub use shared::Run;
 
 use crate::conversation::Conversation;

@@ -12,7 +12,7 @@ use crate::model::RequestLoss;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
-use toolkit_core::{CallId, CancellationToken, RunContext};
+use toolkit_core::{CancellationToken, RunContext};
 
 /// The time that a store has to finish a save after the run was cancelled or is out of time.
 const GRACE: Duration = Duration::from_secs(5);
@@ -322,77 +322,6 @@ impl Run {
             deadline.as_mut().poll(cx).map(|()| Err(self.0.budget.out_of_time()))
         })
         .await
-    }
-}
-
-/// The agents called as tools in the current turn of an agent.
-#[derive(Debug, Default)]
-pub(crate) struct CalledAgents(Mutex<Called>);
-
-#[derive(Debug, Default)]
-struct Called {
-    /// The unfinished conversations of the agents, by the index of the call. A conversation is taken out
-    /// while its agent works, and put back if the agent is interrupted.
-    conversations: BTreeMap<usize, Conversation>,
-    /// The calls that are not yet in `positions`, with their indexes. Most turns call no agent, so `positions` is
-    /// filled when an agent begins.
-    calls: Vec<(CallId, usize)>,
-    /// The index of each call, by its id. `None` if several calls have the same id, because the id does not
-    /// say which call an agent belongs to.
-    positions: HashMap<CallId, Option<usize>>,
-    /// The indexes of the calls with a working agent.
-    working: HashSet<usize>,
-    /// The number of agents begun without a known call.
-    unknown: usize,
-}
-
-impl CalledAgents {
-    /// Forgets the calls of the last turn.
-    pub(crate) fn begin_turn(&self) {
-        *lock(&self.0) = Called::default();
-    }
-
-    /// Registers a call before it runs, with the unfinished conversation of its agent if there is one.
-    pub(crate) fn add(&self, call_id: CallId, position: usize, unfinished: Option<Conversation>) {
-        let mut called = lock(&self.0);
-        called.calls.push((call_id, position));
-        if let Some(unfinished) = unfinished {
-            called.conversations.insert(position, unfinished);
-        }
-    }
-
-    /// Begins the agent of the call with this id. Returns the index of the call, and the unfinished
-    /// conversation to continue. Returns `None` if the id is unknown or belongs to several calls, or if the
-    /// agent already works.
-    pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, Option<Conversation>)> {
-        let called = &mut *lock(&self.0);
-        for (id, position) in called.calls.drain(..) {
-            called.positions.entry(id).and_modify(|position| *position = None).or_insert(Some(position));
-        }
-        let position = (*called.positions.get(call_id)?)?;
-        let is_first = called.working.insert(position);
-        is_first.then(|| (position, called.conversations.remove(&position)))
-    }
-
-    /// Returns the scope of an agent that [`begin`](Self::begin) has not begun, different from all others.
-    pub(crate) fn scope(&self, call_id: &str) -> RunScope {
-        let mut called = lock(&self.0);
-        called.unknown += 1;
-        RunScope::Call(format!("{call_id}#{}", called.unknown).into())
-    }
-
-    /// Ends the agent of a call, so that a repeated call may begin it again. Keeps the conversation if it has pending calls.
-    pub(crate) fn end(&self, position: usize, conversation: Conversation) {
-        let mut called = lock(&self.0);
-        called.working.remove(&position);
-        if !conversation.pending().is_empty() {
-            called.conversations.insert(position, conversation);
-        }
-    }
-
-    /// Removes and returns the unfinished conversation of a call.
-    pub(crate) fn take(&self, position: usize) -> Option<Conversation> {
-        lock(&self.0).conversations.remove(&position)
     }
 }
 
