@@ -292,8 +292,8 @@ impl RunStream<'_> {
     /// Waits for the end of the run and returns its output. All events before the end are skipped.
     ///
     /// # Errors
-    /// The [`RunError`] of the run, or an error with [`AgentError::Other`] if the stream has already yielded the end of
-    /// the run.
+    /// The [`RunError`] of the run, or an error with [`AgentError::Other`] if the stream has already yielded
+    /// the end of the run.
     pub async fn finish(mut self) -> Result<RunOutput, RunError> {
         while let Some(event) = self.next().await {
             if let RunEvent::Finished { output } = event? {

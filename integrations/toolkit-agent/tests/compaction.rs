@@ -117,8 +117,8 @@ fn body(request: &ModelRequest) -> Value {
     wire::request_body(ApiFormat::OpenAiChat, "m", request, false).into()
 }
 
-/// Checks that each request can be sent to every provider and begins with a user message. Returns the number of
-/// requests that do not begin with all messages of the request before.
+/// Checks that each request can be sent to every provider and begins with a user message. Returns the number
+/// of requests that do not begin with all messages of the request before.
 fn changed_prefixes(requests: &[ModelRequest]) -> Result<usize, TestCaseError> {
     let mut changes = 0;
     for (index, request) in requests.iter().enumerate() {

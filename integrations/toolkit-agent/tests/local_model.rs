@@ -1,7 +1,8 @@
 //! Twenty tasks with tools for a local model, over three APIs, whole and streamed.
 //!
-//! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
-//! `cargo test -p toolkit-agent --features anthropic,openai --test local_model -- --ignored --nocapture`.
+//! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL`
+//! (`http://127.0.0.1:8092`): `cargo test -p toolkit-agent --features anthropic,openai --test local_model --
+//! --ignored --nocapture`.
 //!
 //! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three
 //! times. Task 20 is a conversation longer than 4,096 tokens, for a server with this context window.

@@ -37,7 +37,7 @@ pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
         for variant in 0..2 + random.below(2) {
             let (fields, holds) = fields(random)?;
             writeln!(variants, "V{variant} {{ {fields} }},")?;
-            writeln!(limits, "U{index}::V{variant} {{ a, b, c }} => {holds},")?;
+            writeln!(limits, "Self::V{variant} {{ a, b, c }} => {holds},")?;
         }
         write!(
             out,

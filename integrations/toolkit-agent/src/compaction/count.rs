@@ -18,7 +18,8 @@ const OVERHEAD: u64 = 4;
 ///
 /// let words = |text: &str| text.split_whitespace().count() as u64;
 /// assert_eq!(words.count_text("How are you?"), 3);
-/// assert_eq!(words.count_message(&Message::user("How are you?")), 7); // four for the role and the separators
+/// assert_eq!(words.count_message(&Message::user("How are you?")), 7); // four for the role and the
+/// separators
 /// ```
 pub trait CountTokens: Send + Sync + 'static {
     /// Counts the tokens of a text.
@@ -32,8 +33,8 @@ pub trait CountTokens: Send + Sync + 'static {
     }
 
     /// Counts the tokens of a message. Reasoning counts as text. Native messages are not counted, because
-    /// their text and calls are also in the other fields. The results of tools that the provider runs itself are
-    /// only in native messages, so only the usage reported by the provider includes them.
+    /// their text and calls are also in the other fields. The results of tools that the provider runs itself
+    /// are only in native messages, so only the usage reported by the provider includes them.
     fn count_message(&self, message: &Message) -> u64 {
         let content = |content: &Content| match content {
             Content::Image(media) | Content::Audio(media) | Content::File(media) => self.count_media(media),

@@ -12,19 +12,19 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// Settings for the compaction of long conversations, set by
 /// [`AgentBuilder::compaction`](crate::AgentBuilder::compaction).
 ///
-/// Before each model call, the agent counts the tokens of the request. If the request exceeds its share of the
-/// context window, the agent shortens the request in this order, until the request is small enough:
+/// Before each model call, the agent counts the tokens of the request. If the request exceeds its share of
+/// the context window, the agent shortens the request in this order, until the request is small enough:
 ///
 /// 1. Old tool results keep only their beginning and their end.
 /// 2. Old tool results become a note of one line.
 /// 3. The oldest messages become a summary, written by a [model](Self::with_summary_model) or a
-///    [function](Self::with_summary) of the program. Without either, or if the summary fails, a note takes the
-///    place of the messages.
+///    [function](Self::with_summary) of the program. Without either, or if the summary fails, a note takes
+///    the place of the messages.
 ///
 /// The latest messages stay as they are ([`with_keep_latest`](Self::with_keep_latest)), unless the request
-/// would still exceed the window. In this case, the results before the latest turn are shortened, further messages
-/// are left out, and the results of the latest turn are reduced last. If the compaction saves little nevertheless,
-/// no summary is written, so that the agent does not pay for a summary in each turn.
+/// would still exceed the window. In this case, the results before the latest turn are shortened, further
+/// messages are left out, and the results of the latest turn are reduced last. If the compaction saves little
+/// nevertheless, no summary is written, so that the agent does not pay for a summary in each turn.
 ///
 /// The unanswered message of the user always stays. Calls are never separated from their results.
 ///
@@ -33,8 +33,8 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 ///
 /// Tokens are counted by the usage reported with the latest answer, without reasoning that later requests do
 /// not contain. Only newer messages are estimated. If the model refuses a request as
-/// [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and asks again. An answer that ends
-/// because the window is full is an answer cut off at a limit: the agent does not ask again.
+/// [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and asks again. An answer that
+/// ends because the window is full is an answer cut off at a limit: the agent does not ask again.
 ///
 /// ```
 /// use toolkit_agent::compaction::Compaction;
@@ -117,7 +117,8 @@ impl Compaction {
     /// model call.
     ///
     /// The model reads the old messages as the text of one message, in several requests if the text is long.
-    /// There are at most eight such requests: if the text is longer, its oldest messages are not in the summary.
+    /// There are at most eight such requests: if the text is longer, its oldest messages are not in the
+    /// summary.
     #[must_use]
     pub fn with_summary_model(mut self, model: impl ChatModel) -> Self {
         self.summarizer = Some(Summarizer::Model(model.boxed()));
@@ -185,8 +186,8 @@ impl Compaction {
         }
     }
 
-    /// Returns the maximum length of the old messages in one request for a summary, in tokens. The rest of the
-    /// window is for `instructions`, the summary so far and the answer.
+    /// Returns the maximum length of the old messages in one request for a summary, in tokens. The rest of
+    /// the window is for `instructions`, the summary so far and the answer.
     pub(crate) fn summary_room(&self, instructions: u64) -> u64 {
         let answer = self.summary_output().map_or(0, u64::from);
         let most = self.bounds(None).most.min(self.window.saturating_sub(answer));
@@ -217,9 +218,9 @@ setters! { Compaction:
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
     /// Sets the counter of tokens. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
-    /// Sets the options of the model for summaries. The default limits the output to four times the length of a
-    /// summary, so that a model may think first, but to at most 4,096 tokens. If the model refuses this limit or
-    /// uses it up without an answer, the agent asks again without a limit.
+    /// Sets the options of the model for summaries. The default limits the output to four times the length of
+    /// a summary, so that a model may think first, but to at most 4,096 tokens. If the model refuses this
+    /// limit or uses it up without an answer, the agent asks again without a limit.
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
     /// Sets the instructions of the model for summaries.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());

@@ -109,8 +109,8 @@ impl Compactions {
 }
 
 impl Conversation {
-    /// Returns the summary of old messages for an agent, made by a [compaction](crate::compaction::Compaction).
-    /// Returns `None` if there is no summary.
+    /// Returns the summary of old messages for an agent, made by a
+    /// [compaction](crate::compaction::Compaction). Returns `None` if there is no summary.
     #[must_use]
     pub fn summary_of(&self, agent: &str) -> Option<&str> {
         let summary = &self.compacted(agent)?.summary;
@@ -132,8 +132,8 @@ impl Conversation {
         self.compactions.usage_from
     }
 
-    /// Returns the indexes of the unanswered user messages: the input of the run, the question if the run repeats
-    /// an invalid answer, and the latest message of the user. A compaction does not leave them out.
+    /// Returns the indexes of the unanswered user messages: the input of the run, the question if the run
+    /// repeats an invalid answer, and the latest message of the user. A compaction does not leave them out.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
         // In the copy for a parallel agent, the run of the copy has no input of its own.
@@ -147,8 +147,8 @@ impl Conversation {
     }
 
     /// Takes over the compactions of a parallel agent, whose messages were added last. `shared` is the number
-    /// of messages at the beginning that the copy of the agent and this conversation have in common. `outer` is
-    /// the number of messages in the enclosing conversations, included in all indexes.
+    /// of messages at the beginning that the copy of the agent and this conversation have in common. `outer`
+    /// is the number of messages in the enclosing conversations, included in all indexes.
     pub(super) fn take_over(&mut self, compactions: Compactions, shared: usize, outer: usize) {
         let len = outer + self.messages.len();
         for (agent, compacted) in compactions.agents {

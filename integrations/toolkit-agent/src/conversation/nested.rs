@@ -93,7 +93,8 @@ impl Conversation {
     /// answer if there is one. The messages of unfinished turns and of unfinished parallel agents are not
     /// included.
     ///
-    /// Returns `None` if the conversation had no run, or if the program has added a message of the user since.
+    /// Returns `None` if the conversation had no run, or if the program has added a message of the user
+    /// since.
     ///
     /// ```
     /// use toolkit_agent::{Agent, Conversation, ScriptedModel};

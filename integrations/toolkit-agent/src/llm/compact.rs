@@ -16,7 +16,8 @@ use crate::model::ModelRequest;
 use toolkit_core::Dispatcher;
 
 impl LlmAgent {
-    /// Returns the latest compaction for this agent. Without compaction settings, the agent sends all messages.
+    /// Returns the latest compaction for this agent. Without compaction settings, the agent sends all
+    /// messages.
     pub(super) fn compacted(&self, conversation: &Conversation) -> Compacted {
         let is_active = self.settings.compaction.is_some();
         let compacted = conversation.compacted(&self.settings.name).filter(|_| is_active);
@@ -61,8 +62,8 @@ impl LlmAgent {
         Ok(self.request(calls.conversation, dispatcher, calls.answer))
     }
 
-    /// Creates a shorter request after the model has refused a request as too long. Returns `None` if there is
-    /// nothing to leave out.
+    /// Creates a shorter request after the model has refused a request as too long. Returns `None` if there
+    /// is nothing to leave out.
     pub(super) async fn shorter_request(
         &self,
         dispatcher: &Dispatcher,
@@ -93,8 +94,8 @@ impl LlmAgent {
         }
     }
 
-    /// Adds the summary to a planned compaction, and the compaction to the conversation. `first` is the index of
-    /// the first message of the request before the compaction.
+    /// Adds the summary to a planned compaction, and the compaction to the conversation. `first` is the index
+    /// of the first message of the request before the compaction.
     async fn compact(
         &self,
         compaction: &Compaction,

@@ -99,8 +99,8 @@ fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     }
 }
 
-/// Returns whether later requests contain the reasoning of a message. Requests contain reasoning only in the JSON
-/// of the provider.
+/// Returns whether later requests contain the reasoning of a message. Requests contain reasoning only in the
+/// JSON of the provider.
 fn keeps_reasoning(message: &AssistantMessage) -> bool {
     message.native.as_ref().is_some_and(|native| {
         // A stored response contains its reasoning.
@@ -108,8 +108,8 @@ fn keeps_reasoning(message: &AssistantMessage) -> bool {
     })
 }
 
-/// Returns whether the JSON of a message contains reasoning, for example a field `reasoning_content` or a block of
-/// the type `thinking`. Arguments of calls are not searched.
+/// Returns whether the JSON of a message contains reasoning, for example a field `reasoning_content` or a
+/// block of the type `thinking`. Arguments of calls are not searched.
 fn has_reasoning(json: &Value) -> bool {
     let is_reasoning = |name: &str| {
         ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|it| name.starts_with(it))

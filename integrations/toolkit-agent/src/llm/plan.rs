@@ -66,8 +66,8 @@ impl Planner<'_> {
         let factor = (before as f64 / self.counted.max(1) as f64).clamp(0.25, 4.0);
         let must = self.is_forced || self.counted > bounds.most;
         let bounds = self.scaled(bounds, before, factor);
-        // Each compaction makes prompt caches invalid and may cost a summary. If the latest messages are long,
-        // it is better to wait until they are old.
+        // Each compaction makes prompt caches invalid and may cost a summary. If the latest messages are
+        // long, it is better to wait until they are old.
         let enough = bounds.start.midpoint(bounds.target);
         let old = len.saturating_sub(self.keep_latest);
         state.shorten(old, bounds.target);
@@ -176,8 +176,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Reduces a request whose latest messages are too long, until the request has at most `enough` tokens. The
-    /// results of the latest turn are reduced last.
+    /// Reduces a request whose latest messages are too long, until the request has at most `enough` tokens.
+    /// The results of the latest turn are reduced last.
     fn reduce_latest(&mut self, bounds: Bounds, enough: u64) {
         let Planner { view, keep_latest, .. } = self.planner;
         let len = view.messages.len();

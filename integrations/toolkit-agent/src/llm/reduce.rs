@@ -48,8 +48,8 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     [Content::Text(text)].into_iter().chain(kept).collect()
 }
 
-/// Replaces a conversation kept by the provider, which still contains the original messages. The provider then
-/// stores the responses after the compaction.
+/// Replaces a conversation kept by the provider, which still contains the original messages. The provider
+/// then stores the responses after the compaction.
 pub(super) fn adapt_server_state(request: &mut ModelRequest, compacted: &Compacted) {
     if let (Some(state @ ServerState::Conversation(_)), true) =
         (&mut request.options.server_state, compacted.made_at > 0)
