@@ -95,7 +95,7 @@ mod tests {
     struct Tree {
         size: i16,
         word: Option<Word>,
-        inner: Vec<Tree>,
+        inner: Vec<Self>,
     }
 
     #[derive(Deserialize, JsonSchema)]
