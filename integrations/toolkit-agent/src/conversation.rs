@@ -32,7 +32,7 @@ use toolkit_core::{Session, ToolResult};
 /// [`Agent::resume`](crate::Agent::resume) continues an unfinished run. If the program adds new input
 /// instead, calls without a result get an error result.
 ///
-/// The [details](ToolError::details) of errors, such as the messages of panics, are not stored, because they
+/// The [details](toolkit_core::ToolError::details) of errors, such as the messages of panics, are not stored, because they
 /// may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
 ///
 /// ```
@@ -317,7 +317,7 @@ impl Conversation {
 setters! { Conversation:
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
-    /// Sets whether the JSON of the conversation includes the [details](ToolError::details) of errors. By
+    /// Sets whether the JSON of the conversation includes the [details](toolkit_core::ToolError::details) of errors. By
     /// default, only the results and [events](crate::RunEvent::Result) of a run contain them.
     with_error_details(error_details: bool) = error_details;
 }
