@@ -57,6 +57,37 @@ struct Narrow {
     documented: Option<String>,
 }
 
+/// The list is in a variant, and the type takes any text.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Query {
+    Get {
+        #[schemars(with = "Plain")]
+        mode: String,
+        count: u8,
+    },
+    List {
+        page: u8,
+    },
+}
+
+/// The list comes from a type with descriptions, and the type takes any text.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Beside {
+    #[schemars(with = "Word")]
+    text: String,
+    count: u8,
+}
+
+/// The rules are below patterns of names.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Keys {
+    #[schemars(with = "Option<BTreeMap<u32, u8>>")]
+    bytes: Option<BTreeMap<u32, i64>>,
+    #[schemars(with = "Option<BTreeMap<u32, Plain>>")]
+    words: Option<BTreeMap<u32, String>>,
+}
+
 /// Takes values with ranges and lists.
 #[tool(register = false, coerce = false)]
 #[allow(clippy::too_many_arguments)]
@@ -71,8 +102,12 @@ fn rules(
     narrow: Option<Narrow>,
     numbers: Option<BTreeMap<u32, i64>>,
     byte: Option<u8>,
+    query: Option<Query>,
+    beside: Option<Beside>,
+    keys: Option<Keys>,
 ) -> &'static str {
     let _ = (word, plain, only, only_plain, open, plain_open, documented, narrow, numbers, byte);
+    let _ = (query, beside, keys);
     "taken"
 }
 
@@ -102,6 +137,15 @@ fn a_range_or_a_list_holds_whether_the_type_enforces_it_or_not() {
         (r#""numbers": {"1": 1, "1": 2}"#, false),
         (r#""byte": 255"#, true),
         (r#""byte": 256"#, false),
+        (r#""query": {"kind": "Get", "mode": "First", "count": 1}"#, true),
+        (r#""query": {"kind": "Get", "mode": "anything", "count": 1}"#, false),
+        (r#""query": {"kind": "List", "page": 1}"#, true),
+        (r#""beside": {"text": "Second", "count": 1}"#, true),
+        (r#""beside": {"text": "anything", "count": 1}"#, false),
+        (r#""keys": {"bytes": {"1": 255}}"#, true),
+        (r#""keys": {"bytes": {"1": 256}}"#, false),
+        (r#""keys": {"words": {"1": "First"}}"#, true),
+        (r#""keys": {"words": {"1": "anything"}}"#, false),
     ] {
         let outcome = call(&rules::tool(), &format!("{{{argument}}}"));
         assert_eq!(outcome.is_ok(), fits, "{argument}: {outcome:?}");

@@ -65,7 +65,7 @@ pub mod __private {
     pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::mend::mend;
     pub use crate::number::Decimal;
-    pub use crate::own::{mark_lists, unmark_rules};
+    pub use crate::own::{has_unasked_rules, mark_lists, unmark_rules};
     pub use crate::probe::{Difference, difference};
     pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::single::mark_overflowing;

@@ -2,7 +2,7 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
-use crate::keyword::each_subschema;
+use crate::keyword::{each_subschema, subschemas};
 use crate::number::Decimal;
 use crate::types::types;
 use serde_json::{Map, Value};
@@ -47,6 +47,16 @@ pub fn unmark_rules(schema: &mut Value) {
             keywords.shift_remove(OF_TYPE);
         }
     });
+}
+
+/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of names,
+/// in several unions of one value, and in the items of a value that may also be no list.
+#[must_use]
+pub fn has_unasked_rules(schema: &Value) -> bool {
+    let has = |keyword: &str| schema.get(keyword).is_some();
+    let may_be_no_list = schema.get("type").is_some_and(Value::is_array) && has("items");
+    let is_here = has("patternProperties") || has("allOf") || has("anyOf") && has("oneOf") || may_be_no_list;
+    is_here || subschemas(schema).any(|inside| has_unasked_rules(inside.schema))
 }
 
 /// Removes the mark of a schema. Returns whether checks need the mark.

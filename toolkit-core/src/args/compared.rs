@@ -3,7 +3,8 @@
 use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
 use crate::schema::__private::{
-    difference, has_constraints, mark_exact, mark_lists, mark_overflowing, mark_unusable, unmark_rules,
+    difference, has_constraints, has_unasked_rules, mark_exact, mark_lists, mark_overflowing, mark_unusable,
+    unmark_rules,
 };
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
@@ -35,13 +36,16 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     };
     let Some(schema) = schema else { return false };
     let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
+    let is_enforced = found.enforces_ranges && found.enforces_lists;
+    // Rules that the type was not asked about are checked.
+    let keeps_marks = |schema: &Value| is_enforced && !has_unasked_rules(schema);
     for definition in
         root.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
     {
         if found.overflows {
             mark_overflowing(definition);
         }
-        if !found.enforces_ranges {
+        if !keeps_marks(definition) {
             unmark_rules(definition);
         }
     }
@@ -56,15 +60,14 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     if found.overflows {
         mark_overflowing(schema);
     }
-    match found.enforces_lists {
-        _ if !found.enforces_ranges => unmark_rules(schema),
+    match keeps_marks(schema) {
         true => mark_lists(schema),
-        false => {}
+        false => unmark_rules(schema),
     }
     if let Some(message) = found.unusable {
         mark_unusable(schema, message);
     }
-    found.accepts_more || found.overflows || has_constraints(schema)
+    found.accepts_more || found.overflows || !is_enforced || has_constraints(schema)
 }
 
 #[cfg(test)]
