@@ -196,6 +196,12 @@ impl Budget {
         sum
     }
 
+    /// Returns the tokens, the cost and the numbers of calls of the complete run so far, including the work of
+    /// agents without limits of their own.
+    pub(crate) fn sum_of_run(&self) -> Spent {
+        self.outer.as_ref().map_or_else(|| self.sum(), |outer| outer.sum_of_run())
+    }
+
     /// Returns the error for a run or an agent that has reached its maximum duration.
     pub(crate) fn out_of_time(&self) -> AgentError {
         if let Some(outer) = &self.outer

@@ -300,6 +300,7 @@ impl Parts {
         self.by_item.clear();
         self.by_index.clear();
         self.by_call.clear();
+        self.current = None;
         self.parts.retain(is_kept);
         self.parts.sort_by_key(|part| part.position);
     }
@@ -308,6 +309,7 @@ impl Parts {
     pub(super) fn keep_complete(&mut self) {
         let codec = self.codec;
         self.arrange(|part| part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none());
+        self.open.clear();
     }
 
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last

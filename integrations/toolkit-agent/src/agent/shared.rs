@@ -198,7 +198,7 @@ impl Run {
     /// still finishes in its own task, and the next save waits for it.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.0.node.is_empty() {
-            conversation.set_spent(self.0.budget.sum());
+            conversation.set_spent(self.0.budget.sum_of_run());
         }
         match &self.0.journal {
             Some(journal) if conversation.saved.is_in(&journal.cursor) => {

@@ -168,11 +168,12 @@ impl Conversation {
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
         let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
-        let is_compacted = match saved {
-            Some(marks) => marks.compactions != self.compactions.revision(),
-            None => !self.compactions.is_empty(),
-        };
-        let has_replaced = self.replaced.len() != saved.map_or(0, |marks| marks.replaced);
+        // Changes that keep no message also drop the compactions and the replaced inputs.
+        let is_reset = saved.is_none() || is_shorter && kept == 0;
+        let is_compacted = saved.is_some_and(|marks| marks.compactions != self.compactions.revision())
+            || is_reset && !self.compactions.is_empty();
+        let has_replaced = self.replaced.len() != saved.map_or(0, |marks| marks.replaced)
+            || is_reset && !self.replaced.is_empty();
         let changes = Changes {
             node: node.to_vec(),
             keep: (is_shorter || is_repeated).then_some(kept),

@@ -190,6 +190,7 @@ impl LlmAgent {
                 }
             };
             let broken = calls.broken.take();
+            let before = calls.conversation.messages().len();
             let results = calls.end_turn(!response.hosted.is_empty()).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(results);
@@ -204,13 +205,14 @@ impl LlmAgent {
                     false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
                 })
             });
+            let is_added = conversation.messages().len() > before;
             if now {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
             if let Some(invalid) = invalid {
                 if response.message.calls.iter().any(|call| answer.is_in(call)) {
-                    guards.withhold_invalid(conversation, &mut held);
+                    guards.withhold_invalid(conversation, &mut held, is_added);
                 }
                 answer.repeat(&invalid)?;
                 conversation.set_step(Step::Repair { escalate });
@@ -231,7 +233,7 @@ impl LlmAgent {
                     false => answer.feedback(&text, &response.finish),
                 };
                 if !matches!(feedback, Ok(None)) {
-                    guards.withhold_invalid(conversation, &mut held);
+                    guards.withhold_invalid(conversation, &mut held, is_added);
                 }
                 if let Some(feedback) = feedback? {
                     conversation.set_step(Step::Repair { escalate });
@@ -242,7 +244,8 @@ impl LlmAgent {
                 let agent = self.name().to_owned();
                 let output = AgentOutput { text, agent, finish: response.finish, escalate };
                 let is_repair = answer.is_repair();
-                let output = guards.output(&situation, conversation, output, is_repair, &mut held).await?;
+                let output =
+                    guards.output(&situation, conversation, output, is_repair, &mut held, is_added).await?;
                 held.emit(run);
                 if let Some(key) = &self.settings.output_key {
                     conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());

@@ -51,6 +51,7 @@ impl LlmAgent {
                 run.0.budget.add_usage(partial.usage, price);
             }
             calls.conversation.discard_turn();
+            calls.counted.clear();
             calls.held.clear();
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());

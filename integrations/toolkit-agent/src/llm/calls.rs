@@ -58,7 +58,9 @@ impl<'a> TurnCalls<'a> {
         if !self.run.has_listener() {
             return;
         }
-        if is_held || !self.gate.load(Ordering::Relaxed) {
+        // What follows a held piece is held too, so that the order stays.
+        let is_behind = self.hold_text && !self.held.is_empty();
+        if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
             return self.held.push(event());
         }
         self.held.emit(self.run);

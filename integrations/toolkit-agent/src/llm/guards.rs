@@ -8,7 +8,7 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::guardrail::{Check, CheckFn, GuardAction, GuardContext, Guardrail, Verdict};
 use crate::helpers::BoxFuture;
-use crate::message::{Message, UserMessage};
+use crate::message::{AssistantMessage, Message, UserMessage};
 use crate::model::{FinishReason, ModelResponse};
 use crate::output::AgentOutput;
 use std::future::poll_fn;
@@ -208,14 +208,19 @@ impl Guards {
 
     /// Withholds an invalid answer of a typed run if the agent checks answers. Checks of answers see only answers
     /// with a valid form.
-    pub(super) fn withhold_invalid(&self, conversation: &mut Conversation, held: &mut Held) {
+    ///
+    /// `is_added` is `false` if the answer is empty, so that it is not in the conversation.
+    pub(super) fn withhold_invalid(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
             held.clear();
-            conversation.replace_answer(WITHHELD);
+            if is_added {
+                conversation.replace_answer(WITHHELD);
+            }
         }
     }
 
-    /// Checks the answer of an agent and changes its last messages accordingly. Returns the answer.
+    /// Checks the answer of an agent and changes its last messages accordingly. Returns the answer. `is_added` is
+    /// `false` if the answer is empty, so that it is not in the conversation.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -226,12 +231,15 @@ impl Guards {
         output: AgentOutput,
         is_repair: bool,
         held: &mut Held,
+        is_added: bool,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
             return Ok(output);
         }
         let AgentOutput { agent, finish, escalate, .. } = output.clone();
-        conversation.set_step(Step::Unchecked { escalate, is_repair });
+        if is_added {
+            conversation.set_step(Step::Unchecked { escalate, is_repair });
+        }
         let checked = situation.run.until_stopped(situation.judge(self.outputs.clone(), output)).await;
         let checked = checked.and_then(|checked| checked);
         let (text, finish) = match checked {
@@ -243,12 +251,21 @@ impl Guards {
             Ok(Checked::Blocked(text)) => (text, blocked_finish()),
             Err(error) => {
                 held.clear();
-                conversation.replace_answer(WITHHELD);
+                if is_added {
+                    conversation.replace_answer(WITHHELD);
+                }
                 return Err(error);
             }
         };
         held.clear();
-        conversation.replace_answer(&text);
+        match is_added {
+            true => conversation.replace_answer(&text),
+            false => {
+                let agent = agent.clone();
+                conversation
+                    .push(Message::Assistant(AssistantMessage { agent, ..AssistantMessage::text(&text) }));
+            }
+        }
         situation.emit_answer(conversation, &text);
         Ok(AgentOutput { text, agent, finish, escalate })
     }

@@ -20,6 +20,10 @@ impl Held {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     pub(super) fn clear(&mut self) {
         self.events.clear();
     }

@@ -262,3 +262,42 @@ async fn feedback_to_an_invalid_answer_is_no_input() {
     assert_eq!(team.run_as::<Colour>("Which?").await.unwrap().name, "red");
     assert_eq!(checked.load(Ordering::Relaxed), 1);
 }
+
+/// Creates a check that blocks answers with `secret` and empty answers.
+fn no_bad_answers() -> Guardrail {
+    Guardrail::new("no bad answers", |output: &AgentOutput, _: &GuardContext| {
+        match output.text.is_empty() || output.text.contains("secret") {
+            true => Verdict::Block("No.".to_owned()),
+            false => Verdict::Pass,
+        }
+    })
+}
+
+#[tokio::test]
+async fn other_pieces_do_not_release_the_text_before_its_check() {
+    let deltas = [
+        ModelDelta::Text("the secret ".to_owned()),
+        ModelDelta::Reasoning("Hm.".to_owned()),
+        ModelDelta::Text("text".to_owned()),
+        ModelDelta::Done(Box::new(ModelResponse::text("the secret text"))),
+    ];
+    let agent = Agent::builder(ScriptedModel::new().deltas(deltas.map(Ok))).guardrail(no_bad_answers());
+    let mut run = agent.build().unwrap().run_stream("go");
+    while let Some(event) = run.next().await {
+        let event = serde_json::to_string(&event.unwrap()).unwrap();
+        assert!(!event.contains("secret"), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn a_blocked_empty_answer_changes_no_earlier_message() {
+    let model = ScriptedModel::new().call("pay", r#"{"to": "Ada"}"#).text("");
+    let agent =
+        Agent::builder(model).tools(pay(&Arc::default())).guardrail(no_bad_answers()).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(output.text, "No.");
+    let texts: Vec<String> = conversation.messages().iter().map(Message::to_text).collect();
+    assert_eq!(texts.last().map(String::as_str), Some("No."), "{texts:?}");
+    assert!(texts[2].contains("receipt for Ada"), "{texts:?}");
+}
