@@ -18,8 +18,8 @@ const OVERHEAD: u64 = 4;
 ///
 /// let words = |text: &str| text.split_whitespace().count() as u64;
 /// assert_eq!(words.count_text("How are you?"), 3);
-/// assert_eq!(words.count_message(&Message::user("How are you?")), 7); // four for the role and the
-/// separators
+/// // Four tokens are for the role and the separators.
+/// assert_eq!(words.count_message(&Message::user("How are you?")), 7);
 /// ```
 pub trait CountTokens: Send + Sync + 'static {
     /// Counts the tokens of a text.
