@@ -1,4 +1,4 @@
-//! One registry, five providers: the request, the response and the answer of each.
+//! One registry, eight APIs: the request, the response and the answer of each.
 //!
 //! Run with `cargo run --example providers`.
 

@@ -3,6 +3,7 @@
 mod agent;
 mod answer;
 mod ask;
+mod beside;
 mod builder;
 mod callbacks;
 mod calls;

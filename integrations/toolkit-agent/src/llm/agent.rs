@@ -1,8 +1,9 @@
 //! An agent with a model: the turns from the input to the answer.
 
 use super::answer::{FinalAnswer, quote_answers};
+use super::beside::beside;
 use super::calls::TurnCalls;
-use super::guards::{Situation, apply_inputs, beside};
+use super::guards::{Situation, apply_inputs};
 use super::held::Held;
 use super::history;
 use super::meter::Meter;
