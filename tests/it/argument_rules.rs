@@ -88,6 +88,21 @@ struct Keys {
     words: Option<BTreeMap<u32, String>>,
 }
 
+/// A repeated name is refused by the first variant, and ignored by the second.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Target {
+    One { id: u8 },
+    All {},
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Envelope {
+    count: u8,
+    /// Anything.
+    payload: toolkit::serde_json::Value,
+}
+
 /// Takes values with ranges and lists.
 #[tool(register = false, coerce = false)]
 #[allow(clippy::too_many_arguments)]
@@ -105,9 +120,11 @@ fn rules(
     query: Option<Query>,
     beside: Option<Beside>,
     keys: Option<Keys>,
+    target: Option<Target>,
+    envelope: Option<Envelope>,
 ) -> &'static str {
     let _ = (word, plain, only, only_plain, open, plain_open, documented, narrow, numbers, byte);
-    let _ = (query, beside, keys);
+    let _ = (query, beside, keys, target, envelope);
     "taken"
 }
 
@@ -146,6 +163,10 @@ fn a_range_or_a_list_holds_whether_the_type_enforces_it_or_not() {
         (r#""keys": {"bytes": {"1": 256}}"#, false),
         (r#""keys": {"words": {"1": "First"}}"#, true),
         (r#""keys": {"words": {"1": "anything"}}"#, false),
+        (r#""target": {"id": 1}"#, true),
+        (r#""target": {"id": 1, "id": 2}"#, false),
+        (r#""envelope": {"count": 1, "payload": {"a": 1}}"#, true),
+        (r#""envelope": {"count": 1, "payload": {"a": 1, "a": 2}}"#, false),
     ] {
         let outcome = call(&rules::tool(), &format!("{{{argument}}}"));
         assert_eq!(outcome.is_ok(), fits, "{argument}: {outcome:?}");

@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::json::{Json, Kind};
-use crate::keyword::subschemas;
+use crate::keyword::{Keyword, subschemas};
 use crate::number::Decimal;
 use crate::own::{is_of_author, is_of_type};
 use crate::single::{SINGLE, overflows};
@@ -35,12 +35,19 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
     // Maps and untyped values count: they would silently keep only the last of several members with the same
     // name.
     let Value::Object(keywords) = schema else { return schema == &Value::Bool(true) };
+    if keywords.keys().all(|name| Keyword::is_annotation(name)) {
+        return true;
+    }
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
         "minimum" | "maximum" => !is_of_type(schema),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
         "enum" | "const" => !in_branch && !is_of_type(schema) || is_of_author(schema),
         "uniqueItems" => !is_of_set(schema),
+        // A variant refuses a repeated name, and another variant then takes the value with the last of them.
+        "anyOf" => value
+            .as_array()
+            .is_some_and(|branches| branches.iter().filter(|it| may_be_object(it)).count() > 1),
         "additionalProperties" => value.is_object() || is_map_of_names(keywords),
         "exclusiveMinimum"
         | "exclusiveMaximum"
@@ -67,6 +74,11 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         let is_tag = in_branch && inside.keyword == "properties";
         constrains(inside.schema, is_branch || is_tag)
     })
+}
+
+/// Returns whether a schema may accept an object.
+fn may_be_object(schema: &Value) -> bool {
+    schema.get("type").is_none_or(|kind| kind == "object" || kind.is_array())
 }
 
 /// Returns whether an object schema may be of a map with an enum as its key: all names have the same schema.
@@ -282,7 +294,10 @@ mod tests {
         ] {
             assert!(has_constraints(&schema), "{schema}");
         }
-        for schema in [json!({"default": inner}), json!({"properties": {"pattern": {"type": "string"}}})] {
+        for schema in [
+            json!({"type": "string", "default": inner}),
+            json!({"properties": {"pattern": {"type": "string"}}}),
+        ] {
             assert!(!has_constraints(&schema), "{schema}");
         }
     }

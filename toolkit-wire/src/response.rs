@@ -124,7 +124,14 @@ impl FinishReason {
             | "ESCALATION"
             | "PUP_LIMITED_DISABLED"
             | "MODEL_ARMOR" => Self::Refused,
-            "TIMEOUT" | "ERROR" | "error" | "failed" | "cancelled" => Self::Interrupted,
+            // The last two are of DeepSeek, and of vLLM and SGLang.
+            "TIMEOUT"
+            | "ERROR"
+            | "error"
+            | "failed"
+            | "cancelled"
+            | "insufficient_system_resource"
+            | "abort" => Self::Interrupted,
             other => Self::Other(other.to_owned()),
         }
     }

@@ -150,7 +150,9 @@ fn finish_reasons_of_all_providers_are_known() {
         ("length", FinishReason::Length),
         ("model_length", FinishReason::Length),
         ("content_filter", FinishReason::Refused),
-        ("insufficient_system_resource", FinishReason::Other("insufficient_system_resource".to_owned())),
+        ("insufficient_system_resource", FinishReason::Interrupted),
+        ("abort", FinishReason::Interrupted),
+        ("another reason", FinishReason::Other("another reason".to_owned())),
     ] {
         assert_eq!(parse(ApiFormat::OpenAiChat, &cut(reason)).finish, finish, "{reason}");
     }

@@ -133,7 +133,7 @@ impl Conversation {
     }
 
     /// Returns the indexes of the unanswered user messages: the input of the run, the question if the run
-    /// repeats an invalid answer, and the latest message of the user. A compaction does not leave them out.
+    /// repeats an invalid answer, and the latest message and the latest input of the user. A compaction does not leave them out.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
         // In the copy for a parallel agent, the run of the copy has no input of its own.
@@ -141,7 +141,9 @@ impl Conversation {
         let inputs =
             progress.into_iter().flat_map(|progress| progress.question.into_iter().chain([progress.begin]));
         let latest = self.messages.iter().rposition(|message| matches!(message, Message::User(_)));
-        let mut indexes: Vec<usize> = inputs.filter(is_user).chain(latest).collect();
+        let question = self.messages.iter().rposition(Message::is_input);
+        let mut indexes: Vec<usize> = inputs.filter(is_user).chain(latest).chain(question).collect();
+        indexes.sort_unstable();
         indexes.dedup();
         indexes
     }
@@ -184,6 +186,7 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::UserMessage;
 
     #[test]
     fn removed_messages_shift_the_indexes() {
@@ -292,5 +295,11 @@ mod tests {
         }
         conversation.begin_run("another question".into());
         assert_eq!(conversation.unanswered(), [11]);
+        // The copy for a parallel agent has no run of its own.
+        let mut copy = Conversation::new("1");
+        copy.push(Message::user("question"));
+        copy.push(Message::assistant("wrong"));
+        copy.push(Message::User(UserMessage::feedback("again".to_owned())));
+        assert_eq!(copy.unanswered(), [0, 2]);
     }
 }

@@ -142,6 +142,8 @@ impl Conversation {
                     for call in said.calls.iter_mut().filter(|call| call.name == said.answer_tool) {
                         call.arguments = arguments.into();
                     }
+                    // The text beside the call was not checked.
+                    said.text.clear();
                     said.native = None;
                 } else {
                     let mut texts = Some(text);

@@ -140,7 +140,11 @@ async fn an_invalid_answer_of_a_typed_run_is_withheld() {
     for is_call in [true, false] {
         for attempts in [1, 2] {
             let model = (0..attempts).fold(ScriptedModel::new(), |model, _| match is_call {
-                true => model.call("final_answer", call).then(),
+                true => {
+                    let mut said = ModelResponse::calls([ToolCall::new("c", "final_answer", call)]);
+                    said.message.text = "beside it my secret".to_owned();
+                    model.response(said)
+                }
                 false => model.text(text),
             });
             let tools = if is_call { pay(&Arc::default()) } else { ToolRegistry::new() };
