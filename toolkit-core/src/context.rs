@@ -83,7 +83,7 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Returns the program's state for its tools, with all values.
+    /// Returns the complete state that the program provides to its tools.
     pub(crate) fn all_state(&self) -> Option<&Arc<State>> {
         self.state.as_ref()
     }

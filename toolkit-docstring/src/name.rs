@@ -42,8 +42,8 @@ impl<'a> Name<'a> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Parses a list of names at the start of a text such as `a, b, c: text`. Returns all names, and the last
-    /// [`Name`] with the rest of the text.
+    /// Parses a list of names at the start of a text such as `a, b, c: text`. Returns all names as text, and the
+    /// last name as a [`Name`], which has the rest of the text.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
         let mut name = Self::parse(text)?;
         let mut names = vec![name.text];

@@ -177,8 +177,8 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Sets the tokens, the cost and the numbers of calls before an interruption, unless anything is already
-    /// counted.
+    /// Sets what the run had spent before it was interrupted: tokens, cost and numbers of calls. Does nothing if
+    /// anything is counted already.
     pub(crate) fn set_earlier(&self, earlier: Spent) {
         if self.sum() == Spent::default() {
             *lock(&self.earlier) = earlier;

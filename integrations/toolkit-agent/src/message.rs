@@ -9,7 +9,7 @@ use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
 use toolkit_wire::Usage;
 
-/// The result of a call whose arguments are the answer of a run.
+/// The result that the model reads after it has called the answer tool.
 pub(crate) const ACCEPTED: &str = "The answer was accepted.";
 
 /// One message of a conversation, independent of any provider.

@@ -49,7 +49,8 @@ impl<T> Infallible for Output<T> {
     }
 }
 
-/// The method `convert` for return types with [`IntoToolOutput`]. The compiler tries this trait first.
+/// Provides `convert` for return types that implement [`IntoToolOutput`]. The compiler tries this trait before the
+/// others.
 pub trait ByConversion {
     /// Converts the value into output.
     fn convert(self) -> Result<ToolOutput, ToolError>;

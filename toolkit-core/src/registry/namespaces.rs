@@ -39,7 +39,7 @@ impl ToolRegistry {
 
     /// Moves the tools of a namespace into a new registry with the same state and time limit.
     ///
-    /// The tools keep the names with the namespace. Call [`reduce_namespaces`](Self::reduce_namespaces) on
+    /// The tools keep their full names, including the namespace. Call [`reduce_namespaces`](Self::reduce_namespaces) on
     /// the new registry to remove the namespace.
     ///
     /// ```

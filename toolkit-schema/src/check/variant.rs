@@ -10,11 +10,11 @@ use crate::types::fields;
 use serde_json::Value;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Returns whether the type cannot have decoded `value` as the variant with the schema `branch`, because the
-    /// type itself refuses a violating part, such as -1 for a `u8`. The value is then of another variant.
+    /// Returns whether the type has decoded `value` as a variant other than `branch`: the type itself refuses a
+    /// member that violates `branch`, such as -1 for a `u8`.
     ///
-    /// The type is asked about a value with samples instead of all other members of the variant, which no other
-    /// variant may accept. The answer counts only if the type accepts the value with samples alone.
+    /// To ask the type about one member, all other members of the variant are replaced by samples. The answer
+    /// counts only if the type accepts the samples without the violating member.
     pub(super) fn is_of_other_variant(&mut self, branch: &'a Value, value: &Json<'v>) -> bool {
         if self.reading != Reading::Literal || self.accepts.is_none() {
             return false;

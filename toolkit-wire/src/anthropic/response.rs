@@ -41,7 +41,7 @@ impl ResponseCodec for Anthropic {
     }
 }
 
-/// Reads a part of a hosted tool: a call or an output. Returns `None` for other parts.
+/// Reads a content block of a hosted tool: its call or its output. Returns `None` for other blocks.
 pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
     let kind = text(block, "type");
     let call = |arguments| HostedCall::of(block, kind, text(block, "name"), arguments);

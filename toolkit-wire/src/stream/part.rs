@@ -72,8 +72,8 @@ pub(crate) struct Part {
     pub(crate) text: String,
     /// The texts received in pieces, in APIs in which a part may have several texts.
     pub(crate) texts: BTreeMap<Place, String>,
-    /// The arguments received as values with paths, until the part is done. `None` if no such arguments have
-    /// arrived.
+    /// The arguments of an unfinished part that have arrived as pairs of a path and a value. `None` if no pair
+    /// has arrived.
     pub(crate) paths: Option<Box<PathArguments>>,
     /// The state of scanning `text` as a JSON object.
     pub(crate) scan: ObjectScanner,

@@ -194,7 +194,7 @@ impl Run {
     /// Saves the conversation if the run was started with autosave. Does nothing for a conversation outside
     /// of the run, such as a clone.
     ///
-    /// A run that is cancelled or out of time waits only once, and only [`GRACE`], for the store. A save that has begun
+    /// A run that is cancelled or out of time waits for the store once, for at most [`GRACE`]. A save that has begun
     /// still finishes in its own task, and the next save waits for it.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.0.node.is_empty() {

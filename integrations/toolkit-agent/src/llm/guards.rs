@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
 
-/// A value after its checks.
+/// The outcome of checking a value.
 #[derive(Debug, Clone)]
 pub(super) enum Checked<T> {
     Passed(T),

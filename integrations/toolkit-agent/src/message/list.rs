@@ -33,7 +33,7 @@ impl Messages {
         Arc::make_mut(&mut self.list).push(message);
     }
 
-    /// Returns a list that shares the messages, if none of them is a message of an agent other than `agent`.
+    /// Returns a list that shares these messages if all messages of agents are of `agent`. Returns `None` otherwise.
     ///
     /// Only the messages added since the last call for the same agent are checked.
     pub(crate) fn shared_with(&mut self, agent: &str) -> Option<Self> {
