@@ -100,7 +100,7 @@ fn root() -> &'static Path {
     tests.parent().expect("the tests are a folder of the workspace")
 }
 
-fn rust_files(folder: &str) -> Vec<(PathBuf, String)> {
+fn rust_files(folder: impl AsRef<Path>) -> Vec<(PathBuf, String)> {
     fn collect(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
         let Ok(entries) = fs::read_dir(folder) else { return };
         for entry in entries {

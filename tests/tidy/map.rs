@@ -1,8 +1,9 @@
 //! `ARCHITECTURE.md` names only modules, files and functions that exist, and every module of a crate.
 
-use crate::root;
+use crate::{root, rust_files};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The crates with a table of modules, by the heading of their section.
 const TABLES: &[(&str, &str)] = &[
@@ -11,8 +12,12 @@ const TABLES: &[(&str, &str)] = &[
     ("### `toolkit-wire`", "toolkit-wire/src"),
 ];
 
+fn page(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect("the page can be read")
+}
+
 fn map() -> String {
-    fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map can be read")
+    page("ARCHITECTURE.md")
 }
 
 /// Returns the names between backticks.
@@ -61,21 +66,51 @@ fn every_module_has_a_row_and_every_row_a_module() {
     }
 }
 
+/// The pages with an index, each with the folder of its paths.
+const INDEXES: &[(&str, &str)] = &[
+    ("ARCHITECTURE.md", "."),
+    ("integrations/toolkit-agent/docs/how-it-works.md", "integrations/toolkit-agent/src"),
+];
+
+/// Returns the files and folders named in a cell, or the names that do not exist. A name may be relative to the
+/// root, to the folder of the index or to the folder of the name before it.
+fn places<'a>(cell: &'a str, base: &Path) -> Vec<Result<PathBuf, &'a str>> {
+    let mut folder = base.to_owned();
+    let place = |name: &'a str| {
+        let path =
+            [root(), base, &folder].map(|above| above.join(name)).into_iter().find(|path| path.exists());
+        let path = path.ok_or(name)?;
+        folder = if path.is_dir() { path.clone() } else { path.parent().expect("a folder").to_owned() };
+        Ok(path)
+    };
+    quoted(cell).filter(|name| name.contains(['/', '.'])).map(place).collect()
+}
+
+/// Returns the items named in a cell without a word of this name in the files of the cell.
+fn unknown_items<'a>(cell: &'a str, places: &[Result<PathBuf, &'a str>]) -> Vec<&'a str> {
+    let mut source = String::new();
+    for path in places.iter().flatten() {
+        match path.is_dir() {
+            true => source.extend(rust_files(path).into_iter().map(|(_, text)| text)),
+            false => source += &fs::read_to_string(path).expect("the file can be read"),
+        }
+    }
+    let of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = source.split(|c| !of_name(c)).collect();
+    let is_item = |name: &&str| name.chars().all(|c| of_name(c) || c == ':');
+    quoted(cell).filter(is_item).filter(|name| name.split("::").any(|part| !words.contains(part))).collect()
+}
+
 #[test]
-fn files_of_the_index_exist() {
-    let map = map();
+fn files_and_items_of_the_indexes_exist() {
     let mut missing = Vec::new();
-    for (what, place) in rows(section(&map, "## Where is …?")) {
-        let mut folder = root().to_owned();
-        for name in quoted(place).filter(|name| name.contains(['/', '.'])) {
-            let absolute = root().join(name);
-            let relative = folder.join(name);
-            let found = [absolute, relative].into_iter().find(|path| path.exists());
-            match found {
-                Some(path) if path.is_dir() => folder = path,
-                Some(path) => folder = path.parent().expect("a file is in a folder").to_owned(),
-                None => missing.push(format!("{what}: {name}")),
-            }
+    for (path, base) in INDEXES {
+        let page = page(path);
+        for (what, cell) in rows(section(&page, "## Where is …?")) {
+            let places = places(cell, &root().join(base));
+            let files = places.iter().filter_map(|place| place.as_ref().err().copied());
+            let names = files.chain(unknown_items(cell, &places));
+            missing.extend(names.map(|name| format!("{path}, {what}: {name}")));
         }
     }
     assert_eq!(missing, [""; 0]);
