@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// The parameter name in the coercion event for arguments that were mended as a whole.
+/// The name reported in `CallEnd::coerced` for arguments that were mended as a whole.
 const ARGUMENTS: &str = "arguments";
 
 /// The maximum length, in characters, of a `serde_json` message quoted in a violation.
@@ -52,7 +52,7 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Checks whether the text must be mended before it can be decoded. If so, emits a coercion event.
+/// Checks whether the text must be mended before it can be decoded. If so, reports a coercion.
 ///
 /// # Errors
 /// Near misses are not coerced, and the text is not JSON or is a JSON string.

@@ -176,7 +176,7 @@ pub(crate) fn decode_struct<T: ToolParams>(
     }
 }
 
-/// Emits a coercion event for each member with a different value in `coerced` than in `object`.
+/// Reports a coercion for each member with a different value in `coerced` than in `object`.
 pub(crate) fn emit_coerced(object: &str, coerced: &str, options: &DecodeOptions<'_>) {
     let Some(emitter) = options.context.and_then(ToolContext::emitter).filter(|_| object != coerced) else {
         return;
