@@ -53,7 +53,8 @@ pub enum Approval {
     /// these permissions, also for calls of other users. To keep the approval longer, the program must store
     /// the approval and answer again.
     GrantedForSession,
-    /// The call runs with these arguments instead of the arguments from the model.
+    /// The call runs with these arguments instead of the arguments from the model. The rules are not applied
+    /// to the changed arguments.
     Changed(Value),
     /// The call does not run. The model reads the reason.
     Refused(String),
