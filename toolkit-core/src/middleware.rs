@@ -37,9 +37,9 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy around the calls of tools, such as permissions, retries or a cache.
 ///
-/// Middleware sees each call of a known tool. If the tool has a lane, the middleware starts after the earlier
-/// calls in the lane have ended. The call does not hold a permit yet. While middleware waits, calls outside
-/// of the lane continue.
+/// Middleware sees each call of a known tool. If the tool has a lane or is exclusive, the middleware starts
+/// after the earlier calls of the batch in the lane or of the tool have ended. The call does not hold a
+/// permit yet. While middleware waits, all other calls continue.
 ///
 /// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself. Cancelling
 /// the call drops the future. A panic becomes the error of the call. Time limits apply to the tool alone.

@@ -49,10 +49,12 @@ pub enum Approval {
     Granted,
     /// The call runs. Later calls of the tool also run without another request for approval if a rule asks
     /// with the same reason. This holds for the [session](crate::Session) and its clones, or for the run if
-    /// the run has no session. To keep the approval longer, the program must store the approval and answer
-    /// again.
+    /// the run has no session. Without a [run](crate::Dispatcher::with_run), this holds for all calls with
+    /// these permissions, also for calls of other users. To keep the approval longer, the program must store
+    /// the approval and answer again.
     GrantedForSession,
-    /// The call runs with these arguments instead of the arguments from the model.
+    /// The call runs with these arguments instead of the arguments from the model. The rules are not applied
+    /// to the changed arguments.
     Changed(Value),
     /// The call does not run. The model reads the reason.
     Refused(String),

@@ -66,8 +66,10 @@ pub struct ModelOptions {
     /// The conversation kept by the provider. `None` if each request contains the whole history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_state: Option<ServerState>,
-    /// Whether the provider produces the answer in the background. A long answer then survives a lost
-    /// connection, because the client asks for the finished answer. Only the Responses API has this setting.
+    /// Whether the provider produces the answer in the background. For an answer that is not
+    /// [streamed](crate::AgentBuilder::streaming), the client then asks at intervals for the finished answer, so
+    /// no connection stays open. A streamed answer still needs its connection. Only the Responses API has this
+    /// setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
     /// Whether each reference in the schema of a tool is replaced by a copy of its target. Some small models
