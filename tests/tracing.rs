@@ -41,6 +41,12 @@ async fn oversleeps() {
     tokio::time::sleep(Duration::from_secs(60)).await;
 }
 
+/// Asks the user.
+#[tool]
+fn asks() -> Result<(), ToolError> {
+    Err(ToolError::question("Which?"))
+}
+
 #[derive(Debug, Default, Clone)]
 struct Seen {
     parent: Option<u64>,
@@ -117,7 +123,8 @@ static SPANS: LazyLock<Spans> = LazyLock::new(|| {
 /// The spans of a batch that is run within a span of its own.
 fn spans(prepare: impl FnOnce(Dispatcher) -> Dispatcher, calls: Vec<ToolCall>) -> Vec<Seen> {
     let spans = &*SPANS;
-    let tools = ToolRegistry::from_tools(tools![add, blocks, fails, oversleeps]).expect("no collisions");
+    let tools =
+        ToolRegistry::from_tools(tools![add, asks, blocks, fails, oversleeps]).expect("no collisions");
     let dispatcher = prepare(Dispatcher::new(tools).expect("no collisions"));
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let chat = tracing::info_span!("chat");
@@ -151,7 +158,7 @@ fn a_call_is_a_span_with_the_names_of_open_telemetry() {
 
 #[test]
 fn every_call_of_a_batch_has_a_span() {
-    let calls = ["add", "blocks", "fails", "oversleeps", "nope"].map(|tool| call(tool, tool, "{}"));
+    let calls = ["add", "blocks", "fails", "oversleeps", "nope", "asks"].map(|tool| call(tool, tool, "{}"));
     let pauses = Retry::new().with_pauses(Duration::ZERO, Duration::ZERO);
     let seen = spans(|dispatcher| dispatcher.with_middleware(pauses), calls.to_vec());
     let rows: Vec<(&str, Option<&str>, Option<&str>, usize)> = seen
@@ -174,6 +181,7 @@ fn every_call_of_a_batch_has_a_span() {
             ("execute_tool fails", Some("failed"), Some("ERROR"), 2),
             ("execute_tool oversleeps", Some("timed_out"), Some("ERROR"), 0),
             ("execute_tool nope", Some("not_found"), Some("ERROR"), 0),
+            ("execute_tool asks", None, None, 0),
         ]
     );
     assert!(seen.iter().all(|seen| seen.closed));

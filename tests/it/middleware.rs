@@ -487,6 +487,12 @@ async fn the_first_applicable_rule_decides() {
                 .unwrap()
                 .when(|_, arguments| arguments["n"].as_i64().is_none_or(|n| n >= 100)),
         )
+        .rule(
+            PermissionRule::deny("forbidden key")
+                .for_tool("*wait")
+                .unwrap()
+                .when(|_, arguments| arguments["key"] == "forbidden"),
+        )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
         .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
         .with_patience(Duration::from_secs(30), Approval::Refused("the user did not answer".to_owned()))
@@ -497,6 +503,7 @@ async fn the_first_applicable_rule_decides() {
                 match question.arguments["key"].as_str() {
                     Some("yes") => Approval::Granted,
                     Some("other") => Approval::Changed(json!({"key": "changed", "ms": 1})),
+                    Some("trick") => Approval::Changed(json!({"key": "forbidden", "ms": 1})),
                     Some("later") => std::future::pending().await,
                     _ => Approval::Refused("the user said no".to_owned()),
                 }
@@ -516,6 +523,7 @@ async fn the_first_applicable_rule_decides() {
         (call("1", "count", "{}"), denied("count", "no rule allows it"), ""),
         (wait("yes"), "yes".to_owned(), r#"asked: it destroys, "yes"|begin yes|end yes"#),
         (wait("other"), "changed".to_owned(), r#"asked: it destroys, "other"|begin changed|end changed"#),
+        (wait("trick"), denied("wait", "forbidden key"), r#"asked: it destroys, "trick""#),
         (wait("no"), denied("wait", "the user said no"), r#"asked: it destroys, "no""#),
         (wait("later"), denied("wait", "the user did not answer"), r#"asked: it destroys, "later""#),
     ] {

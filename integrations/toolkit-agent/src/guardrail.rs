@@ -23,9 +23,9 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// | [`ToolOutput`] | after each successful call | the model reads the text instead of the output, as an error |
 /// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
 ///
-/// A check of a [`ToolCall`] gets the arguments as the model wrote them, possibly under an alias or as a near
-/// miss such as `"5"` for 5. So test for allowed values rather than for forbidden values. If the check replaces
-/// the call, the tool gets the new arguments; the name and the id of the call stay.
+/// A check of a [`ToolCall`] gets the arguments that the tool receives: near misses such as `"5"` for 5 are
+/// coerced, and parameters have their own names instead of aliases. If the check replaces the call, the tool gets the
+/// new arguments. A replacement with the name of another tool denies the call.
 ///
 /// In a typed run, such as [`run_as`](crate::Agent::run_as), answers are checked only if the form is valid. If the
 /// agent has a guardrail for [`AgentOutput`], an invalid answer is withheld: it is neither emitted nor kept. The

@@ -197,6 +197,19 @@ async fn a_missing_key_fails_before_any_request() {
 }
 
 #[test]
+fn a_gemini_model_in_another_folder_has_its_own_path() {
+    let gemini = Gemini::new().with_key("secret").with_base_url("http://localhost/v1");
+    for (name, path) in [
+        ("gemini-3", "/v1/models/gemini-3:generateContent"),
+        ("models/gemini-3", "/v1/models/gemini-3:generateContent"),
+        ("tunedModels/mine", "/v1/tunedModels/mine:generateContent"),
+    ] {
+        let shown = format!("{:?}", gemini.model(name));
+        assert!(shown.contains(path), "{shown}");
+    }
+}
+
+#[test]
 fn debug_output_hides_keys() {
     let shown = [
         format!("{:?}", OpenAi::new().with_key("secret").with_header("x-token", "secret").chat("m")),

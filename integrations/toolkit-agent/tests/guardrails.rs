@@ -11,8 +11,8 @@ use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, FinishReason, ModelRequest, ModelResponse, RunEvent,
-    RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
+    Agent, AgentError, AgentOutput, Conversation, FinishReason, Message, ModelRequest, ModelResponse,
+    RunEvent, RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolOutput, ToolRegistry};
 
@@ -290,6 +290,51 @@ async fn an_answer_is_withheld_if_its_check_did_not_end() {
     let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
     assert_eq!(agent.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "Done.");
     assert!(!transcript(&model.requests()[1].messages).join("\n").contains("secret"));
+}
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+struct Transfer {
+    amount: u32,
+}
+
+/// Runs one call of `transfer` under a guardrail, and returns the result of the call.
+async fn transfer(arguments: &str, guard: Guardrail) -> String {
+    let tool = ClosureTool::new("transfer", "Moves money.", |Transfer { amount }: Transfer| amount);
+    let tools = ToolRegistry::from_tools([tool.unwrap()]).unwrap();
+    let model = ScriptedModel::new().call("transfer", arguments).text("Done.");
+    let agent = Agent::builder(model).name("bank").tools(tools).guardrail(guard).build().unwrap();
+    let output = agent.run("go").await.unwrap();
+    output
+        .messages
+        .iter()
+        .find_map(|message| match message {
+            Message::Tool(given) => Some(given.results[0].to_text().into_owned()),
+            _ => None,
+        })
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_call_is_checked_with_the_arguments_that_its_tool_gets() {
+    for written in [r#"{"amount": 500}"#, r#"{"amount": "500"}"#, "```json\n{\"amount\": 500.0}\n```"] {
+        let limit = Guardrail::new("limit", |call: &ToolCall, _: &GuardContext| {
+            match call.arguments.as_str() == r#"{"amount":500}"# {
+                true => Verdict::<ToolCall>::Block("too much".to_owned()),
+                false => Verdict::Pass,
+            }
+        });
+        assert_eq!(transfer(written, limit).await, "Tool `transfer` was denied: too much", "{written}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_not_replaced_by_a_call_of_another_tool() {
+    let other = Guardrail::new("other", |_: &ToolCall, _: &GuardContext| {
+        Verdict::Replace(ToolCall::new("c", "harmless", "{}"))
+    });
+    let expected = "Tool `transfer` was denied: a guardrail replaced it with a call of `harmless`; it can only \
+                    change arguments";
+    assert_eq!(transfer(r#"{"amount": 1}"#, other).await, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -54,6 +54,8 @@ impl CallSpan {
                 self.0.record("gen_ai.tool.call.result", &*output.to_text());
             }
             Ok(_) => {}
+            // A pending call has not failed.
+            Err(error) if error.kind() == crate::error::ErrorKind::Pending => {}
             Err(error) => {
                 self.0.record("error.type", error.kind().as_str());
                 self.0.record("otel.status_code", "ERROR");

@@ -53,8 +53,8 @@ pub enum Approval {
     /// these permissions, also for calls of other users. To keep the approval longer, the program must store
     /// the approval and answer again.
     GrantedForSession,
-    /// The call runs with these arguments instead of the arguments from the model. The rules are not applied
-    /// to the changed arguments.
+    /// The call runs with these arguments instead of the arguments from the model, unless the tool refuses them or a
+    /// rule denies them.
     Changed(Value),
     /// The call does not run. The model reads the reason.
     Refused(String),
@@ -308,7 +308,15 @@ impl Middleware for Permissions {
         match self.approval(asked).await {
             Approval::Granted => {}
             Approval::GrantedForSession => grants.add(tool.as_str(), &reason),
-            Approval::Changed(arguments) => request.set_arguments(arguments),
+            Approval::Changed(arguments) => {
+                request.set_arguments(arguments);
+                request.validate()?;
+                if let Permission::Deny(reason) =
+                    self.decide(request.definition(), request.arguments_value()?)
+                {
+                    return Err(denied(&request, reason));
+                }
+            }
             Approval::Refused(reason) => return Err(denied(&request, &reason)),
             Approval::Later => return Err(ToolError::needs_approval(request.context().known_name(), reason)),
         }

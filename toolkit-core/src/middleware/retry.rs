@@ -86,8 +86,8 @@ impl Middleware for Retry {
 }
 
 fn is_retryable(metadata: &ToolMetadata, error: &ToolError) -> bool {
-    let harmless = metadata.idempotent.or(metadata.read_only) == Some(true);
-    error.is_retryable() || harmless && matches!(error.kind(), ErrorKind::Failed | ErrorKind::TimedOut)
+    error.is_retryable()
+        || metadata.is_repeatable() && matches!(error.kind(), ErrorKind::Failed | ErrorKind::TimedOut)
 }
 
 /// Returns a random number from 0 to 1. The number comes from a hasher with random keys, the only source of

@@ -121,6 +121,20 @@ impl ToolMetadata {
         self
     }
 
+    /// Returns whether a call may run again after it may have run before: the tool is idempotent, or it only reads
+    /// and nothing says that it is not idempotent.
+    ///
+    /// ```
+    /// use toolkit::ToolMetadata;
+    ///
+    /// assert!(ToolMetadata::default().with_read_only(true).is_repeatable());
+    /// assert!(!ToolMetadata::default().with_read_only(true).with_idempotent(false).is_repeatable());
+    /// ```
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.idempotent.or(self.read_only) == Some(true)
+    }
+
     /// Adds an entry to the program's own metadata.
     #[must_use]
     pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {

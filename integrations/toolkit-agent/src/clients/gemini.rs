@@ -55,11 +55,13 @@ impl Gemini {
         )
     }
 
-    /// Creates the model with the given name, called through the API `generateContent`.
+    /// Creates the model with the given name, called through the API `generateContent`. A name such as
+    /// `tunedModels/mine` has its own folder.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();
-        let url = |method: &str| self.settings.url(&format!("/models/{name}:{method}"));
+        let folder = if name.contains('/') { "" } else { "models/" };
+        let url = |method: &str| self.settings.url(&format!("/{folder}{name}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
         WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
     }

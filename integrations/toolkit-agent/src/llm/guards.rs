@@ -316,10 +316,12 @@ fn blocked(text: String) -> ModelResponse {
     ModelResponse::text(text).with_finish(blocked_finish())
 }
 
-/// Returns the call of a request as the model wrote it, with changed arguments.
+/// Returns the call of a request with the arguments that the tool receives: near misses are coerced, and members
+/// have their own names. Arguments that the tool will refuse are returned as written.
 fn call_of(request: &ToolRequest) -> ToolCall {
     let id = request.call_id().map(ToString::to_string).unwrap_or_default();
-    ToolCall::new(id, request.definition().name.to_string(), request.arguments())
+    let arguments = request.arguments_json().unwrap_or_else(|_| request.arguments().to_owned());
+    ToolCall::new(id, request.definition().name.to_string(), arguments)
 }
 
 async fn check_call(
@@ -334,8 +336,15 @@ async fn check_call(
     };
     match situation.judge(checks, call.clone()).await {
         Ok(Checked::Passed(_)) => ControlFlow::Continue(request),
-        Ok(Checked::Replaced(other)) => {
+        Ok(Checked::Replaced(other)) if other.name == call.name => {
             ControlFlow::Continue(request.with_arguments(other.arguments.as_str()))
+        }
+        Ok(Checked::Replaced(other)) => {
+            let text = format!(
+                "a guardrail replaced it with a call of `{}`; it can only change arguments",
+                other.name
+            );
+            ControlFlow::Break(Err(ToolError::denied(&call.name, &text)))
         }
         Ok(Checked::Blocked(text)) => ControlFlow::Break(Err(ToolError::denied(&call.name, &text))),
         Err(error) => ControlFlow::Break(Err(ToolError::denied(&call.name, &error.to_string()))),

@@ -84,8 +84,7 @@ impl Restart {
 
 /// Returns whether a call may run again although it may have run before.
 fn may_repeat(call: &ToolCall, tools: &ToolRegistry) -> bool {
-    let metadata = tools.get(&call.name).map(|tool| &tool.definition().metadata);
-    metadata.is_some_and(|metadata| metadata.idempotent == Some(true) || metadata.read_only == Some(true))
+    tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable())
 }
 
 /// Creates the error for a call started before a crash. The call may or may not have run.

@@ -202,14 +202,15 @@ impl Call<'_> {
 
     /// Creates the error for a connection that was lost during the call.
     fn lost(&self, reason: &str) -> ToolError {
-        let metadata = &self.tool.definition.metadata;
-        let is_repeatable = metadata.read_only == Some(true) || metadata.idempotent == Some(true);
-        let advice = match is_repeatable {
-            true => "try again",
-            false => "it may have been executed; check before trying again",
-        };
-        let what = "was lost during the call";
-        self.error(what, advice).with_retryable(is_repeatable).with_details(reason)
+        self.unknown("was lost during the call", "try again").with_details(reason)
+    }
+
+    /// Creates the error for a call that may have been executed. `advice` is for tools that may be called again.
+    fn unknown(&self, what: &str, advice: &str) -> ToolError {
+        let is_repeatable = self.tool.definition.metadata.is_repeatable();
+        let advice =
+            if is_repeatable { advice } else { "it may have been executed; check before trying again" };
+        self.error(what, advice).with_retryable(is_repeatable)
     }
 
     fn failed(&self, error: &ServiceError) -> ToolError {
@@ -218,13 +219,18 @@ impl Call<'_> {
         if let ServiceError::TransportSend(failed) = error
             && let Some((status, pause)) = super::http::status(&*failed.error)
         {
-            let limited = (status == 429).then(|| {
-                let pause = pause.unwrap_or(Duration::from_secs(1));
-                ToolError::rate_limited(self.context.tool_name().as_str(), pause)
-            });
             let what = format!("is out of order (HTTP {status})");
-            let error = limited.unwrap_or_else(|| self.error(&what, "try again later, or use another tool"));
-            return error.with_retryable(true).with_details(details);
+            let later = "try again later, or use another tool";
+            let error = match status {
+                429 => {
+                    let pause = pause.unwrap_or(Duration::from_secs(1));
+                    ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
+                }
+                // The server has not taken the call.
+                400..500 | 501 | 503 => self.error(&what, later).with_retryable(true),
+                _ => self.unknown(&what, later),
+            };
+            return error.with_details(details);
         }
         let error = match error {
             ServiceError::McpError(data) => self.refused(data),

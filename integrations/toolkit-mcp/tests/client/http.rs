@@ -342,6 +342,12 @@ async fn an_overloaded_server_is_called_again_later() {
     let expected = "Error running tool: MCP server `shop` is out of order (HTTP 503); \
                     try again later, or use another tool";
     assert_eq!((down.message(), down.is_retryable()), (expected, true));
+    // A server that fails may have executed the call.
+    *served.status.lock().unwrap() = StatusCode::BAD_GATEWAY;
+    let failed = call(&client, "add", SUM).await.unwrap_err();
+    let expected = "Error running tool: MCP server `shop` is out of order (HTTP 502); \
+                    it may have been executed; check before trying again";
+    assert_eq!((failed.message(), failed.is_retryable()), (expected, false));
     *served.status.lock().unwrap() = StatusCode::OK;
     assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
 }
