@@ -4,7 +4,7 @@ use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
 use crate::model::{Price, Usage};
 use crate::output::Spent;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// An agent in the run of another agent, as a tool or as a member of a team, is also held to its own limits,
 /// unless these are the default limits. The work of the agent counts for the run as well. If a called agent
 /// reaches its own limit, the calling model reads an error, and the run continues. If a parallel agent reaches
-/// its own limit, only this agent fails. The limits of an agent end when it transfers the conversation.
+/// its own limit, only this agent fails. A limit of the run, or of the parallel group, ends the group. The limits of an agent end when it transfers the conversation.
 ///
 /// ```
 /// use std::time::Duration;
@@ -103,6 +103,8 @@ pub(crate) struct Budget {
     spent: Mutex<(Usage, f64)>,
     /// The tokens, the cost and the numbers of calls before an interruption. The limits do not apply to them.
     earlier: Mutex<Spent>,
+    /// Whether these limits, not those around them, have refused a model call or ended the work.
+    is_exceeded: AtomicBool,
 }
 
 impl Budget {
@@ -115,6 +117,7 @@ impl Budget {
             tool_calls: AtomicU32::new(0),
             spent: Mutex::default(),
             earlier: Mutex::default(),
+            is_exceeded: AtomicBool::new(false),
         }
     }
 
@@ -138,16 +141,16 @@ impl Budget {
         if let Some(max) = self.limits.max_tokens
             && lock(&self.spent).0.total() >= max
         {
-            return Err(AgentError::Limit(Limit::Tokens(max)));
+            return Err(self.exceed(Limit::Tokens(max)));
         }
         if let Some(max) = self.limits.max_cost
             && lock(&self.spent).1 >= max
         {
-            return Err(AgentError::Limit(Limit::Cost(max)));
+            return Err(self.exceed(Limit::Cost(max)));
         }
         let max = self.limits.max_model_calls;
         if !take(&self.model_calls, max) {
-            return Err(AgentError::Limit(Limit::ModelCalls(max)));
+            return Err(self.exceed(Limit::ModelCalls(max)));
         }
         let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take_model_call());
         if outer.is_err() {
@@ -209,7 +212,20 @@ impl Budget {
         {
             return outer.out_of_time();
         }
-        AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
+        self.exceed(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
+    }
+
+    /// Notes that a limit is reached. Returns the error.
+    fn exceed(&self, limit: Limit) -> AgentError {
+        self.is_exceeded.store(true, Ordering::Relaxed);
+        AgentError::Limit(limit)
+    }
+
+    /// Returns whether a limit of this budget or of a budget around it is reached. The own limits of the agents
+    /// within this budget do not count.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        let outer = || self.outer.as_ref().is_some_and(|outer| outer.is_exceeded());
+        self.is_exceeded.load(Ordering::Relaxed) || outer()
     }
 
     /// Returns the time left until the run or the agent reaches its maximum duration. Returns `None` if the

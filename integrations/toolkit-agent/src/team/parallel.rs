@@ -56,6 +56,19 @@ const LOST: &str = "the agent was stopped in its work; its calls may have run";
 /// The result of one agent: its copy of the conversation and its output.
 type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
 
+/// Returns whether the error of an agent ends its group. The agent can continue in a resumed run.
+fn ends_group(error: &AgentError, run: &Run) -> bool {
+    match error {
+        AgentError::Interrupted { .. }
+        | AgentError::Blocked { .. }
+        | AgentError::Cancelled
+        | AgentError::Store(_) => true,
+        // The agent may have reached a limit of its own.
+        AgentError::Limit(_) => run.0.budget.is_exceeded(),
+        _ => false,
+    }
+}
+
 impl ParallelAgent {
     /// Runs each agent in a copy of the conversation, except for agents that finished or failed before an
     /// interruption. The copies stay in the conversation. Returns the outputs by the index of the agent.
@@ -98,13 +111,7 @@ impl ParallelAgent {
             }
             conversation.keep_branch(index, copy);
             if let Err(error) = &output
-                && !matches!(
-                    error,
-                    AgentError::Interrupted { .. }
-                        | AgentError::Blocked { .. }
-                        | AgentError::Cancelled
-                        | AgentError::Store(_)
-                )
+                && !ends_group(error, run)
             {
                 failed.insert(index, error.to_string());
                 conversation.set_step(Step::Parallel(failed.clone()));
@@ -130,6 +137,10 @@ impl ParallelAgent {
         run.save(conversation).await?;
         let mut outputs = self.branches(conversation, run, &mut failed).await?;
         run.check_cancelled()?;
+        let is_limit = |error: &&AgentError| matches!(error, AgentError::Limit(_)) && ends_group(error, run);
+        if let Some(limit) = outputs.values().filter_map(|output| output.as_ref().err()).find(is_limit) {
+            return Err(limit.clone());
+        }
         for output in outputs.values() {
             match output {
                 Err(AgentError::Interrupted { .. }) => {

@@ -138,7 +138,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
             (_, ApiFormat::Bedrock) => "aws.bedrock",
             (_, ApiFormat::Cohere) => "cohere",
             (_, ApiFormat::Ollama) => "ollama",
-            _ => "",
+            (_, format) => format.name(),
         };
         self.provider.as_deref().unwrap_or_else(own)
     }
