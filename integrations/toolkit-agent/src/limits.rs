@@ -4,7 +4,7 @@ use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
 use crate::model::{Price, Usage};
 use crate::output::Spent;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -103,8 +103,8 @@ pub(crate) struct Budget {
     spent: Mutex<(Usage, f64)>,
     /// The tokens, the cost and the numbers of calls before an interruption. The limits do not apply to them.
     earlier: Mutex<Spent>,
-    /// Whether these limits, not those around them, have refused a model call or ended the work.
-    is_exceeded: AtomicBool,
+    /// The limits of this budget that were reached. Limits of the budgets around this budget are not included.
+    exceeded: Mutex<Vec<Limit>>,
 }
 
 impl Budget {
@@ -117,7 +117,7 @@ impl Budget {
             tool_calls: AtomicU32::new(0),
             spent: Mutex::default(),
             earlier: Mutex::default(),
-            is_exceeded: AtomicBool::new(false),
+            exceeded: Mutex::default(),
         }
     }
 
@@ -217,15 +217,18 @@ impl Budget {
 
     /// Notes that a limit is reached. Returns the error.
     fn exceed(&self, limit: Limit) -> AgentError {
-        self.is_exceeded.store(true, Ordering::Relaxed);
+        let mut exceeded = lock(&self.exceeded);
+        if !exceeded.contains(&limit) {
+            exceeded.push(limit);
+        }
         AgentError::Limit(limit)
     }
 
-    /// Returns whether a limit of this budget or of a budget around it is reached. The own limits of the agents
+    /// Returns whether a limit of this budget, or of a budget around it, is reached. The own limits of the agents
     /// within this budget do not count.
-    pub(crate) fn is_exceeded(&self) -> bool {
-        let outer = || self.outer.as_ref().is_some_and(|outer| outer.is_exceeded());
-        self.is_exceeded.load(Ordering::Relaxed) || outer()
+    pub(crate) fn has_exceeded(&self, limit: &Limit) -> bool {
+        let outer = || self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit));
+        lock(&self.exceeded).contains(limit) || outer()
     }
 
     /// Returns the time left until the run or the agent reaches its maximum duration. Returns `None` if the

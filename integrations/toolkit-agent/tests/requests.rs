@@ -105,7 +105,9 @@ fn instructions_tools_and_messages_reach_the_body_of_every_api() {
                 assert!(body.contains(r#""hi""#), "{case}");
                 let lost: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
                 let is_known = |path: &&str| {
-                    ["/options/", "/stream_options/", "/tool_use/"].iter().any(|known| path.starts_with(known))
+                    ["/options/", "/stream_options/", "/tool_use/"]
+                        .iter()
+                        .any(|known| path.starts_with(known))
                 };
                 assert!(lost.iter().all(is_known), "{case} {lost:?}");
                 // The definition of the tool, and the tool choice.

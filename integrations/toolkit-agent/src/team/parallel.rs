@@ -28,7 +28,8 @@ use tokio::task::JoinSet;
 /// differently is removed.
 ///
 /// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
-/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail.
+/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail. A limit of the run
+/// ends the group with [`AgentError::Limit`], but a limit that belongs to one agent is a failure of this agent.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::ParallelAgent};
@@ -64,7 +65,7 @@ fn ends_group(error: &AgentError, run: &Run) -> bool {
         | AgentError::Cancelled
         | AgentError::Store(_) => true,
         // The agent may have reached a limit of its own.
-        AgentError::Limit(_) => run.0.budget.is_exceeded(),
+        AgentError::Limit(limit) => run.0.budget.has_exceeded(limit),
         _ => false,
     }
 }
