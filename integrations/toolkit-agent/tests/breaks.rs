@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use toolkit_agent::model::Effort;
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
 use toolkit_agent::{
-    AgentError, Conversation, Limits, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRetry,
-    RunOptions, ScriptedModel,
+    Agent, AgentError, Conversation, Limits, ModelDelta, ModelError, ModelErrorKind, ModelOptions,
+    ModelRetry, RunOptions, ScriptedModel,
 };
 use toolkit_core::ToolCall;
 use toolkit_wire::ApiFormat;
@@ -167,6 +167,23 @@ enum End {
     Killed,
 }
 
+/// Runs the agent until its answer. Stops the run after a second if the program is killed, and resumes it.
+async fn ended(agent: &Agent, end: End) -> Conversation {
+    let mut conversation = Conversation::new("1");
+    let output = match end {
+        End::Killed => {
+            let run = agent.run_in(&mut conversation, "go");
+            assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
+            let saved = serde_json::to_string(&conversation).unwrap();
+            conversation = serde_json::from_str(&saved).unwrap();
+            agent.resume(&mut conversation, RunOptions::new()).await
+        }
+        _ => agent.run_in(&mut conversation, "go").await,
+    };
+    assert_eq!(output.unwrap().text, "It is 3.", "{end:?}");
+    conversation
+}
+
 #[tokio::test(start_paused = true)]
 async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
     for end in [End::Broken, End::Reported, End::InCall, End::Silent, End::Killed] {
@@ -191,18 +208,7 @@ async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
         let model = WireModel::new(ApiFormat::Anthropic, "claude-opus-4-8", server.clone());
         let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
         let agent = agent(model).options(options).limits(limits).build().unwrap();
-        let mut conversation = Conversation::new("1");
-        let output = match end {
-            End::Killed => {
-                let run = agent.run_in(&mut conversation, "go");
-                assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
-                let saved = serde_json::to_string(&conversation).unwrap();
-                conversation = serde_json::from_str(&saved).unwrap();
-                agent.resume(&mut conversation, RunOptions::new()).await
-            }
-            _ => agent.run_in(&mut conversation, "go").await,
-        };
-        assert_eq!(output.unwrap().text, "It is 3.", "{end:?}");
+        let conversation = ended(&agent, end).await;
         let sent = server.0.lock().unwrap().1[1].clone();
         let said = &sent["messages"][1]["content"];
         let expected = [
@@ -280,18 +286,7 @@ async fn the_signature_of_a_gemini_call_survives_the_end_of_its_stream() {
         let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
         let options = ModelOptions::new().with_thinking(Effort::High);
         let agent = agent(model).options(options).limits(limits).build().unwrap();
-        let mut conversation = Conversation::new("1");
-        let output = match end {
-            End::Killed => {
-                let run = agent.run_in(&mut conversation, "go");
-                assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
-                let saved = serde_json::to_string(&conversation).unwrap();
-                conversation = serde_json::from_str(&saved).unwrap();
-                agent.resume(&mut conversation, RunOptions::new()).await
-            }
-            _ => agent.run_in(&mut conversation, "go").await,
-        };
-        assert_eq!(output.unwrap().text, "It is 3.", "{format} {end:?}");
+        ended(&agent, end).await;
         let sent = server.0.lock().unwrap().1[1].clone();
         assert_eq!(sent.pointer(path), Some(&json!("c2lnbmVk")), "{format} {end:?}: {sent:#}");
         assert!(sent.to_string().contains(r#"{"a":1,"b":2}"#), "{format} {end:?}: {sent:#}");

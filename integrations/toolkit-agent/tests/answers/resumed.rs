@@ -68,11 +68,16 @@ async fn a_refused_call_does_not_run_after_a_crash() {
                 let model = ScriptedModel::new()
                     .fallback(|_| Ok(ModelResponse::calls([ToolCall::new("last", "final_answer", OSLO)])));
                 let mut conversation = sessions.open("ada", "1").await.unwrap();
+                let mut untyped = conversation.clone();
                 let (city, _) = agent(model, Limits::default())
                     .resume_as::<City>(&mut conversation, RunOptions::new(), form.clone())
                     .await
                     .unwrap();
                 assert_eq!(city, oslo());
+                // A program that no longer asks for the type does not run the call either.
+                let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Oslo.")));
+                agent(model, Limits::default()).resume(&mut untyped, RunOptions::new()).await.unwrap();
+                assert_sendable(&untyped);
                 let lines = transcript(conversation.messages());
                 assert_eq!(paid.load(Ordering::Relaxed), 0, "{is_limited} {streaming} {saves}: {lines:?}");
                 assert_sendable(&conversation);
