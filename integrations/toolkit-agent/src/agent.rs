@@ -190,8 +190,10 @@ impl Agent {
         let limited = run.limited_to(self);
         let run = limited.as_ref().unwrap_or(run);
         let span = AgentSpan::new(self.name(), self.description(), conversation.id());
+        let measured = run.with_span(&span);
+        let run = measured.as_ref().unwrap_or(run);
         let output = span.around(self.0.run(conversation, run)).await;
-        span.end(&output);
+        span.end(&output, run.usage());
         conversation.leave(depth, output.is_ok());
         output
     }

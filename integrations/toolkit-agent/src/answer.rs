@@ -79,6 +79,18 @@ impl AnswerFormat {
         &*self.check
     }
 
+    /// Returns the number of invalid answers so far.
+    pub(crate) fn invalid_answers(&self) -> u32 {
+        self.invalid.load(Ordering::Relaxed)
+    }
+
+    /// Continues after the invalid answers of a run before it stopped. If the model has used up its attempts, it
+    /// gets new attempts.
+    pub(crate) fn continue_from(&self, invalid: u32) {
+        let used_up = invalid >= self.attempts;
+        self.invalid.store(if used_up { 0 } else { invalid }, Ordering::Relaxed);
+    }
+
     /// Counts an invalid answer. Returns whether the model may answer again.
     pub(crate) fn may_repeat(&self) -> bool {
         self.invalid.fetch_add(1, Ordering::Relaxed) + 1 < self.attempts

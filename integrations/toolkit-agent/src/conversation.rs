@@ -7,6 +7,7 @@ mod edit;
 mod nested;
 mod progress;
 mod turn;
+mod withhold;
 
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
@@ -235,11 +236,20 @@ impl Conversation {
     /// [interruption](crate::AgentError::Interrupted).
     ///
     /// The message and the results of the turn are kept. Each call without a result gets an error result, as
-    /// if the call had been cancelled. Pending calls cannot be decided afterwards.
+    /// if the call had been cancelled. Pending calls cannot be decided afterwards. If the agent of the turn checks
+    /// its answers with a [guardrail](crate::guardrail), an answer in the turn is removed, because the guardrail has
+    /// not seen it.
     pub fn settle(&mut self) {
+        self.stop_turn(false);
+    }
+
+    /// Ends the unfinished turn before its answer is checked. If the agent of the turn checks answers, no answer is
+    /// kept. If `is_kept` is `false`, an empty message is not added.
+    pub(crate) fn stop_turn(&mut self, is_kept: bool) {
         if let Some(turn) = self.turn.take() {
-            let (message, results) = turn.into_parts();
-            self.add_turn(message, results, false);
+            let (message, results) = turn.into_unchecked_parts();
+            let is_kept = is_kept && message.native.is_some();
+            self.add_turn(message, results, is_kept);
         }
     }
 

@@ -32,6 +32,10 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// violations may quote parts of the answer. The model reads them, and
 /// [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput) contains them.
 ///
+/// If a run stops before the check of its answer begins, the conversation does not keep the answer. The check of a
+/// typed run reads the accepted arguments of one call. If the agent has a guardrail for [`AgentOutput`], the text and
+/// the other answers in the same message are withheld.
+///
 /// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) contain this answer
 /// until the conversation gets new input or is resumed. Then the answer is withheld.
 ///

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// An agent in the run of another agent, as a tool or as a member of a team, is also held to its own limits,
 /// unless these are the default limits. The work of the agent counts for the run as well. If a called agent
 /// reaches its own limit, the calling model reads an error, and the run continues. If a parallel agent reaches
-/// its own limit, only this agent fails. The limits of an agent end when it transfers the conversation.
+/// its own limit, only this agent fails. A limit of the run, or of the parallel group, ends the group. The limits of an agent end when it transfers the conversation.
 ///
 /// ```
 /// use std::time::Duration;
@@ -103,6 +103,8 @@ pub(crate) struct Budget {
     spent: Mutex<(Usage, f64)>,
     /// The tokens, the cost and the numbers of calls before an interruption. The limits do not apply to them.
     earlier: Mutex<Spent>,
+    /// The limits of this budget that were reached. Limits of the budgets around this budget are not included.
+    exceeded: Mutex<Vec<Limit>>,
 }
 
 impl Budget {
@@ -115,6 +117,7 @@ impl Budget {
             tool_calls: AtomicU32::new(0),
             spent: Mutex::default(),
             earlier: Mutex::default(),
+            exceeded: Mutex::default(),
         }
     }
 
@@ -138,16 +141,16 @@ impl Budget {
         if let Some(max) = self.limits.max_tokens
             && lock(&self.spent).0.total() >= max
         {
-            return Err(AgentError::Limit(Limit::Tokens(max)));
+            return Err(self.exceed(Limit::Tokens(max)));
         }
         if let Some(max) = self.limits.max_cost
             && lock(&self.spent).1 >= max
         {
-            return Err(AgentError::Limit(Limit::Cost(max)));
+            return Err(self.exceed(Limit::Cost(max)));
         }
         let max = self.limits.max_model_calls;
         if !take(&self.model_calls, max) {
-            return Err(AgentError::Limit(Limit::ModelCalls(max)));
+            return Err(self.exceed(Limit::ModelCalls(max)));
         }
         let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take_model_call());
         if outer.is_err() {
@@ -209,7 +212,23 @@ impl Budget {
         {
             return outer.out_of_time();
         }
-        AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
+        self.exceed(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
+    }
+
+    /// Notes that a limit is reached. Returns the error.
+    fn exceed(&self, limit: Limit) -> AgentError {
+        let mut exceeded = lock(&self.exceeded);
+        if !exceeded.contains(&limit) {
+            exceeded.push(limit);
+        }
+        AgentError::Limit(limit)
+    }
+
+    /// Returns whether a limit of this budget, or of a budget around it, is reached. The own limits of the agents
+    /// within this budget do not count.
+    pub(crate) fn has_exceeded(&self, limit: &Limit) -> bool {
+        let outer = || self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit));
+        lock(&self.exceeded).contains(limit) || outer()
     }
 
     /// Returns the time left until the run or the agent reaches its maximum duration. Returns `None` if the

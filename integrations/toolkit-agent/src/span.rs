@@ -3,6 +3,9 @@
 
 #[cfg(feature = "tracing")]
 mod contents;
+mod usage;
+
+pub(crate) use usage::SpanUsage;
 
 use crate::error::AgentError;
 use crate::model::{ModelRequest, ModelResponse};
@@ -29,6 +32,8 @@ impl AgentSpan {
                 "gen_ai.agent.name" = name,
                 "gen_ai.agent.description" = contents::present(description),
                 "gen_ai.conversation.id" = contents::present(conversation),
+                "gen_ai.usage.input_tokens" = Empty,
+                "gen_ai.usage.output_tokens" = Empty,
                 "error.type" = Empty,
             ),
         )
@@ -53,9 +58,22 @@ impl AgentSpan {
         work
     }
 
-    /// Records the error of the agent. A run that waits for decisions has not failed.
+    /// Returns the count of the tokens in this span. `outer` counts the tokens in the span around this span. Returns
+    /// `None` if no subscriber records the span.
     #[inline]
-    pub(crate) fn end<T>(&self, ended: &Result<T, AgentError>) {
+    pub(crate) fn usage(&self, outer: &SpanUsage) -> Option<SpanUsage> {
+        #[cfg(feature = "tracing")]
+        return (!self.0.is_disabled()).then(|| SpanUsage::within(outer));
+        #[cfg(not(feature = "tracing"))]
+        None
+    }
+
+    /// Records the tokens of all model calls within the span, and the error of the agent. A run that waits for
+    /// decisions has not failed.
+    #[inline]
+    pub(crate) fn end<T>(&self, ended: &Result<T, AgentError>, usage: &SpanUsage) {
+        #[cfg(feature = "tracing")]
+        usage.record(&self.0);
         #[cfg(feature = "tracing")]
         if let Err(error) = ended
             && !matches!(error, AgentError::Interrupted { .. })

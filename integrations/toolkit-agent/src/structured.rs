@@ -32,7 +32,8 @@ use toolkit_core::ToolParams;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StructuredOptions {
-    /// The maximum number of answers requested from the model before the run fails. Default: 3.
+    /// The maximum number of answers requested from the model before the run fails. Default: 3. A
+    /// [resumed](Agent::resume_as) run has the attempts that were left, or new attempts if none were left.
     pub attempts: u32,
     /// The way the model gives the answer. By default (`None`), the agent chooses for each request:
     ///
@@ -212,6 +213,11 @@ impl Agent {
         form: Arc<AnswerFormat>,
     ) -> Result<(T, RunOutput), AgentError> {
         let mut run = run.with_answer_format(Some(form.clone()));
+        // A run that has ended with an invalid answer may have used up its attempts.
+        let mut has_ended = input.is_none() && conversation.finished().is_some();
+        if input.is_none() {
+            form.continue_from(conversation.invalid_answers());
+        }
         loop {
             let mut output = self.execute(conversation, input.take(), run.clone()).await?;
             output.messages = conversation.messages_since(begin);
@@ -226,8 +232,13 @@ impl Agent {
                 Err(invalid) => invalid,
             };
             if !form.may_repeat() {
-                return Err(AgentError::InvalidOutput(invalid));
+                if !std::mem::take(&mut has_ended) {
+                    return Err(AgentError::InvalidOutput(invalid));
+                }
+                form.continue_from(1);
             }
+            has_ended = false;
+            conversation.set_invalid_answers(form.invalid_answers());
             run = run.for_answers_only();
             let feedback = format!(
                 "Your answer is not of the form that was asked for: {invalid}\n\

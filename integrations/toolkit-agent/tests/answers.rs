@@ -2,6 +2,7 @@
 
 mod again;
 mod property;
+mod resumed;
 
 use crate::support::{assert_sendable, transcript};
 use futures_core::Stream;

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use toolkit_agent::model::Effort;
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
 use toolkit_agent::{
-    AgentError, Conversation, Limits, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRetry,
-    RunOptions, ScriptedModel,
+    Agent, AgentError, Conversation, Limits, ModelDelta, ModelError, ModelErrorKind, ModelOptions,
+    ModelRetry, RunOptions, ScriptedModel,
 };
 use toolkit_core::ToolCall;
 use toolkit_wire::ApiFormat;
@@ -167,6 +167,23 @@ enum End {
     Killed,
 }
 
+/// Runs the agent until its answer. Stops the run after a second if the program is killed, and resumes it.
+async fn ended(agent: &Agent, end: End) -> Conversation {
+    let mut conversation = Conversation::new("1");
+    let output = match end {
+        End::Killed => {
+            let run = agent.run_in(&mut conversation, "go");
+            assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
+            let saved = serde_json::to_string(&conversation).unwrap();
+            conversation = serde_json::from_str(&saved).unwrap();
+            agent.resume(&mut conversation, RunOptions::new()).await
+        }
+        _ => agent.run_in(&mut conversation, "go").await,
+    };
+    assert_eq!(output.unwrap().text, "It is 3.", "{end:?}");
+    conversation
+}
+
 #[tokio::test(start_paused = true)]
 async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
     for end in [End::Broken, End::Reported, End::InCall, End::Silent, End::Killed] {
@@ -191,18 +208,7 @@ async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
         let model = WireModel::new(ApiFormat::Anthropic, "claude-opus-4-8", server.clone());
         let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
         let agent = agent(model).options(options).limits(limits).build().unwrap();
-        let mut conversation = Conversation::new("1");
-        let output = match end {
-            End::Killed => {
-                let run = agent.run_in(&mut conversation, "go");
-                assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
-                let saved = serde_json::to_string(&conversation).unwrap();
-                conversation = serde_json::from_str(&saved).unwrap();
-                agent.resume(&mut conversation, RunOptions::new()).await
-            }
-            _ => agent.run_in(&mut conversation, "go").await,
-        };
-        assert_eq!(output.unwrap().text, "It is 3.", "{end:?}");
+        let conversation = ended(&agent, end).await;
         let sent = server.0.lock().unwrap().1[1].clone();
         let said = &sent["messages"][1]["content"];
         let expected = [
@@ -225,5 +231,64 @@ async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
         };
         assert_eq!(ids(calls, "id"), ids(results.iter().collect(), "tool_use_id"), "{end:?}");
         assert_eq!(transcript(conversation.messages()).len(), 4, "{end:?}");
+    }
+}
+
+/// The two APIs of Gemini: the events of a signed call, the events of an answer, and the position of the signature in
+/// the next request.
+fn signed_calls() -> [(ApiFormat, Vec<Value>, Vec<Value>, &'static str); 2] {
+    let arguments = json!({"a": 1, "b": 2});
+    let call = json!({"functionCall": {"name": "add", "args": arguments}, "thoughtSignature": "c2lnbmVk"});
+    let chunk = |part: Value| json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]});
+    let mut answer = chunk(json!({"text": "It is 3."}));
+    answer["candidates"][0]["finishReason"] = "STOP".into();
+
+    let event =
+        |kind: &str, at: u8, name: &str, value: Value| json!({"event_type": kind, "index": at, name: value});
+    let signature = json!({"type": "thought_signature", "signature": "c2lnbmVk"});
+    let step = json!({"type": "function_call", "id": "c1", "name": "add", "arguments": arguments});
+    let signed = vec![
+        event("step.start", 0, "step", json!({"type": "thought"})),
+        event("step.delta", 0, "delta", signature),
+        event("step.stop", 0, "usage", json!({})),
+        event("step.start", 1, "step", step),
+        event(
+            "step.delta",
+            1,
+            "delta",
+            json!({"type": "arguments_delta", "arguments": arguments.to_string()}),
+        ),
+        event("step.stop", 1, "usage", json!({})),
+    ];
+    let said = json!({"type": "model_output", "content": [{"type": "text", "text": "It is 3."}]});
+    let interaction = json!({"id": "i", "status": "completed", "steps": [said]});
+    let completed = json!({"event_type": "interaction.completed", "interaction": interaction});
+    [
+        (ApiFormat::Gemini, vec![chunk(call)], vec![answer], "/contents/1/parts/0/thoughtSignature"),
+        (ApiFormat::GeminiInteractions, signed, vec![completed], "/input/1/signature"),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_signature_of_a_gemini_call_survives_the_end_of_its_stream() {
+    let ends = [End::Broken, End::Silent, End::Killed];
+    for (end, (format, call, answer, path)) in
+        ends.into_iter().flat_map(|end| signed_calls().into_iter().map(move |case| (end, case)))
+    {
+        let mut events: Response = call.into_iter().map(Ok).collect();
+        if let End::Broken = end {
+            events.push(Err(broken(ModelErrorKind::Connection)));
+        }
+        let last = Err(ModelError::new(ModelErrorKind::Other, END));
+        let server = Server::default();
+        server.0.lock().unwrap().0 = [events, answer.into_iter().map(Ok).chain([last]).collect()].into();
+        let model = WireModel::new(format, "gemini-3-flash", server.clone());
+        let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
+        let options = ModelOptions::new().with_thinking(Effort::High);
+        let agent = agent(model).options(options).limits(limits).build().unwrap();
+        ended(&agent, end).await;
+        let sent = server.0.lock().unwrap().1[1].clone();
+        assert_eq!(sent.pointer(path), Some(&json!("c2lnbmVk")), "{format} {end:?}: {sent:#}");
+        assert!(sent.to_string().contains(r#"{"a":1,"b":2}"#), "{format} {end:?}: {sent:#}");
     }
 }

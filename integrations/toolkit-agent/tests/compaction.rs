@@ -1,5 +1,6 @@
 //! Compaction: conversations that outgrow the context window of their model.
 
+mod checks;
 mod histories;
 mod limits;
 mod overflow;

@@ -1,5 +1,6 @@
 //! Guardrails: each verdict about each kind of value.
 
+mod cut;
 mod kept;
 
 use crate::support::{Hesitant, Nothing, assert_sendable, transcript};

@@ -213,6 +213,76 @@ async fn own_limits_in_teams() {
     assert_eq!((output.text.as_str(), output.model_calls), ("done", 7));
 }
 
+/// The limits of a run, each with the error.
+fn limits_of_runs() -> [(Limits, Limit); 4] {
+    let most = Duration::from_millis(50);
+    [
+        (Limits::default().with_max_model_calls(5), Limit::ModelCalls(5)),
+        (Limits::default().with_max_tokens(500), Limit::Tokens(500)),
+        (Limits::default().with_max_cost(0.5), Limit::Cost(0.5)),
+        (Limits::default().with_max_duration(most), Limit::Duration(most)),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
+    let endless = |name: &str| {
+        let builder = agent(restless("wait", r#"{"ms": 3}"#)).name(name);
+        builder.price(Price::per_million(1_000.0, 1_000.0)).build().unwrap()
+    };
+    let group = || ParallelAgent::new("group", [endless("endless"), says("quick", "Fine.")]);
+    for (limits, limit) in limits_of_runs() {
+        let repeated = limits.clone().with_max_repeated_calls(1_000);
+        let grouped = || group().with_limits(repeated.clone());
+        // The limits of the run, or the own limits of the group within a team.
+        let teams: [(&str, Agent); 5] = [
+            ("group", group().into()),
+            ("nested", ParallelAgent::new("team", [group().into(), says("other", "Fine.")]).into()),
+            ("sequence", SequentialAgent::new("team", [says("first", "Hi."), group().into()]).into()),
+            ("own", SequentialAgent::new("team", [says("first", "Hi."), grouped().into()]).into()),
+            ("own nested", ParallelAgent::new("team", [grouped().into(), says("other", "So.")]).into()),
+        ];
+        for (kind, team) in teams {
+            let options = match kind.starts_with("own") {
+                true => RunOptions::new(),
+                false => RunOptions::new().with_limits(repeated.clone()),
+            };
+            let mut conversation = Conversation::new("1");
+            let ended = team.run_with(&mut conversation, "go", options).await;
+            assert_sendable(&conversation);
+            if kind == "own nested" {
+                // The outer group goes on without the inner group.
+                let output = ended.unwrap();
+                assert_eq!(output.text, "So.", "{limit}");
+                let lines = transcript(&output.messages);
+                assert!(lines.contains(&format!("group: (No answer: {limit})")), "{lines:?}");
+                continue;
+            }
+            assert_eq!(ended.unwrap_err().error, AgentError::Limit(limit), "{kind}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_parallel_group_continues_after_the_limit_of_its_run() {
+    let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("add", r#"{"a": 3, "b": 4}"#);
+    let model = model.then().text("Done.");
+    let slow = agent(model.clone()).name("slow").build().unwrap();
+    let quick = ScriptedModel::new().text("Fine.");
+    let quick_agent = agent(quick.clone()).name("quick").build().unwrap();
+    let team = Agent::from(ParallelAgent::new("team", [slow, quick_agent]));
+    let mut conversation = Conversation::new("1");
+    let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(2));
+    let ended = team.run_with(&mut conversation, "go", options).await;
+    assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(2)));
+    let saved = serde_json::to_string(&conversation).unwrap();
+    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+    let output = team.resume(&mut conversation, RunOptions::new()).await.unwrap();
+    assert_eq!((output.text.as_str(), output.model_calls), ("Done.\n\nFine.", 3));
+    assert_eq!((quick.requests().len(), model.remaining()), (1, 0));
+    assert_sendable(&conversation);
+}
+
 /// A store that saves nothing after a number of appends, and never answers again.
 struct Hanging(MemoryStore, AtomicU32);
 

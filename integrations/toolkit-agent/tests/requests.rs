@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use toolkit_agent::model::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
 use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
-    NativeMessages, Price, Usage,
+    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelErrorKind, ModelOptions,
+    ModelRequest, NativeMessages, Price, Usage,
 };
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_wire::ApiFormat;
@@ -77,6 +77,45 @@ fn every_option_is_sent_or_reported() {
             let others: Vec<_> = encoded.losses.iter().filter(|loss| !loss.path.starts_with(&path)).collect();
             let is_beside = name == "show_thinking" || others.is_empty();
             assert!(is_beside, "{format}: {others:?}");
+        }
+    }
+}
+
+/// A request with every part: nothing of it is dropped silently, for any API and server.
+#[test]
+fn instructions_tools_and_messages_reach_the_body_of_every_api() {
+    use wire::Server::{Mistral, Own, Standard, Vertex};
+    let servers = [Own, Standard, Mistral, Vertex];
+    for (format, server) in
+        ApiFormat::ALL.into_iter().flat_map(|format| servers.map(|server| (format, server)))
+    {
+        for has_tools in [false, true] {
+            let options = ModelOptions::new().with_thinking(Effort::High).with_temperature(1.0);
+            let mut request = request(options).with_instructions("Be very brief.");
+            if has_tools {
+                request = request.with_tools(tools());
+                request.tool_use.choice = ToolChoice::Tool("add".to_owned());
+            }
+            let model = WireModel::new(format, MODEL, Server::default()).with_server(server);
+            for stream in [false, true] {
+                let encoded = model.encode(&request, stream);
+                let body = Value::from(encoded.body).to_string();
+                let case = format!("{format} {server:?} {has_tools} {stream}: {body}");
+                assert!(body.contains("Be very brief."), "{case}");
+                assert!(body.contains(r#""hi""#), "{case}");
+                let lost: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
+                let is_known = |path: &&str| {
+                    ["/options/", "/stream_options/", "/tool_use/"]
+                        .iter()
+                        .any(|known| path.starts_with(known))
+                };
+                assert!(lost.iter().all(is_known), "{case} {lost:?}");
+                // The definition of the tool, and the tool choice.
+                let has_choice = !lost.iter().any(|path| path.starts_with("/tool_use/"));
+                let named = usize::from(has_tools) + usize::from(has_tools && has_choice);
+                assert_eq!(body.matches(r#""add""#).count(), named, "{case}");
+            }
+            assert!(!model.provider().is_empty(), "{format} {server:?}: name its provider");
         }
     }
 }

@@ -274,6 +274,8 @@ fn spans_have_the_attributes_of_open_telemetry() {
                 ("gen_ai.operation.name", "invoke_agent"),
                 ("gen_ai.provider.name", "anthropic"),
                 ("gen_ai.request.model", "claude-opus-4-8"),
+                ("gen_ai.usage.input_tokens", "105"),
+                ("gen_ai.usage.output_tokens", "2"),
                 ("otel.kind", "internal"),
                 ("otel.name", "invoke_agent clerk"),
             ])
@@ -284,4 +286,63 @@ fn spans_have_the_attributes_of_open_telemetry() {
         }
         assert_eq!(of_model.fields, expected);
     }
+}
+
+#[test]
+fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
+    let says = |name: &str, tokens: u64| {
+        let usage = Usage::new(tokens, tokens / 10);
+        agent(name, ScriptedModel::new().response(ModelResponse::text("Done.").with_usage(usage)))
+    };
+    let tokens = |seen: &[Seen]| -> BTreeMap<String, Option<String>> {
+        let of_agents = seen.iter().filter(|span| span.fields["gen_ai.operation.name"] == "invoke_agent");
+        let sums = |span: &Seen| {
+            let field = |name| span.fields.get(name).cloned();
+            let input = field("gen_ai.usage.input_tokens")?;
+            Some(format!("{input} {}", field("gen_ai.usage.output_tokens")?))
+        };
+        of_agents.map(|span| (span.fields["gen_ai.agent.name"].clone(), sums(span))).collect()
+    };
+    let expected = |sums: &[(&str, Option<&str>)]| -> BTreeMap<String, Option<String>> {
+        sums.iter().map(|(name, sum)| ((*name).to_owned(), sum.map(ToOwned::to_owned))).collect()
+    };
+
+    // An agent called as a tool, within an agent, within a sequence.
+    let expert = says("expert", 100).build().unwrap();
+    let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
+    let asks = ModelResponse::calls([call("1", "expert")]).with_usage(Usage::new(10, 1));
+    let last = ModelResponse::text("Done.").with_usage(Usage::new(20, 2));
+    let model = ScriptedModel::new().response(asks).response(last);
+    let asker = agent("asker", model).tools(tools).build().unwrap();
+    let team = Agent::from(SequentialAgent::new("team", [says("first", 1_000).build().unwrap(), asker]));
+    let sums = [
+        ("asker", Some("130 13")),
+        ("expert", Some("100 10")),
+        ("first", Some("1000 100")),
+        ("team", Some("1130 113")),
+    ];
+    assert_eq!(tokens(&spans(&team, RunOptions::new())), expected(&sums));
+
+    // Parallel agents count for themselves. An agent whose call fails has no tokens.
+    let failing = agent("failing", ScriptedModel::new().error(ModelError::from_status(429, "later")));
+    let members = [says("one", 100).build().unwrap(), says("two", 50).build().unwrap()];
+    let members = members.into_iter().chain([failing.build().unwrap()]);
+    let both = Agent::from(ParallelAgent::new("both", members));
+    let sums = [("both", Some("150 15")), ("failing", None), ("one", Some("100 10")), ("two", Some("50 5"))];
+    assert_eq!(tokens(&spans(&both, RunOptions::new())), expected(&sums));
+
+    // The tokens of a transfer belong to both agents, like its span.
+    let spec = says("spec", 100).build().unwrap();
+    let to = ToolCall::new("1", "transfer_to_agent", r#"{"agent_name": "spec"}"#);
+    let model = ScriptedModel::new().response(ModelResponse::calls([to]).with_usage(Usage::new(10, 1)));
+    let root = agent("root", model).sub_agent(spec).build().unwrap();
+    let sums = [("root", Some("110 11")), ("spec", Some("100 10"))];
+    assert_eq!(tokens(&spans(&root, RunOptions::new())), expected(&sums));
+
+    // The tokens of an answer that broke off count too.
+    let broken = ModelError::new(ModelErrorKind::Connection, "cut")
+        .with_partial(ModelResponse::text("ha").with_usage(Usage::new(7, 1)));
+    let model = ScriptedModel::new().deltas([Err(broken)]);
+    let root = agent("root", model).build().unwrap();
+    assert_eq!(tokens(&spans(&root, RunOptions::new())), expected(&[("root", Some("7 1"))]));
 }

@@ -8,10 +8,11 @@ use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
 use crate::helpers::lock;
 use crate::limits::Budget;
-use crate::model::RequestLoss;
+use crate::model::{Price, RequestLoss, Usage};
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
+use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
@@ -59,6 +60,8 @@ pub(crate) struct RunInner {
     pub(crate) answers_only: bool,
     /// The error of a guardrail that has ended the run, shared with nested runs.
     ended: Arc<Ended>,
+    /// The tokens in the span of the agent.
+    usage: SpanUsage,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
     /// Whether a save was given up after [`GRACE`].
@@ -93,10 +96,28 @@ impl Run {
             answer_format: None,
             answers_only: false,
             ended: Arc::default(),
+            usage: SpanUsage::default(),
             traced_messages: options.traced_messages,
             is_late: Arc::default(),
             emitted_losses: Arc::default(),
         }))
+    }
+
+    /// Counts the tokens of a model call, for the limits and for the spans of the agents.
+    pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
+        self.0.usage.add(usage);
+        self.0.budget.add_usage(usage, price);
+    }
+
+    /// Returns the tokens in the span of the agent.
+    pub(crate) fn usage(&self) -> &SpanUsage {
+        &self.0.usage
+    }
+
+    /// Returns the same run with the span of an agent within the current agent.
+    pub(crate) fn with_span(&self, span: &AgentSpan) -> Option<Self> {
+        let usage = span.usage(&self.0.usage)?;
+        Some(Self(Arc::new(RunInner { usage, ..RunInner::clone(&self.0) })))
     }
 
     /// Returns the same run with another format for the final answer.

@@ -85,11 +85,12 @@ impl Compacted {
 }
 
 /// Returns whether the messages before `index` can be left out. A call must not lose its result, and a paused
-/// message must not lose its continuation.
+/// message must not lose its continuation. Feedback must not lose the answer that it is about.
 pub(crate) fn is_boundary(messages: &[Message], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| messages.get(before));
     let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
-    !is_paused && matches!(messages.get(index), Some(Message::User(_) | Message::Assistant(_)))
+    let begins = |message: &Message| message.is_input() || matches!(message, Message::Assistant(_));
+    !is_paused && messages.get(index).is_some_and(begins)
 }
 
 impl Compactions {

@@ -1,9 +1,7 @@
 //! Changes of messages that a conversation already contains, and searches for certain messages.
 
-use super::{Conversation, Progress};
+use super::Conversation;
 use crate::message::{Message, UserMessage};
-use serde_json::Value;
-use toolkit_core::ToolOutput;
 
 /// The content of an input that was blocked.
 pub(crate) const REMOVED: &str = "(This message was removed.)";
@@ -55,7 +53,8 @@ impl Conversation {
 
     /// Returns whether the latest run repeats an invalid answer: its input is feedback.
     pub(crate) fn is_repetition(&self) -> bool {
-        matches!(self.messages.get(self.begin_of_run()), Some(Message::User(input)) if input.is_feedback)
+        let begin = self.progress.as_ref().map_or(self.messages.len(), |progress| progress.begin);
+        matches!(self.messages.get(begin), Some(Message::User(input)) if input.is_feedback)
     }
 
     /// Replaces the message at `index`.
@@ -98,13 +97,6 @@ impl Conversation {
         }
     }
 
-    /// Withholds the final answer if the run has stopped while the answer was checked.
-    pub(super) fn withhold_unchecked(&mut self) {
-        if self.progress.as_ref().is_some_and(Progress::is_unchecked) {
-            self.replace_answer(WITHHELD);
-        }
-    }
-
     /// Returns the inputs that an agent has to check, with their indexes: the messages of the user after the
     /// latest answer of any agent, or else the latest message of the user if the agent has not answered it. Feedback
     /// to an invalid answer is no input.
@@ -123,37 +115,5 @@ impl Conversation {
         let latest = self.messages.iter().enumerate().rev();
         let latest = latest.take_while(|(_, message)| !own(message)).find_map(users);
         latest.into_iter().collect()
-    }
-
-    /// Replaces the answer in the last messages: the text, the arguments of a call whose arguments are the answer,
-    /// or the output of a tool.
-    pub(crate) fn replace_answer(&mut self, text: &str) {
-        let Some(last) = self.messages.len().checked_sub(1) else { return };
-        let begin = last.saturating_sub(1);
-        match self.messages.get_mut(begin..) {
-            Some([.., Message::Assistant(said)]) => {
-                text.clone_into(&mut said.text);
-                said.native = None;
-            }
-            Some([Message::Assistant(said), Message::Tool(given)]) => {
-                if said.calls.iter().any(|call| said.is_answer(call)) {
-                    let is_object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
-                    let arguments = if is_object { text } else { "{}" };
-                    for call in said.calls.iter_mut().filter(|call| call.name == said.answer_tool) {
-                        call.arguments = arguments.into();
-                    }
-                    // The text beside the call was not checked.
-                    said.text.clear();
-                    said.native = None;
-                } else {
-                    let mut texts = Some(text);
-                    for result in &mut given.results {
-                        result.outcome = Ok(ToolOutput::text(texts.take().unwrap_or_default()));
-                    }
-                }
-            }
-            _ => return,
-        }
-        self.mark_changed(begin);
     }
 }

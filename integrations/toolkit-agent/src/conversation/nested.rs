@@ -30,10 +30,11 @@ impl Conversation {
     /// Begins a run that asks for the answer to the latest run again. The input of the latest run stays
     /// unanswered.
     pub(crate) fn begin_attempt(&mut self, input: UserMessage) {
-        let question = self.progress.as_ref().map(|progress| progress.question.unwrap_or(progress.begin));
+        let (question, invalid) = (self.progress.as_ref().map(Progress::first), self.invalid_answers());
         self.begin_run(input);
         if let Some(progress) = &mut self.progress {
             progress.question = question;
+            progress.invalid_answers = invalid;
         }
     }
 
@@ -53,9 +54,21 @@ impl Conversation {
         running
     }
 
-    /// Returns the index of the first message of the latest run.
+    /// Returns the index of the first message of the latest run, with all attempts to answer it.
     pub(crate) fn begin_of_run(&self) -> usize {
-        self.progress.as_ref().map_or(self.messages.len(), |progress| progress.begin)
+        self.progress.as_ref().map_or(self.messages.len(), Progress::first)
+    }
+
+    /// Returns the number of invalid answers in the latest run, with all attempts to answer it.
+    pub(crate) fn invalid_answers(&self) -> u32 {
+        self.progress.as_ref().map_or(0, |progress| progress.invalid_answers)
+    }
+
+    /// Sets the number of invalid answers in the latest run.
+    pub(crate) fn set_invalid_answers(&mut self, invalid: u32) {
+        if let Some(progress) = &mut self.progress {
+            progress.invalid_answers = invalid;
+        }
     }
 
     /// Leaves all agents, because the run has stopped.
@@ -71,7 +84,7 @@ impl Conversation {
         let progress = self.progress.get_or_insert_with(|| Progress { begin, ..Progress::default() });
         match (finished, &progress.output) {
             (Some(output), _) => {
-                let (spent, begin) = (progress.spent, progress.begin);
+                let (spent, begin) = (progress.spent, progress.first());
                 ControlFlow::Break(output.in_run(spent, self.messages_since(begin)))
             }
             (None, Some(_)) => {
@@ -111,8 +124,8 @@ impl Conversation {
     pub fn latest_run(&self) -> Option<RunOutput> {
         let progress = self.progress.as_ref()?;
         let unfinished = || AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() };
-        let mut messages = self.messages_since(progress.begin);
-        let len = progress.end.map_or(usize::MAX, |end| end.saturating_sub(progress.begin));
+        let mut messages = self.messages_since(progress.first());
+        let len = progress.end.map_or(usize::MAX, |end| end.saturating_sub(progress.first()));
         if len < messages.len() {
             messages.truncate(len);
         }
@@ -128,7 +141,7 @@ impl Conversation {
         progress.frames.clear();
         progress.end = Some(end);
         progress.output = Some(output.clone());
-        let (spent, begin) = (progress.spent, progress.begin);
+        let (spent, begin) = (progress.spent, progress.first());
         output.in_run(spent, self.messages_since(begin))
     }
 

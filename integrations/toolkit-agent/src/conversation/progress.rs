@@ -13,6 +13,9 @@ pub(crate) struct Progress {
     /// The index of the first message of the first attempt, if the run is another attempt to answer it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) question: Option<usize>,
+    /// The number of invalid answers in the requested form, over all attempts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) invalid_answers: u32,
     /// The number of messages in the conversation when the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<usize>,
@@ -25,7 +28,17 @@ pub(crate) struct Progress {
     pub(super) frames: Vec<Frame>,
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 impl Progress {
+    /// Returns the index of the first message of the run. If the run is another attempt to answer, this is the first
+    /// message of the first attempt.
+    pub(super) fn first(&self) -> usize {
+        self.question.unwrap_or(self.begin)
+    }
+
     /// Returns whether the innermost agent has given an answer that is being checked.
     pub(super) fn is_unchecked(&self) -> bool {
         matches!(self.frames.last(), Some(Frame { step: Step::Unchecked { .. }, .. }))

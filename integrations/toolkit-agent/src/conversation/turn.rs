@@ -1,6 +1,7 @@
 //! The unfinished turn of a conversation.
 
 use super::nested::child_of_call;
+use super::withhold::withhold;
 use crate::message::{AssistantMessage, store_details};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub(crate) struct Turn {
     /// The number of results with already applied changes of session values.
     #[serde(skip_serializing_if = "is_zero")]
     applied: usize,
+    /// Whether the agent checks its answers. An answer in an unfinished turn was not checked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    checks_answers: bool,
     /// All changes of `pending`. A save writes only the changes added since the last save.
     #[serde(skip)]
     pending_changes: Vec<(usize, Option<Pending>)>,
@@ -64,6 +68,9 @@ pub(super) struct TurnChange {
     pending: Vec<(usize, Option<Pending>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     applied: Option<usize>,
+    /// Whether the agent of a new turn checks its answers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    checks_answers: bool,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -147,6 +154,22 @@ impl Turn {
         is_open.iter().enumerate().filter(|(_, open)| **open).map(|(position, _)| position).collect()
     }
 
+    /// Sets whether the agent of the turn checks its answers.
+    pub(crate) fn set_checks_answers(&mut self, checks_answers: bool) {
+        self.checks_answers = checks_answers;
+    }
+
+    /// Returns the message and the results of a turn that ends before its answer is checked. If the agent checks
+    /// answers, the returned parts contain no answer.
+    pub(super) fn into_unchecked_parts(self) -> (AssistantMessage, Vec<ToolResult>) {
+        let checks_answers = self.checks_answers;
+        let (mut message, mut results) = self.into_parts();
+        if checks_answers {
+            withhold(&mut message, &mut results);
+        }
+        (message, results)
+    }
+
     pub(super) fn into_parts(self) -> (AssistantMessage, Vec<ToolResult>) {
         (self.message, self.results)
     }
@@ -211,6 +234,7 @@ impl Turn {
             results: self.results.get(saved.results..).unwrap_or_default().to_vec(),
             pending,
             applied: (saved.applied != now.applied).then_some(now.applied),
+            checks_answers: is_new && self.checks_answers,
         })
     }
 }
@@ -234,6 +258,7 @@ impl TurnChange {
             };
         }
         turn.applied = self.applied.unwrap_or(turn.applied);
+        turn.checks_answers |= self.checks_answers;
     }
 }
 

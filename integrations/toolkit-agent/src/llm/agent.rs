@@ -213,12 +213,18 @@ impl LlmAgent {
             }
             if let Some(invalid) = invalid {
                 if response.message.calls.iter().any(|call| answer.is_in(call)) {
-                    guards.withhold_invalid(conversation, &mut held, is_added);
+                    guards.withhold(conversation, &mut held, is_added);
                 }
-                answer.repeat(&invalid)?;
+                let repeated = answer.repeat(&invalid);
+                conversation.set_invalid_answers(answer.invalid_answers());
+                repeated?;
                 conversation.set_step(Step::Repair { escalate });
             }
             if let Some(to) = &transfer_to_agent {
+                if is_accepted {
+                    // The other agent answers.
+                    guards.withhold(conversation, &mut held, is_added);
+                }
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
@@ -234,7 +240,8 @@ impl LlmAgent {
                     false => answer.feedback(&text, &response.finish),
                 };
                 if !matches!(feedback, Ok(None)) {
-                    guards.withhold_invalid(conversation, &mut held, is_added);
+                    conversation.set_invalid_answers(answer.invalid_answers());
+                    guards.withhold(conversation, &mut held, is_added);
                 }
                 if let Some(feedback) = feedback? {
                     conversation.set_step(Step::Repair { escalate });
@@ -302,7 +309,7 @@ impl LlmAgent {
         let mut request = self.fitting_request(dispatcher, calls).await?;
         let mut is_compacted = false;
         let response = loop {
-            calls.conversation.begin_turn(name);
+            self.begin_turn(calls.conversation);
             let proceed = match callbacks.before.is_empty() {
                 true => ControlFlow::Continue(request),
                 false => run.until_stopped(callbacks.before(request, calls.situation)).await??,
@@ -334,7 +341,7 @@ impl LlmAgent {
             (request, is_compacted) = (shorter, true);
         };
         run.emit_losses(name, &response.losses);
-        run.0.budget.add_usage(response.usage, price);
+        run.add_usage(response.usage, price);
         match callbacks.may_change_calls() {
             true => run.until_stopped(callbacks.after(response, calls.situation)).await?,
             false => Ok(response),

@@ -242,6 +242,11 @@ impl<'a> FinalAnswer<'a> {
         }
     }
 
+    /// Returns the number of invalid answers so far.
+    pub(super) fn invalid_answers(&self) -> u32 {
+        self.format.map_or(0, AnswerFormat::invalid_answers)
+    }
+
     /// Returns whether to repeat a refused request without asking the server for the form.
     pub(super) fn falls_back(&mut self, error: &AgentError) -> bool {
         let AgentError::Model(error) = error else { return false };

@@ -4,7 +4,7 @@ use super::agent::LlmAgent;
 use super::calls::{TurnCalls, put_first};
 use super::settings::Settings;
 use crate::agent::{Run, RunAgent};
-use crate::conversation::Turn;
+use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
@@ -48,7 +48,7 @@ impl LlmAgent {
                 Err(error) => return Err(error),
             };
             if let Some(partial) = &error.partial {
-                run.0.budget.add_usage(partial.usage, price);
+                run.add_usage(partial.usage, price);
             }
             calls.conversation.discard_turn();
             calls.counted.clear();
@@ -63,9 +63,14 @@ impl LlmAgent {
                 within: run.within(),
             });
             run.until_stopped(sleep(pause)).await?;
-            calls.conversation.begin_turn(name);
+            self.begin_turn(calls.conversation);
         }
         Err(AgentError::Cancelled)
+    }
+
+    /// Begins a turn of this agent.
+    pub(super) fn begin_turn(&self, conversation: &mut Conversation) {
+        conversation.begin_turn(&self.settings.name).set_checks_answers(self.settings.guards.check_answers());
     }
 
     /// Waits before the model continues an answer that broke off. `breaks` is the number of broken answers in a

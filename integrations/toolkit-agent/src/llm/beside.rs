@@ -7,6 +7,12 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
+/// Waits until the check of the input has passed. Used within the model call that runs beside the check: [`beside`]
+/// polls the call whenever the gate has opened, so there is nothing to wake.
+pub(super) async fn passed(gate: &AtomicBool) {
+    poll_fn(|_| if gate.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
+}
+
 /// Waits for the response of the model and for the check of the input at the same time. Opens `gate` when the
 /// check has passed. If it has not passed, returns the verdicts, and the model call is dropped.
 pub(super) async fn beside<T>(

@@ -34,8 +34,8 @@ pub(super) struct TurnCalls<'a> {
     pub(super) started: usize,
     /// For each call in `batch`, the index of the call in the turn.
     pub(super) dispatched: Vec<usize>,
-    /// The refusals of the calls counted but not started yet. `None` for a call to run.
-    pub(super) counted: VecDeque<Option<ToolError>>,
+    /// For each call counted but not started yet, whether the call is refused. Its result is then in the turn.
+    pub(super) counted: VecDeque<bool>,
     /// The agents called as tools in this turn.
     pub(super) called: Arc<CalledAgents>,
     pub(super) answer: &'a FinalAnswer<'a>,
@@ -87,28 +87,33 @@ impl<'a> TurnCalls<'a> {
         self.run.emit(event);
     }
 
-    /// Counts the calls of the turn that are not counted yet. Called before the save that precedes the calls.
+    /// Counts the calls of the turn that are not counted yet. A call that exceeds a limit, is repeated too often or
+    /// follows an invalid answer gets an error result. Called before the save that precedes the calls, so that a
+    /// refused call does not run after a crash.
     pub(super) fn count(&mut self) {
         let calls = &self.conversation.turn().message().calls;
         let counted = self.started + self.counted.len();
         let mut is_repair = calls.iter().take(counted).any(|call| self.answer.is_invalid(call));
-        for call in calls.iter().skip(counted) {
+        let mut refused = Vec::new();
+        for (position, call) in calls.iter().enumerate().skip(counted) {
             let refusal = refusal(self.run, self.answer, self.repetitions, call, is_repair);
             is_repair |= self.answer.is_invalid(call);
-            self.counted.push_back(refusal);
+            self.counted.push_back(refusal.is_some());
+            refused.extend(refusal.map(|error| ToolResult::of(call, Err(error)).with_position(position)));
         }
+        refused.into_iter().for_each(|result| self.keep(result));
     }
 
-    /// Starts the counted calls. A call that exceeds a limit or is repeated too often gets an error result.
+    /// Starts the counted calls, except for refused calls.
     pub(super) fn start(&mut self) {
-        while let Some(refusal) = self.counted.pop_front() {
+        while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
-            let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
             self.started += 1;
-            match refusal {
-                Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
-                None => self.dispatch(position, call),
+            if is_refused {
+                continue;
             }
+            let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
+            self.dispatch(position, call);
         }
     }
 
@@ -225,8 +230,11 @@ impl<'a> TurnCalls<'a> {
             return Err(AgentError::Interrupted { pending: Vec::new() });
         }
         let Self { conversation, .. } = self;
-        let results = conversation.end_turn(is_kept);
-        finished.map(|()| results)
+        if let Err(error) = finished {
+            conversation.stop_turn(is_kept);
+            return Err(error);
+        }
+        Ok(conversation.end_turn(is_kept))
     }
 
     /// Waits for all results. If the run is cancelled or out of time, the running calls are cancelled, and

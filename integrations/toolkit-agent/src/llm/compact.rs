@@ -1,6 +1,7 @@
 //! Compaction before a model call: a shorter request for a conversation beyond the context window.
 
 use super::agent::LlmAgent;
+use super::beside::passed;
 use super::calls::TurnCalls;
 use super::history;
 use super::meter::{Meter, Visible};
@@ -109,7 +110,13 @@ impl LlmAgent {
         let messages_left_out = compacted.start.saturating_sub(first);
         let mut summary_error = None;
         if messages_left_out > 0 && is_worth_summary && compaction.summarizer.is_some() {
-            let messages = self.left_out(calls.conversation, (before, first), &compacted);
+            let indexes = left_out(before, first, &compacted);
+            let inputs = calls.conversation.unchecked_inputs(name);
+            if inputs.iter().any(|(index, _)| indexes.contains(index)) {
+                // An input that is blocked must not be in the summary.
+                run.until_stopped(passed(calls.gate)).await?;
+            }
+            let messages = self.readable(calls.conversation, &indexes, &compacted);
             let limit = compaction.summary_limit();
             let request = SummaryRequest::new(name, &before.summary, messages, limit);
             let summaries = Summaries { compaction, run, agent: name, price, retry };
@@ -133,23 +140,22 @@ impl LlmAgent {
         run.save(calls.conversation).await
     }
 
-    /// Returns the messages that a compaction leaves out, in addition to the messages left out before. Long
-    /// results are shortened.
-    fn left_out(
-        &self,
-        conversation: &Conversation,
-        (before, first): (&Compacted, usize),
-        after: &Compacted,
-    ) -> Vec<Message> {
+    /// Returns the messages at `indexes` for a summary. Long results are shortened.
+    fn readable(&self, conversation: &Conversation, indexes: &[usize], after: &Compacted) -> Vec<Message> {
         let messages = conversation.messages();
         // The results are in the summary, even if they are only a note in the request.
         let readable = Compacted { dropped: 0, shortened: usize::MAX, ..after.clone() };
-        let kept = before.kept.iter().copied().filter(|index| !after.kept.contains(index));
-        let indexes = kept.chain(first..after.start);
-        let visible = indexes.filter_map(|index| {
-            let message = messages.get(index)?;
-            Some(history::visible(&self.settings.name, index, message, &readable).into_owned())
+        let visible = indexes.iter().filter_map(|index| {
+            let message = messages.get(*index)?;
+            Some(history::visible(&self.settings.name, *index, message, &readable).into_owned())
         });
         visible.collect()
     }
+}
+
+/// Returns the indexes of the messages that a compaction leaves out, in addition to the messages left out before.
+/// `first` is the index of the first message of the request before the compaction.
+fn left_out(before: &Compacted, first: usize, after: &Compacted) -> Vec<usize> {
+    let kept = before.kept.iter().copied().filter(|index| !after.kept.contains(index));
+    kept.chain(first..after.start).collect()
 }

@@ -84,8 +84,13 @@ impl Situation {
         let (run, agent) = (&self.run, || self.context.agent.clone());
         run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
         if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+            self.emit_message(message);
         }
+    }
+
+    fn emit_message(&self, message: &AssistantMessage) {
+        let run = &self.run;
+        run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
     }
 
     fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
@@ -164,6 +169,11 @@ impl Guards {
         (guards, [outer, inner])
     }
 
+    /// Returns whether the agent checks its answers.
+    pub(super) fn check_answers(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
     /// Returns whether the text of a response must not be emitted before the response was checked.
     pub(super) fn hold_text(&self) -> bool {
         !self.outputs.is_empty() || self.checks_responses
@@ -202,11 +212,11 @@ impl Guards {
         }))
     }
 
-    /// Withholds an invalid answer of a typed run if the agent checks answers. Checks of answers see only answers
-    /// with a valid form.
+    /// Withholds an answer that no check of the agent sees: an invalid answer of a typed run, or an answer beside a
+    /// transfer to another agent.
     ///
     /// `is_added` is `false` if the answer is empty, so that it is not in the conversation.
-    pub(super) fn withhold_invalid(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
+    pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
             held.clear();
             if is_added {
@@ -240,6 +250,10 @@ impl Guards {
         let checked = checked.and_then(|checked| checked);
         let (text, finish) = match checked {
             Ok(Checked::Passed(output)) => {
+                if is_added && let Some(message) = conversation.withhold_beside_answer() {
+                    held.clear();
+                    situation.emit_message(message);
+                }
                 held.emit(&situation.run);
                 return Ok(output);
             }

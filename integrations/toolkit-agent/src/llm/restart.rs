@@ -33,11 +33,17 @@ impl Restart {
     ) -> Self {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
+        let invalid = calls.iter().position(|call| answer.is_invalid(call)).unwrap_or(calls.len());
         for position in turn.unanswered() {
             let Some(call) = calls.get(position) else { continue };
             let id = format!("{}{}", run.0.prefix, key(calls, position));
             let decisions = &run.0.decisions;
             let is_agent = conversation.has_called(position);
+            let refusal = answer.refusal(call, invalid < position);
+            if let Some(error) = refusal.filter(|_| turn.pending(position).is_none()) {
+                restart.results.push(ToolResult::of(call, Err(error)).with_position(position));
+                continue;
+            }
             match turn.pending(position) {
                 Some(_) if is_agent => {
                     if decisions.are_within(&id) {

@@ -28,7 +28,8 @@ use tokio::task::JoinSet;
 /// differently is removed.
 ///
 /// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
-/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail.
+/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail. A limit of the run
+/// ends the group with [`AgentError::Limit`], but a limit that belongs to one agent is a failure of this agent.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::ParallelAgent};
@@ -55,6 +56,19 @@ const LOST: &str = "the agent was stopped in its work; its calls may have run";
 
 /// The result of one agent: its copy of the conversation and its output.
 type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
+
+/// Returns whether the error of an agent ends its group. The agent can continue in a resumed run.
+fn ends_group(error: &AgentError, run: &Run) -> bool {
+    match error {
+        AgentError::Interrupted { .. }
+        | AgentError::Blocked { .. }
+        | AgentError::Cancelled
+        | AgentError::Store(_) => true,
+        // The agent may have reached a limit of its own.
+        AgentError::Limit(limit) => run.0.budget.has_exceeded(limit),
+        _ => false,
+    }
+}
 
 impl ParallelAgent {
     /// Runs each agent in a copy of the conversation, except for agents that finished or failed before an
@@ -98,13 +112,7 @@ impl ParallelAgent {
             }
             conversation.keep_branch(index, copy);
             if let Err(error) = &output
-                && !matches!(
-                    error,
-                    AgentError::Interrupted { .. }
-                        | AgentError::Blocked { .. }
-                        | AgentError::Cancelled
-                        | AgentError::Store(_)
-                )
+                && !ends_group(error, run)
             {
                 failed.insert(index, error.to_string());
                 conversation.set_step(Step::Parallel(failed.clone()));
@@ -130,6 +138,10 @@ impl ParallelAgent {
         run.save(conversation).await?;
         let mut outputs = self.branches(conversation, run, &mut failed).await?;
         run.check_cancelled()?;
+        let is_limit = |error: &&AgentError| matches!(error, AgentError::Limit(_)) && ends_group(error, run);
+        if let Some(limit) = outputs.values().filter_map(|output| output.as_ref().err()).find(is_limit) {
+            return Err(limit.clone());
+        }
         for output in outputs.values() {
             match output {
                 Err(AgentError::Interrupted { .. }) => {

@@ -8,6 +8,10 @@ use toolkit_wire::ApiFormat;
 /// The reason for the loss of a field that not all servers with the API understand.
 const STANDARD: &str = "only the standard fields of the API are sent";
 
+/// The reason for the loss of an option whose field is not known, because the API is newer than this crate. Such a
+/// field is not guessed: a server may ignore it without an error.
+pub(super) const UNKNOWN: &str = "the field of the API for it is not known";
+
 /// The rules of a server for the fields of a request, beyond the rules of its API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]

@@ -19,7 +19,8 @@ use toolkit_wire::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The lost options, tool settings and contents of messages. The path of an option is `/options/…`, the
+    /// The lost options, tool settings and contents of messages. If this crate does not know the field of an API for
+    /// the instructions or the messages, the path is `/instructions` or `/messages`. The path of an option is `/options/…`, the
     /// path of a setting of the tool choice is `/tool_use/…`, and the path of a content begins with the index
     /// of its message, as in `/messages/3`. The path of a loss in the definition of a tool is `/tools/`, the
     /// name of the tool, and the path in the definition.
@@ -92,18 +93,20 @@ pub(super) fn encode_for(
         }
     }
     let names = request.tools.wire_names(&format);
-    let history = history(&mut draft, &names);
-    draft.set(messages_field(format), history);
-    let text = request.instructions.as_str();
-    if !text.is_empty() {
-        match format {
-            ApiFormat::OpenAiResponses => draft.set("/instructions", text),
-            ApiFormat::Anthropic => draft.set("/system", text),
-            ApiFormat::Gemini => draft.set("/systemInstruction", json!({"parts": [{"text": text}]})),
-            ApiFormat::GeminiInteractions => draft.set("/system_instruction", text),
-            ApiFormat::Bedrock => draft.set("/system", json!([{"text": text}])),
-            _ => {}
-        }
+    let mut messages = history(&mut draft, &names);
+    let instructions = instructions(format, &request.instructions);
+    if let Some(Instructions::Message(first)) = &instructions {
+        messages.insert(0, first.clone());
+    }
+    messages_into(&mut draft, messages);
+    match instructions {
+        Some(Instructions::Field(path, value)) => draft.set(path, value),
+        Some(Instructions::Unknown) => draft.losses.push(SchemaLoss::new(
+            "/instructions",
+            "instructions",
+            "the field of the API for the instructions is not known",
+        )),
+        Some(Instructions::Message(_)) | None => {}
     }
     if format == ApiFormat::OpenAiChat && stream {
         match draft.server {
@@ -157,13 +160,51 @@ fn tools(draft: &mut Draft<'_>, names: &WireNames) {
     }));
 }
 
-/// Returns the JSON pointer to the request field that contains the messages.
-const fn messages_field(format: ApiFormat) -> &'static str {
-    match format {
+/// The position of the instructions in a request.
+enum Instructions {
+    /// The first message.
+    Message(Value),
+    /// A field of the body, as a JSON pointer, with its value.
+    Field(&'static str, Value),
+    /// The API is newer than this function. The instructions are reported as lost.
+    Unknown,
+}
+
+/// Returns the position of the instructions in a request. Returns `None` if there are no instructions.
+fn instructions(format: ApiFormat, text: &str) -> Option<Instructions> {
+    if text.is_empty() {
+        return None;
+    }
+    Some(match format {
+        ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere => {
+            Instructions::Message(json!({"role": "system", "content": text}))
+        }
+        ApiFormat::OpenAiResponses => Instructions::Field("/instructions", text.into()),
+        ApiFormat::Anthropic => Instructions::Field("/system", text.into()),
+        ApiFormat::Gemini => Instructions::Field("/systemInstruction", json!({"parts": [{"text": text}]})),
+        ApiFormat::GeminiInteractions => Instructions::Field("/system_instruction", text.into()),
+        ApiFormat::Bedrock => Instructions::Field("/system", json!([{"text": text}])),
+        _ => Instructions::Unknown,
+    })
+}
+
+/// Writes the messages into their field of the body.
+fn messages_into(draft: &mut Draft<'_>, messages: Vec<Value>) {
+    let path = match draft.format {
         ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "/input",
         ApiFormat::Gemini => "/contents",
-        _ => "/messages",
-    }
+        ApiFormat::OpenAiChat
+        | ApiFormat::Ollama
+        | ApiFormat::Cohere
+        | ApiFormat::Anthropic
+        | ApiFormat::Bedrock => "/messages",
+        _ => {
+            let reason = "the field of the API for the messages is not known; they are in `messages`";
+            draft.losses.push(SchemaLoss::new("/messages", "messages", reason));
+            "/messages"
+        }
+    };
+    draft.set(path, messages);
 }
 
 /// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
@@ -173,11 +214,6 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
     let writer = format.history(names).with_model(draft.model).with_mistral(is_mistral);
     let new = state::new_messages(format, request);
     let mut messages = Vec::new();
-    // Chat Completions has no field for the instructions, so they become the first message.
-    let has_no_field = matches!(format, ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere);
-    if has_no_field && !request.instructions.is_empty() {
-        messages.push(json!({"role": "system", "content": request.instructions}));
-    }
     for (index, message) in request.messages.iter().enumerate().skip(request.messages.len() - new.len()) {
         let losses = match message {
             Message::User(message) => {

@@ -1,6 +1,6 @@
 //! Writes the options of a request into the fields of each API, and reports the options that an API lacks.
 
-use super::draft::{Draft, Server};
+use super::draft::{Draft, Server, UNKNOWN};
 use super::{cache, thinking};
 use crate::model::{Effort, ServiceTier, Thinking};
 use serde_json::{Value, json};
@@ -63,9 +63,11 @@ const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static st
             "",
             "",
         ],
-        _ => {
+        ApiFormat::OpenAiChat => {
             ["temperature", "top_p", "max_completion_tokens", "stop", "seed", "metadata", "safety_identifier"]
         }
+        // The fields of a newer API are not guessed: a server may ignore an unknown field silently.
+        _ => [""; 7],
     };
     [
         ("temperature", temperature),
@@ -148,10 +150,11 @@ fn output(draft: &mut Draft<'_>) {
         ApiFormat::Cohere => {
             draft.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
         }
-        _ => {
+        ApiFormat::OpenAiChat => {
             let format = json!({"name": name, "strict": true, "schema": schema});
             draft.set("/response_format", json!({"type": "json_schema", "json_schema": format}));
         }
+        _ => draft.lose("output", UNKNOWN),
     }
 }
 
@@ -164,7 +167,8 @@ fn tier(draft: &mut Draft<'_>) {
         }
         ApiFormat::Gemini => "/serviceTier",
         ApiFormat::Bedrock => "/serviceTier/type",
-        _ => "/service_tier",
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses | ApiFormat::Anthropic => "/service_tier",
+        _ => return draft.lose("service_tier", UNKNOWN),
     };
     if let ServiceTier::Other(name) = tier {
         return draft.set(path, name.as_str());

@@ -1,6 +1,6 @@
 //! Writes the amount of thinking into the fields of each API.
 
-use super::draft::Draft;
+use super::draft::{Draft, UNKNOWN};
 use crate::model::{Effort, Thinking};
 use serde_json::{Value, json};
 use toolkit_core::ToolChoice;
@@ -35,23 +35,27 @@ pub(super) fn write(draft: &mut Draft<'_>) {
         }
         ApiFormat::Ollama => return ollama_thinking(draft),
         ApiFormat::Cohere => return cohere_thinking(draft),
-        ApiFormat::Bedrock => {
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => {}
+        format => {
+            let reason = match format {
+                ApiFormat::Bedrock => {
+                    "the field depends on the model; set it in `additionalModelRequestFields`"
+                }
+                _ => UNKNOWN,
+            };
             let is_set = [("thinking", draft.request.options.thinking.is_some()), ("show_thinking", shown)];
-            for (option, _) in is_set.into_iter().filter(|(_, is_set)| *is_set) {
-                draft
-                    .lose(option, "the field depends on the model; set it in `additionalModelRequestFields`");
-            }
+            is_set.iter().filter(|(_, is_set)| *is_set).for_each(|(option, _)| draft.lose(option, reason));
             return;
         }
-        ApiFormat::OpenAiResponses if shown => draft.set("/reasoning/summary", "auto"),
-        // Servers with this API either always return the reasoning or never do.
-        _ if shown => draft.lose("show_thinking", "the API has no field for it"),
-        _ => {}
     }
-    let path = match draft.format {
-        ApiFormat::OpenAiResponses => "/reasoning/effort",
-        _ => "/reasoning_effort",
-    };
+    let is_responses = draft.format == ApiFormat::OpenAiResponses;
+    if shown && is_responses {
+        draft.set("/reasoning/summary", "auto");
+    } else if shown {
+        // Servers with this API either always return the reasoning or never do.
+        draft.lose("show_thinking", "the API has no field for it");
+    }
+    let path = if is_responses { "/reasoning/effort" } else { "/reasoning_effort" };
     match draft.request.options.thinking {
         None => {}
         Some(Thinking::Off) => draft.set(path, "none"),

@@ -138,7 +138,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
             (_, ApiFormat::Bedrock) => "aws.bedrock",
             (_, ApiFormat::Cohere) => "cohere",
             (_, ApiFormat::Ollama) => "ollama",
-            _ => "",
+            (_, format) => format.name(),
         };
         self.provider.as_deref().unwrap_or_else(own)
     }
@@ -292,8 +292,9 @@ impl Deltas {
 
     /// Returns the message so far, if it may contain thinking that the provider expects back.
     fn native(&self) -> Option<NativeMessages> {
-        use ApiFormat::{Anthropic, Bedrock, OpenAiResponses};
-        let is_signed = matches!(self.format, Anthropic | Bedrock | OpenAiResponses);
+        use ApiFormat::{Anthropic, Bedrock, GeminiInteractions, OpenAiResponses};
+        // The signature of Gemini's other API is a part of the call.
+        let is_signed = matches!(self.format, Anthropic | Bedrock | GeminiInteractions | OpenAiResponses);
         let response = self.response.as_ref().filter(|_| is_signed && self.has_thinking)?;
         Some(NativeMessages::new(self.format.name(), response.native()))
     }

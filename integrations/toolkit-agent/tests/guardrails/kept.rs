@@ -16,12 +16,12 @@ use toolkit_agent::{
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
 
 /// Creates a model that streams a text in pieces.
-fn streams(text: &str) -> ScriptedModel {
+pub(super) fn streams(text: &str) -> ScriptedModel {
     let pieces = text.split_inclusive(' ').map(|piece| Ok(ModelDelta::Text(piece.to_owned())));
     ScriptedModel::new().deltas(pieces.chain([Ok(ModelDelta::Done(Box::new(ModelResponse::text(text))))]))
 }
 
-fn history(conversation: &Conversation) -> String {
+pub(super) fn history(conversation: &Conversation) -> String {
     serde_json::to_string(conversation).unwrap()
 }
 
@@ -124,7 +124,7 @@ async fn an_input_stays_replaced_if_its_parallel_agent_is_interrupted() {
 }
 
 /// Creates a check that blocks answers with `secret`.
-fn blocks_secrets() -> Guardrail {
+pub(super) fn blocks_secrets() -> Guardrail {
     Guardrail::new("no secrets", |output: &AgentOutput, _: &GuardContext| {
         match output.text.contains("secret") {
             true => Verdict::Block("{}".to_owned()),

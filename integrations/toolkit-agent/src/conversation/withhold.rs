@@ -1,0 +1,97 @@
+//! Answers that were not checked: removed from messages, or replaced.
+
+use super::{Conversation, Progress, WITHHELD};
+use crate::message::{AssistantMessage, Message};
+use serde_json::Value;
+use toolkit_core::{ToolOutput, ToolResult};
+
+/// Removes the answer from a message that was cut before the check of its answer. A text answer is removed with its
+/// message. The arguments of an answer become empty, and its call gets the result of a cancelled call. The output of
+/// a tool that is the answer is replaced. Other calls, and the text beside them, stay.
+pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolResult>) {
+    // The text of a paused message is a part of a turn that goes on.
+    if message.calls.is_empty() && !message.paused {
+        message.text.clear();
+        message.native = None;
+    }
+    let is_answer: Vec<bool> = message.calls.iter().map(|call| message.is_answer(call)).collect();
+    if is_answer.contains(&true) {
+        replace_calls(message, "{}", |_| true);
+        results.retain(|result| is_answer.get(result.position) != Some(&true));
+    }
+    for result in results.iter_mut().filter(|result| result.actions.skip_summarization) {
+        result.outcome = Ok(ToolOutput::text(WITHHELD));
+    }
+}
+
+/// Replaces the arguments of the selected answers among the calls of a message, and removes the text beside them,
+/// which was not checked either. `is_selected` gets the index of each call.
+fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl Fn(usize) -> bool) {
+    let tool = std::mem::take(&mut said.answer_tool);
+    for (index, call) in said.calls.iter_mut().enumerate() {
+        if call.name == tool && is_selected(index) {
+            call.arguments = arguments.into();
+        }
+    }
+    said.answer_tool = tool;
+    said.text.clear();
+    said.native = None;
+}
+
+impl Conversation {
+    /// Withholds the final answer if the run has stopped while the answer was checked.
+    pub(super) fn withhold_unchecked(&mut self) {
+        if self.progress.as_ref().is_some_and(Progress::is_unchecked) {
+            self.replace_answer(WITHHELD);
+        }
+    }
+
+    /// Withholds everything beside the accepted answer of the last turn: the arguments of other answers in the same
+    /// turn, and the text of the message. Returns the changed message, or `None` if there was nothing to withhold.
+    pub(crate) fn withhold_beside_answer(&mut self) -> Option<&AssistantMessage> {
+        let begin = self.messages.len().checked_sub(2)?;
+        let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {
+            return None;
+        };
+        let mut answers = said.calls.iter().zip(&given.results).enumerate();
+        let is_accepted =
+            |(_, (call, result)): &(usize, (&_, &ToolResult))| said.is_answer(call) && result.outcome.is_ok();
+        let (accepted, _) = answers.find(is_accepted)?;
+        let count = said.calls.iter().filter(|call| said.is_answer(call)).count();
+        if count == 1 && said.text.is_empty() {
+            return None;
+        }
+        replace_calls(said, "{}", |index| index != accepted);
+        self.mark_changed(begin);
+        match self.messages.get(begin) {
+            Some(Message::Assistant(said)) => Some(said),
+            _ => None,
+        }
+    }
+
+    /// Replaces the answer in the last messages: the text, the arguments of a call whose arguments are the answer,
+    /// or the output of a tool.
+    pub(crate) fn replace_answer(&mut self, text: &str) {
+        let Some(last) = self.messages.len().checked_sub(1) else { return };
+        let begin = last.saturating_sub(1);
+        match self.messages.get_mut(begin..) {
+            Some([.., Message::Assistant(said)]) => {
+                text.clone_into(&mut said.text);
+                said.native = None;
+            }
+            Some([Message::Assistant(said), Message::Tool(given)]) => {
+                if said.calls.iter().any(|call| said.is_answer(call)) {
+                    let is_object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+                    replace_calls(said, if is_object { text } else { "{}" }, |_| true);
+                } else {
+                    let mut texts = Some(text);
+                    for result in &mut given.results {
+                        result.outcome = Ok(ToolOutput::text(texts.take().unwrap_or_default()));
+                    }
+                }
+            }
+            _ => return,
+        }
+        self.mark_changed(begin);
+    }
+}

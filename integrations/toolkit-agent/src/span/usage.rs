@@ -1,0 +1,51 @@
+//! The tokens in the span of an agent: the sum of all model calls within the span.
+
+#[cfg(feature = "tracing")]
+use crate::helpers::lock;
+use crate::model::Usage;
+#[cfg(feature = "tracing")]
+use std::sync::{Arc, Mutex};
+
+/// The tokens in the span of an agent. Clones share the count. The default value counts nothing.
+#[derive(Clone, Default)]
+pub(crate) struct SpanUsage(#[cfg(feature = "tracing")] Option<Arc<Counted>>);
+
+#[cfg(feature = "tracing")]
+struct Counted {
+    /// The count for the span around this span.
+    outer: SpanUsage,
+    /// `None` before the first model call has ended.
+    sum: Mutex<Option<Usage>>,
+}
+
+#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
+impl SpanUsage {
+    /// Adds the tokens of a model call to the span and to all spans around it.
+    #[inline]
+    pub(crate) fn add(&self, usage: Usage) {
+        #[cfg(feature = "tracing")]
+        {
+            let mut next = self;
+            while let Some(counted) = &next.0 {
+                *lock(&counted.sum).get_or_insert_default() += usage;
+                next = &counted.outer;
+            }
+        }
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl SpanUsage {
+    /// Creates the count for a span within another span.
+    pub(super) fn within(outer: &Self) -> Self {
+        Self(Some(Arc::new(Counted { outer: outer.clone(), sum: Mutex::default() })))
+    }
+
+    /// Records the tokens in the span.
+    pub(super) fn record(&self, span: &tracing::Span) {
+        if let Some(usage) = self.0.as_ref().and_then(|counted| *lock(&counted.sum)) {
+            span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+            span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+        }
+    }
+}

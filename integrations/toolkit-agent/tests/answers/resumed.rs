@@ -1,0 +1,197 @@
+//! Answers of a type after a crash: each save of a run is continued in a new program.
+
+use super::{BAD, City, Nothing, OSLO, oslo, pay};
+use crate::support::{assert_sendable, transcript};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::structured::{AnswerMode, StructuredOptions};
+use toolkit_agent::team::ParallelAgent;
+use toolkit_agent::{
+    Agent, AgentError, Conversation, Limits, ModelResponse, RunOptions, ScriptedModel, Sessions,
+};
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+
+/// Returns a store for each prefix of the log, as a crash may leave it.
+async fn crashes(store: &MemoryStore) -> Vec<Sessions> {
+    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let mut prefixes = Vec::new();
+    for saves in 1..=log.entries.len() {
+        let store = MemoryStore::new();
+        for (version, entry) in log.entries[..saves].iter().enumerate() {
+            store.append("ada", "1", version as u64, entry).await.unwrap();
+        }
+        prefixes.push(Sessions::new(store));
+    }
+    prefixes
+}
+
+/// Creates `pay`, which counts its calls and may run again.
+fn repeatable(paid: &Arc<AtomicU32>) -> ToolRegistry {
+    let paid = paid.clone();
+    let pay = ClosureTool::new("pay", "Pays.", move |_: Nothing| {
+        paid.fetch_add(1, Ordering::Relaxed);
+        "paid"
+    });
+    ToolRegistry::from_tools([pay.unwrap().with_metadata(|metadata| metadata.with_idempotent(true))]).unwrap()
+}
+
+#[tokio::test]
+async fn a_refused_call_does_not_run_after_a_crash() {
+    // The call is refused because the answer before it is invalid, or because of the limit of tool calls.
+    for is_limited in [false, true] {
+        for streaming in [false, true] {
+            let paid = Arc::<AtomicU32>::default();
+            let agent = |model: ScriptedModel, limits: Limits| {
+                let builder = Agent::builder(model).tools(repeatable(&paid)).streaming(streaming);
+                builder.limits(limits).build().unwrap()
+            };
+            let model = ScriptedModel::new();
+            let (model, limits) = match is_limited {
+                true => (model.call("pay", "{}"), Limits::default().with_max_tool_calls(0)),
+                false => (model.call("final_answer", BAD).call("pay", "{}"), Limits::default()),
+            };
+            let model = model.then().call("final_answer", OSLO);
+            let store = MemoryStore::new();
+            let sessions = Sessions::new(store.clone());
+            let mut conversation = sessions.open("ada", "1").await.unwrap();
+            let options = RunOptions::new().with_autosave(&sessions);
+            let form = StructuredOptions::new();
+            let agent_before = agent(model, limits);
+            agent_before
+                .run_as_with::<City>(&mut conversation, "Which?", options, form.clone())
+                .await
+                .unwrap();
+            let prefixes = crashes(&store).await;
+            assert!(prefixes.len() > 3);
+            for (saves, sessions) in prefixes.into_iter().enumerate() {
+                let model = ScriptedModel::new()
+                    .fallback(|_| Ok(ModelResponse::calls([ToolCall::new("last", "final_answer", OSLO)])));
+                let mut conversation = sessions.open("ada", "1").await.unwrap();
+                let mut untyped = conversation.clone();
+                let (city, _) = agent(model, Limits::default())
+                    .resume_as::<City>(&mut conversation, RunOptions::new(), form.clone())
+                    .await
+                    .unwrap();
+                assert_eq!(city, oslo());
+                // A program that no longer asks for the type does not run the call either.
+                let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Oslo.")));
+                agent(model, Limits::default()).resume(&mut untyped, RunOptions::new()).await.unwrap();
+                assert_sendable(&untyped);
+                let lines = transcript(conversation.messages());
+                assert_eq!(paid.load(Ordering::Relaxed), 0, "{is_limited} {streaming} {saves}: {lines:?}");
+                assert_sendable(&conversation);
+            }
+        }
+    }
+}
+
+/// The ways to give an answer that is never valid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    Text,
+    Call,
+    Parallel,
+}
+
+impl Way {
+    /// Creates an agent whose answers have the numbers from `first` on.
+    fn agent(self, first: usize) -> (Agent, ScriptedModel) {
+        let number = Arc::new(std::sync::atomic::AtomicUsize::new(first));
+        let model = ScriptedModel::new().fallback(move |_| {
+            let text = format!("answer-{}", number.fetch_add(1, Ordering::Relaxed));
+            Ok(match self {
+                Self::Call => ModelResponse::calls([ToolCall::new(
+                    text.as_str(),
+                    "final_answer",
+                    format!(r#"{{"name": "{text}"}}"#),
+                )]),
+                _ => ModelResponse::text(text),
+            })
+        });
+        let builder = Agent::builder(model.clone()).name("one");
+        let agent = match self {
+            Self::Call => builder.tools(pay(&Arc::default())),
+            _ => builder,
+        };
+        let agent = agent.build().unwrap();
+        match self {
+            Self::Parallel => (ParallelAgent::new("team", [agent]).into(), model),
+            _ => (agent, model),
+        }
+    }
+
+    fn form(self) -> StructuredOptions {
+        let form = StructuredOptions::new().with_attempts(ATTEMPTS);
+        if self == Self::Text { form.with_mode(AnswerMode::Text) } else { form }
+    }
+}
+
+const ATTEMPTS: u32 = 4;
+
+#[tokio::test]
+async fn the_number_of_answers_is_limited_across_crashes() {
+    for way in [Way::Text, Way::Call, Way::Parallel] {
+        let store = MemoryStore::new();
+        let sessions = Sessions::new(store.clone());
+        let (agent, model) = way.agent(1);
+        let mut conversation = sessions.open("ada", "1").await.unwrap();
+        let options = RunOptions::new().with_autosave(&sessions);
+        let ended = agent.run_as_with::<City>(&mut conversation, "Which?", options, way.form()).await;
+        assert!(matches!(ended.unwrap_err().error, AgentError::InvalidOutput(_)));
+        assert_eq!(model.requests().len(), ATTEMPTS as usize);
+        let prefixes = crashes(&store).await;
+        let last = prefixes.len() - 1;
+        for (saves, sessions) in prefixes.into_iter().enumerate() {
+            let mut conversation = sessions.open("ada", "1").await.unwrap();
+            let saved = serde_json::to_string(&conversation).unwrap();
+            let given = (1..=ATTEMPTS).filter(|number| saved.contains(&format!("answer-{number}"))).count();
+            let (agent, model) = way.agent(given + 1);
+            let ended = agent.resume_as::<City>(&mut conversation, RunOptions::new(), way.form()).await;
+            let error = ended.unwrap_err();
+            assert!(matches!(error.error, AgentError::InvalidOutput(_)), "{way:?} {saves}: {error:?}");
+            let requests = model.requests().len();
+            match saves == last {
+                // The run has failed. The program asks for new answers.
+                true => assert!(requests > 1, "{way:?} {saves}"),
+                false => assert_eq!(requests, ATTEMPTS as usize - given, "{way:?} {saves}: {given} given"),
+            }
+            // The messages of all attempts are the messages of the run.
+            let lines = transcript(&error.output.messages);
+            assert_eq!(lines[0], "user: Which?", "{way:?} {saves}: {lines:?}");
+            assert_eq!(error.output.messages.len(), conversation.messages().len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_output_of_a_resumed_repetition_begins_with_the_question() {
+    let member = |model: ScriptedModel| -> Agent {
+        let one = Agent::builder(model).name("one").build().unwrap();
+        ParallelAgent::new("team", [one]).into()
+    };
+    let store = MemoryStore::new();
+    let sessions = Sessions::new(store.clone());
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    conversation.push(toolkit_agent::Message::user("Hello."));
+    conversation.push(toolkit_agent::Message::assistant("Hi."));
+    let options = RunOptions::new().with_autosave(&sessions);
+    let team = member(ScriptedModel::new().text("Oslo!").text("Oslo?").text(OSLO));
+    let (_, output) = team
+        .run_as_with::<City>(&mut conversation, "Which?", options, StructuredOptions::new())
+        .await
+        .unwrap();
+    assert_eq!(conversation.latest_run().unwrap().messages, output.messages);
+    for (saves, sessions) in crashes(&store).await.into_iter().enumerate() {
+        let mut conversation: Conversation = sessions.open("ada", "1").await.unwrap();
+        let team = member(ScriptedModel::new().fallback(|_| Ok(ModelResponse::text(OSLO))));
+        let (city, output) = team
+            .resume_as::<City>(&mut conversation, RunOptions::new(), StructuredOptions::new())
+            .await
+            .unwrap();
+        assert_eq!(city, oslo());
+        assert_eq!(transcript(&output.messages)[0], "user: Which?", "{saves}");
+        assert_eq!(output.messages.as_slice(), &conversation.messages()[2..], "{saves}");
+        assert_eq!(conversation.latest_run().unwrap().messages, output.messages, "{saves}");
+    }
+}

@@ -1,0 +1,201 @@
+//! Answers that a check has not seen: cut by a stop of the run, or beside the answer that was checked.
+
+use super::Colour;
+use super::kept::{blocks_secrets, history, streams};
+use crate::support::{Hesitant, Nothing, assert_sendable, says};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use toolkit_agent::guardrail::{Guardrail, Verdict};
+use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
+use toolkit_agent::{
+    Agent, AgentOutput, Conversation, ModelDelta, ModelResponse, RunEvent, RunOptions, ScriptedModel,
+};
+use toolkit_core::{CancellationToken, ClosureTool, ToolCall, ToolContext, ToolRegistry};
+
+const SECRET: &str = r#"{"name": "secret"}"#;
+const INVALID: &str = r#"{"name": 7, "note": "secret"}"#;
+const RED: &str = r#"{"name": "red"}"#;
+
+/// Every run has ended before this number of milliseconds.
+const LAST: u64 = 26;
+
+/// The responses of a model that give, or seem to give, an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Text,
+    Call,
+    SlowCall,
+    ToolOutput,
+    Repaired,
+    RepairedAgain,
+    TextBeside,
+    Transfer,
+}
+
+const KINDS: [Kind; 8] = [
+    Kind::Text,
+    Kind::Call,
+    Kind::SlowCall,
+    Kind::ToolOutput,
+    Kind::Repaired,
+    Kind::RepairedAgain,
+    Kind::TextBeside,
+    Kind::Transfer,
+];
+
+impl Kind {
+    const fn is_typed(self) -> bool {
+        !matches!(self, Self::Text | Self::ToolOutput)
+    }
+
+    /// Returns whether the answer itself passes the check.
+    const fn passes(self) -> bool {
+        matches!(self, Self::Repaired | Self::RepairedAgain | Self::TextBeside | Self::Transfer)
+    }
+
+    fn model(self) -> ScriptedModel {
+        let model = ScriptedModel::new();
+        match self {
+            Self::Text => streams("the secret text"),
+            Self::Call => {
+                let call = ToolCall::new("c", "final_answer", SECRET);
+                let done = ModelResponse::calls([call.clone()]);
+                model.deltas([
+                    Ok(ModelDelta::Text("my secret".to_owned())),
+                    Ok(ModelDelta::CallStarted { id: "c".into(), name: "final_answer".to_owned() }),
+                    Ok(ModelDelta::Arguments { id: "c".into(), piece: SECRET.to_owned() }),
+                    Ok(ModelDelta::Call(call)),
+                    Ok(ModelDelta::Done(Box::new(done))),
+                ])
+            }
+            Self::SlowCall => model.call("slow", "{}").call("final_answer", SECRET),
+            Self::ToolOutput => model.call("show", "{}").call("slow", "{}"),
+            Self::Repaired => model.call("final_answer", INVALID).call("final_answer", RED),
+            Self::RepairedAgain => model.call("final_answer", RED).call("final_answer", SECRET),
+            Self::TextBeside => {
+                let mut said = ModelResponse::calls([ToolCall::new("c", "final_answer", RED)]);
+                said.message.text = "my secret".to_owned();
+                model.response(said)
+            }
+            Self::Transfer => {
+                let to = r#"{"agent_name": "other"}"#;
+                model.call("final_answer", SECRET).call("transfer_to_agent", to)
+            }
+        }
+    }
+
+    fn agent(self, streaming: bool) -> Agent {
+        let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| async {
+            sleep(Duration::from_millis(7)).await;
+            "waited"
+        });
+        let show = ClosureTool::with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
+            context.actions().skip_summarization();
+            "the secret output"
+        });
+        let tools = ToolRegistry::from_tools([slow.unwrap(), show.unwrap()]).unwrap();
+        let wait = Guardrail::new_async("wait", |_: AgentOutput, _| async {
+            sleep(Duration::from_millis(3)).await;
+            Verdict::Pass
+        });
+        let builder = Agent::builder(Hesitant(self.model())).name("root").tools(tools).streaming(streaming);
+        builder.guardrail(wait).guardrail(blocks_secrets()).sub_agent(says("other", RED)).build().unwrap()
+    }
+
+    /// Runs the agent, and returns whether the run has ended with an answer.
+    async fn run(self, agent: &Agent, conversation: &mut Conversation, options: RunOptions) -> bool {
+        if !self.is_typed() {
+            return agent.run_with(conversation, "go", options).await.is_ok();
+        }
+        let form = StructuredOptions::new().with_attempts(1);
+        agent.run_as_with::<Colour>(conversation, "go", options, form).await.is_ok()
+    }
+}
+
+fn assert_safe(conversation: &Conversation, case: &str) {
+    assert_sendable(conversation);
+    let history = history(conversation);
+    assert!(!history.contains("secret"), "{case}: {history}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_not_checked_is_not_kept_wherever_the_run_stops() {
+    for kind in KINDS {
+        for streaming in [true, false] {
+            for after in 0..LAST {
+                let case = format!("{kind:?} {streaming} {after}");
+                let mut conversation = Conversation::new("1");
+                let token = CancellationToken::new();
+                let options = RunOptions::new().with_cancellation(token.clone());
+                let stop = tokio::spawn(async move {
+                    sleep(Duration::from_millis(after)).await;
+                    token.cancel();
+                });
+                let ended = kind.run(&kind.agent(streaming), &mut conversation, options).await;
+                stop.abort();
+                assert_safe(&conversation, &case);
+                assert!(after < LAST - 1 || ended == (kind.passes() || !kind.is_typed()), "{case}");
+
+                // A dropped run leaves its turn unfinished. A program may load it and add new input.
+                let mut conversation = Conversation::new("1");
+                let agent = kind.agent(streaming);
+                let run = kind.run(&agent, &mut conversation, RunOptions::new());
+                let _ = timeout(Duration::from_millis(after), run).await;
+                let saved = serde_json::to_string(&conversation).unwrap();
+                let loaded: Conversation = serde_json::from_str(&saved).unwrap();
+                for mut conversation in [conversation, loaded] {
+                    says("later", "Hello.").run_in(&mut conversation, "Hi.").await.unwrap();
+                    assert_safe(&conversation, &case);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_event_contains_what_was_not_checked() {
+    for kind in KINDS.into_iter().filter(|kind| kind.is_typed()) {
+        for streaming in [true, false] {
+            let (agent, mut conversation) = (kind.agent(streaming), Conversation::new("1"));
+            let form = StructuredOptions::new().with_attempts(1);
+            let options = RunOptions::new();
+            let mut answers = agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", options, form);
+            let (mut messages, mut is_answered) = (0, false);
+            while let Some(event) = answers.next().await {
+                let Ok(event) = event else { break };
+                let text = format!("{event:?}").replace("no secrets", "");
+                assert!(!text.contains("secret"), "{kind:?} {streaming}: {text}");
+                match event {
+                    AnswerEvent::Run(RunEvent::Message { .. }) => messages += 1,
+                    AnswerEvent::Answer { .. } => is_answered = true,
+                    _ => {}
+                }
+            }
+            assert_eq!(is_answered, kind.passes(), "{kind:?} {streaming}");
+            assert_eq!(messages, i32::from(kind.passes()), "{kind:?} {streaming}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_beside_calls_of_tools_is_kept_if_the_run_stops() {
+    for streaming in [true, false] {
+        let mut said = ModelResponse::calls([ToolCall::new("c", "slow", "{}")]);
+        said.message.text = "I look.".to_owned();
+        let deltas = [
+            Ok(ModelDelta::Text("I look.".to_owned())),
+            Ok(ModelDelta::Call(ToolCall::new("c", "slow", "{}"))),
+            Ok(ModelDelta::Done(Box::new(said))),
+        ];
+        let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| async {
+            sleep(Duration::from_millis(50)).await;
+        });
+        let tools = ToolRegistry::from_tools([slow.unwrap()]).unwrap();
+        let model = ScriptedModel::new().deltas(deltas);
+        let agent = Agent::builder(model).tools(tools).streaming(streaming).guardrail(blocks_secrets());
+        let mut conversation = Conversation::new("1");
+        let options = crate::support::cancelled_after(Duration::from_millis(10));
+        assert!(agent.build().unwrap().run_with(&mut conversation, "go", options).await.is_err());
+        assert_eq!(crate::support::transcript(conversation.messages())[1], "agent: I look. calls slow");
+    }
+}
