@@ -2,6 +2,7 @@
 //! no code.
 
 use crate::DefinitionOptions;
+use crate::fields::Fields;
 use crate::media::MediaTable;
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
@@ -124,6 +125,11 @@ impl Facts {
         ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ];
+
+    /// Returns whether a request refers to messages kept by the service.
+    pub(crate) fn is_continued(&self, request: &Fields) -> bool {
+        self.server_state.iter().any(|name| request.get(*name).is_some_and(|kept| !kept.is_null()))
+    }
 
     /// Returns the media items accepted by models of the given generation. `None` stands for the latest
     /// generation.

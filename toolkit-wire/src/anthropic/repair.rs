@@ -3,7 +3,7 @@
 use super::media::text_block;
 use super::{Anthropic, unfinished};
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
+use crate::fields::{Fields, list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, repair};
 use crate::results::is_blank;
@@ -23,11 +23,17 @@ impl RepairCodec for Anthropic {
     fn without_unfinished(
         &self,
         history: Vec<Value>,
-        _is_continued: bool,
+        request: Option<&Fields>,
         losses: &mut Vec<SchemaLoss>,
     ) -> Vec<Value> {
-        unfinished::remove(history, losses)
+        unfinished::remove(history, request.is_none_or(has_container), losses)
     }
+}
+
+/// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
+fn has_container(request: &Fields) -> bool {
+    let id = request.get("container").map(|container| container.get("id").unwrap_or(container));
+    id.and_then(Value::as_str).is_some_and(|id| !id.is_empty())
 }
 
 impl Replies for Anthropic {
