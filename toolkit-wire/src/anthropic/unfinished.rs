@@ -65,7 +65,8 @@ pub(super) fn remove(
 
 /// Returns the ids of the calls of the service's own tools that cannot be finished, each with the reason.
 ///
-/// Such a call can be finished until a message follows that does not continue the turn.
+/// Such a call can be finished until a message follows that does not continue the turn. Messages of other APIs
+/// contain neither the service's own tools nor calls by its code.
 fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str> {
     let said = || history.iter().filter(|message| is_of_model(message)).flat_map(|said| list(said, "content"));
     let (mut called, mut finished) = (HashSet::new(), HashSet::new());
@@ -93,10 +94,11 @@ fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str>
     for message in history {
         let blocks = list(message, "content");
         let reason = match is_of_model(message) {
-            true if !pending.is_empty() && !blocks.iter().any(|block| continues(block, &pending)) => {
-                Some(IS_LEFT)
+            true => {
+                let is_new = |block| is_hosted(block, "tool_use") && !lost.contains_key(text(block, "id"));
+                let goes_on = blocks.iter().any(|block| is_new(block) || continues(block, &pending));
+                (!goes_on).then_some(IS_LEFT)
             }
-            true => None,
             false => is_input(message).then_some(IS_UNFINISHED),
         };
         if let Some(reason) = reason {

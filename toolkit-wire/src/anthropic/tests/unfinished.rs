@@ -244,7 +244,7 @@ fn joined(history: &[Value]) -> Vec<Value> {
 }
 
 /// Returns whether all messages from `index` on continue the turn of the service: results of the program, and
-/// messages of the model with a result of the service or a call of its code.
+/// messages of the model with a call or a result of the service, or a call of its code.
 fn goes_on(history: &[Value], index: usize) -> bool {
     let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
     (index..history.len()).all(|at| {
@@ -259,7 +259,11 @@ fn goes_on(history: &[Value], index: usize) -> bool {
         match history[at]["role"].as_str() {
             Some("assistant") => blocks(&history[at])
                 .iter()
-                .any(|block| is_pending(&block["tool_use_id"]) || is_pending(&block["caller"]["tool_id"])),
+                .any(|block| {
+                    block["type"] == "server_tool_use"
+                        || is_pending(&block["tool_use_id"])
+                        || is_pending(&block["caller"]["tool_id"])
+                }),
             _ => blocks(&history[at]).iter().all(|block| block["type"] == "tool_result"),
         }
     })
