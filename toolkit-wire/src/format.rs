@@ -10,9 +10,9 @@ use crate::facts::Api;
 use crate::facts::Facts;
 use crate::stream::merge::overlay;
 use crate::{
-    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError, anthropic,
-    bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses, reading,
-    tool_config,
+    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError,
+    anthropic, bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
+    reading, tool_config,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};

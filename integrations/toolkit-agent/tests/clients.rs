@@ -9,7 +9,9 @@ use toolkit_agent::{
     Agent, AgentBuilder, AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
     ModelRequest, NativeMessages, RunOutput, ToolMessage,
 };
-use toolkit_core::{ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry, ToolResult};
+use toolkit_core::{
+    ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry, ToolResult,
+};
 use toolkit_wire::ApiFormat;
 use toolkit_wire::hosted::anthropic;
 
@@ -193,8 +195,11 @@ async fn callers_are_reported_as_lost_by_genai() {
     for kept in [None, Some(NativeMessages::new("anthropic", vec![native]))] {
         let mut said = AssistantMessage::default().with_calls(calls.clone());
         said.native = kept;
-        let messages =
-            [Message::user("hi"), Message::Assistant(said), Message::Tool(ToolMessage::new(vec![result.clone()]))];
+        let messages = [
+            Message::user("hi"),
+            Message::Assistant(said),
+            Message::Tool(ToolMessage::new(vec![result.clone()])),
+        ];
         let response = model.respond(ModelRequest::new(messages)).await.unwrap();
         let paths: Vec<&str> = response.losses.iter().map(|loss| loss.path.as_str()).collect();
         assert_eq!(paths, ["/messages/1/0/caller"]);

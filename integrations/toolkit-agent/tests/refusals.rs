@@ -231,23 +231,49 @@ async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
 
 /// Errors with which providers block a prompt or an answer, each with its status.
 fn blocks() -> Vec<(u16, Value)> {
-    let azure = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.";
-    let anthropic = json!({"type": "invalid_request_error", "message": "Output blocked by content filtering policy"});
+    let azure =
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.";
+    let anthropic =
+        json!({"type": "invalid_request_error", "message": "Output blocked by content filtering policy"});
     vec![
-        (400, json!({"error": {"message": azure, "type": null, "param": "prompt", "code": "content_filter",
-            "status": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}}})),
-        (400, json!({"error": {"message": "x", "code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}})),
+        (
+            400,
+            json!({"error": {"message": azure, "type": null, "param": "prompt", "code": "content_filter",
+            "status": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+        ),
+        (
+            400,
+            json!({"error": {"message": "x", "code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+        ),
         (400, json!({"error": {"message": azure, "type": null, "code": "400"}})),
-        (400, json!({"error": {"message": "Your request was rejected as a result of our safety system.",
-            "type": "user_error", "code": "moderation_blocked"}})),
-        (400, json!({"error": {"message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
-            "type": "invalid_request_error", "code": "invalid_prompt"}})),
+        (
+            400,
+            json!({"error": {"message": "Your request was rejected as a result of our safety system.",
+            "type": "user_error", "code": "moderation_blocked"}}),
+        ),
+        (
+            400,
+            json!({"error": {"message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
+            "type": "invalid_request_error", "code": "invalid_prompt"}}),
+        ),
         (400, json!({"type": "error", "error": anthropic})),
-        (400, json!({"message": "The model returned the following errors: Output blocked by content filtering policy"})),
-        (400, json!({"message": "This request has been blocked by our content filters. It may conflict with AWS Responsible AI Policy."})),
-        (403, json!({"error": {"code": 403, "message": "x requires moderation",
-            "metadata": {"reasons": ["violence"], "flagged_input": "…"}}})),
-        (403, json!({"code": "permission", "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"})),
+        (
+            400,
+            json!({"message": "The model returned the following errors: Output blocked by content filtering policy"}),
+        ),
+        (
+            400,
+            json!({"message": "This request has been blocked by our content filters. It may conflict with AWS Responsible AI Policy."}),
+        ),
+        (
+            403,
+            json!({"error": {"code": 403, "message": "x requires moderation",
+            "metadata": {"reasons": ["violence"], "flagged_input": "…"}}}),
+        ),
+        (
+            403,
+            json!({"code": "permission", "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"}),
+        ),
     ]
 }
 
@@ -305,7 +331,8 @@ async fn answers_of_media_are_not_empty() {
             "message": {"role": "assistant", "content": null, field: value}}]})
     };
     let inline = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
-    let gemini = json!({"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [inline]}}]});
+    let gemini =
+        json!({"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [inline]}}]});
     for (format, body, text) in [
         (ApiFormat::OpenAiChat, chat("audio", &audio), "Hello."),
         (ApiFormat::OpenAiChat, chat("images", &json!([image])), ""),

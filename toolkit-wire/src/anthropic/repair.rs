@@ -1,7 +1,7 @@
 //! Repairs histories, so that every call has a result.
 
 use super::media::text_block;
-use super::{Anthropic, unfinished};
+use super::{Anthropic, FACTS, unfinished};
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
@@ -20,13 +20,24 @@ impl RepairCodec for Anthropic {
         repair::<Self>(history)
     }
 
+    /// Keeps the results before the first message of the model. Their calls are in the thread of the service.
+    fn repair_continuation(&self, mut history: Vec<Value>) -> Vec<Value> {
+        let first = history.iter().position(|message| !Self::is_reply(message)).unwrap_or(history.len());
+        let rest = history.split_off(first);
+        history.extend(repair::<Self>(rest));
+        history
+    }
+
     fn without_unfinished(
         &self,
         history: Vec<Value>,
         request: Option<&Fields>,
         losses: &mut Vec<SchemaLoss>,
     ) -> Vec<Value> {
-        unfinished::remove(history, request.is_none_or(has_container), losses)
+        match request.is_some_and(|request| FACTS.is_continued(request)) {
+            true => history,
+            false => unfinished::remove(history, request.is_none_or(has_container), losses),
+        }
     }
 }
 

@@ -68,7 +68,8 @@ pub(super) fn remove(
 /// Such a call can be finished until a message follows that does not continue the turn. Messages of other APIs
 /// contain neither the service's own tools nor calls by its code.
 fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str> {
-    let said = || history.iter().filter(|message| is_of_model(message)).flat_map(|said| list(said, "content"));
+    let said =
+        || history.iter().filter(|message| is_of_model(message)).flat_map(|said| list(said, "content"));
     let (mut called, mut finished) = (HashSet::new(), HashSet::new());
     for block in said() {
         if is_hosted(block, "tool_use") {
@@ -132,7 +133,8 @@ fn caller(block: &Value) -> &str {
 
 const IS_UNFINISHED: &str = "the provider has not finished this call, and cannot finish it after new input";
 const IS_LEFT: &str = "the provider has not finished this call, and another message of the model follows";
-const HAS_NO_CONTAINER: &str = "the provider has not finished this code, and the id of its container is unknown";
+const HAS_NO_CONTAINER: &str =
+    "the provider has not finished this code, and the id of its container is unknown";
 const CODE_IS_MISSING: &str = "the code that made this call is missing, so it is sent as a call of the model";
 
 fn is_of_model(message: &Value) -> bool {

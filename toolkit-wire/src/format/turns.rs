@@ -104,8 +104,8 @@ impl ApiFormat {
     /// the provider runs itself, and for each removed `caller` of a call. The path of such a loss is the path
     /// of the message in the body, as in `/messages/3`.
     ///
-    /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),
-    /// contains only the new messages. Their results may answer earlier calls that only the service has, so
+    /// A request with `previous_response_id` or `conversation` (Responses), with `cachedContent` (Gemini), or that
+    /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that only the service has, so
     /// these results are not removed.
     ///
     /// Anthropic continues code without a result only in its container. If the field `container` has no id, the

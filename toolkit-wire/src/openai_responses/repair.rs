@@ -1,9 +1,9 @@
 //! Repairs histories, so that every call has a result.
 
-use super::{FACTS, OpenAiResponses};
 use super::call::{self, CUSTOM, FUNCTION};
 use super::client;
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT, is_result};
+use super::{FACTS, OpenAiResponses};
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, copy, kind, set, text};

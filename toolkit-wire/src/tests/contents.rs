@@ -31,7 +31,9 @@ fn body(format: ApiFormat, of_text: &Value, of_message: &Value) -> Value {
             json!({"candidates": [{"finishReason": "STOP", "content": content}]})
         }
         ApiFormat::Ollama => json!({"model": "m", "done": true, "message": message(json!("Hello."))}),
-        ApiFormat::Bedrock => json!({"stopReason": "end_turn", "output": {"message": message(json!([part]))}}),
+        ApiFormat::Bedrock => {
+            json!({"stopReason": "end_turn", "output": {"message": message(json!([part]))}})
+        }
         ApiFormat::Cohere => json!({"finish_reason": "COMPLETE", "message": message(json!([text]))}),
         ApiFormat::GeminiInteractions => {
             let step = with(json!({"type": "model_output", "content": [text]}), of_message);
@@ -78,7 +80,8 @@ fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
     let null = Value::Null;
     let image = json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]);
     let citation = json!([{"type": "char_location", "cited_text": "x", "document_index": 0}]);
-    let url = json!([{"type": "url_citation", "url": "https://example.com", "start_index": 0, "end_index": 1}]);
+    let url =
+        json!([{"type": "url_citation", "url": "https://example.com", "start_index": 0, "end_index": 1}]);
     for (format, name, value) in [
         (OpenAiChat, "images", &image),
         (OpenAiChat, "annotations", &url),

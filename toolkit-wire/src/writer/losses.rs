@@ -154,7 +154,11 @@ impl ApiFormat {
     pub fn special_content(self, native: &[Value]) -> Vec<&str> {
         let codec = self.codec();
         let mut kinds: Vec<&str> = Vec::new();
-        let mut add = |kind| if !kinds.contains(&kind) { kinds.push(kind) };
+        let mut add = |kind| {
+            if !kinds.contains(&kind) {
+                kinds.push(kind)
+            }
+        };
         for message in native {
             if is_message(message) {
                 others(message, &FIELDS).for_each(&mut add);

@@ -10,8 +10,8 @@ use super::fault::timed_out;
 use super::http::{AGENT, SHORTEST_SECRET, headers, secrets};
 use super::settings::{PLAIN, Settings, after, client_settings, token_setter};
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses,
+    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses,
 };
 use ::genai::adapter::AdapterKind;
 use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};

@@ -52,7 +52,10 @@ impl<T: Expiring> Source<T> {
             let value = source();
             Box::pin(async move { value.await.map(Into::into).map_err(Into::into) })
         };
-        Self(Arc::new(Shared { make: Box::new(make), latest: Mutex::new(Latest { secret: None, number: 0 }) }))
+        Self(Arc::new(Shared {
+            make: Box::new(make),
+            latest: Mutex::new(Latest { secret: None, number: 0 }),
+        }))
     }
 
     /// Returns a valid secret. If an earlier request has already used it, also returns its number for

@@ -132,7 +132,9 @@ impl ModelResponse {
         let native = self.message.native.as_ref();
         let format = native.and_then(|native| native.format.parse::<ApiFormat>().ok());
         let has_media = || {
-            native.zip(format).is_some_and(|(native, format)| !format.special_content(&native.messages).is_empty())
+            native
+                .zip(format)
+                .is_some_and(|(native, format)| !format.special_content(&native.messages).is_empty())
         };
         if !self.message.is_empty()
             || !self.hosted.is_empty()

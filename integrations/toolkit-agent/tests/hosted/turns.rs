@@ -153,7 +153,8 @@ async fn code_in_a_broken_stream_is_not_continued() {
 /// Another model may answer in the middle of a turn, as the substitute of the first model.
 #[test]
 fn messages_of_other_apis_do_not_continue_a_turn() {
-    let native = |format: ApiFormat, messages: &[Value]| NativeMessages::new(format.name(), messages.to_vec());
+    let native =
+        |format: ApiFormat, messages: &[Value]| NativeMessages::new(format.name(), messages.to_vec());
     let first = json!({"role": "assistant", "content": [code(), call()]});
     let calls = ApiFormat::Anthropic.parse_calls(&first).unwrap();
     let mut running = native(ApiFormat::Anthropic, &[first]);
@@ -165,7 +166,8 @@ fn messages_of_other_apis_do_not_continue_a_turn() {
         [Message::Assistant(message), Message::Tool(ToolMessage::new(results))]
     };
     let encode = |second: [Message; 2]| {
-        let messages = [Message::user("Go.")].into_iter().chain(said(&calls, Some(running.clone()))).chain(second);
+        let messages =
+            [Message::user("Go.")].into_iter().chain(said(&calls, Some(running.clone()))).chain(second);
         encode_request(ApiFormat::Anthropic, "m", &ModelRequest::new(messages), false)
     };
     let plain = [ToolCall::new("t_2", "bash", "{}")];
@@ -180,7 +182,8 @@ fn messages_of_other_apis_do_not_continue_a_turn() {
         assert_eq!(paths, [("/messages/1", "server_tool_use"), ("/messages/1", "caller")], "{format}");
     }
     // The code goes on with a call by the same code, even if the program kept only the call.
-    let again = json!({"type": "tool_use", "id": "t_2", "name": "bash", "input": {}, "caller": call()["caller"]});
+    let again =
+        json!({"type": "tool_use", "id": "t_2", "name": "bash", "input": {}, "caller": call()["caller"]});
     let encoded = encode(said(&ApiFormat::Anthropic.parse_calls(&again).unwrap(), None));
     assert_eq!((encoded.body["container"].as_str(), encoded.losses.len()), (Some("container_1"), 0));
 }

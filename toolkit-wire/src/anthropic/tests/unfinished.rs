@@ -189,16 +189,44 @@ fn code_without_a_container_is_removed() {
             losses.iter().map(|loss| (loss.path.as_str(), loss.keyword.as_str())).collect();
         let hosted = ("/messages/1", "server_tool_use");
         // The search by the code loses its caller before it is removed.
-        assert_eq!(found, [hosted, ("/messages/1", "caller"), hosted, ("/messages/1", "caller")], "{container}");
+        assert_eq!(
+            found,
+            [hosted, ("/messages/1", "caller"), hosted, ("/messages/1", "caller")],
+            "{container}"
+        );
     }
     for container in [json!("container_1"), json!({"id": "container_1", "skills": []})] {
         assert_eq!(repaired_in(&container, &history), (history.to_vec(), Vec::new()), "{container}");
     }
     // Finished code and calls without code need no container.
-    let done = [go.clone(), said(&[&code("c1"), &ran("c1"), &search("s1"), &call("t1")]), user(&[&result("t1")])];
+    let done =
+        [go.clone(), said(&[&code("c1"), &ran("c1"), &search("s1"), &call("t1")]), user(&[&result("t1")])];
     let paused = [go, said(&[&search("s1")])];
     for history in [&done[..], &paused[..]] {
         assert_eq!(repaired_in(&Value::Null, history), (history.to_vec(), Vec::new()));
+    }
+}
+
+/// The service has the earlier messages of a thread.
+#[test]
+fn the_new_messages_of_a_thread_keep_their_results() {
+    let history = [
+        user(&[&result("t1")]),
+        said(&[&ran("c1"), &call_of("t2", "c1")]),
+        user(&[&result("t2"), &text("More.")]),
+    ];
+    let repair = |thread: Value| {
+        let mut body = json!({"messages": history, "thread": thread}).as_object().cloned().unwrap();
+        let losses = Anthropic.repair_request(&mut body);
+        (body["messages"].as_array().cloned().unwrap(), losses)
+    };
+    assert_eq!(
+        repair(json!({"type": "continue", "previous_message_id": "msg_1"})),
+        (history.to_vec(), Vec::new())
+    );
+    for thread in [Value::Null, json!({"type": "create"})] {
+        let expected = [said(&[&call("t2")]), user(&[&result("t2"), &text("More.")])];
+        assert_eq!(repair(thread).0, expected);
     }
 }
 
@@ -252,18 +280,14 @@ fn goes_on(history: &[Value], index: usize) -> bool {
         let is_pending = |id: &Value| {
             id.is_string()
                 && earlier.iter().any(|block| block["type"] == "server_tool_use" && block["id"] == *id)
-                && !earlier
-                    .iter()
-                    .any(|block| block["type"] != "tool_result" && block["tool_use_id"] == *id)
+                && !earlier.iter().any(|block| block["type"] != "tool_result" && block["tool_use_id"] == *id)
         };
         match history[at]["role"].as_str() {
-            Some("assistant") => blocks(&history[at])
-                .iter()
-                .any(|block| {
-                    block["type"] == "server_tool_use"
-                        || is_pending(&block["tool_use_id"])
-                        || is_pending(&block["caller"]["tool_id"])
-                }),
+            Some("assistant") => blocks(&history[at]).iter().any(|block| {
+                block["type"] == "server_tool_use"
+                    || is_pending(&block["tool_use_id"])
+                    || is_pending(&block["caller"]["tool_id"])
+            }),
             _ => blocks(&history[at]).iter().all(|block| block["type"] == "tool_result"),
         }
     })
