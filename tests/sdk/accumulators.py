@@ -52,7 +52,8 @@ def openai_chat(is_stream):
     else:
         completion = completions.create(model="m", messages=MESSAGES)
     for choice in completion.choices[:1]:
-        content = choice.message.content or ""
+        # A spoken answer has its text in the transcript.
+        content = choice.message.content or getattr(choice.message.audio, "transcript", None) or ""
         # Mistral's reasoning models answer with a list.
         yield content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
     for choice in completion.choices:

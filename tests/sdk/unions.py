@@ -4,7 +4,8 @@
 usage: unions.py WIRE_DUMP FOLDER
 
 The SDKs list the types of the items, content blocks, steps and tools of each API. For each type, this script makes a
-response with such a part beside a text, and a request with such a tool. WIRE_DUMP (`examples/wire_dump --replay`)
+response with such a part beside a text, and a request with such a tool. It also makes a response with each field of a
+message and of its text. WIRE_DUMP (`examples/wire_dump --replay`)
 reads and writes them. The part must be in the message for the next request to the same API, unchanged. For another
 API, it must be reported as lost, unless its text or its call is sent. The tool must be sent unchanged. Each finish reason must be
 in the table of toolkit-wire/src/tests/reports.rs.
@@ -21,10 +22,12 @@ import anthropic.types.beta as anthropic_beta
 import botocore.session
 import cohere.types
 import google.genai._gaos.types.interactions as interactions
+import ollama
 import openai.types.responses as responses
 import typing_extensions
 from google.genai import types as google
-from mistralai.client.models import ChatCompletionChoice
+from mistralai.client.models import AssistantMessage, ChatCompletionChoice
+from openai.types.chat import ChatCompletionMessage
 from openai.types.chat.chat_completion import Choice
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -33,6 +36,9 @@ REASONS = ROOT / "toolkit-wire/src/tests/reports.rs"
 # The types whose text is sent to every API, and reasoning, which only the same model can use.
 CARRIED = {"text", "thinking", "redacted_thinking", "message", "reasoning", "model_output", "thought", "reasoningContent",
            "citationsContent"}
+# The fields of messages and texts that every API receives, or that describe only the message itself.
+CARRIED_FIELDS = {"role", "type", "id", "status", "phase", "content", "text", "refusal", "tool_calls", "function_call",
+                  "tool_plan", "thinking", "tool_name"}
 # Steps of the user, which the history of the program has already.
 OF_USER = {"user_input", "function_result"}
 # The fields of a part of Gemini that are no content.
@@ -99,6 +105,32 @@ def parts():
         yield "bedrock", kind, {"stopReason": "end_turn", "output": {"message": message}}, 0
 
 
+def fields():
+    """Yields the format, the name and a response with each field of a message and of its text, and the field."""
+    value, text = [{"x": 1}], {"type": "text", "text": "Hello."}
+    chat = set(ChatCompletionMessage.model_fields) | set(AssistantMessage.model_fields)
+    for name in chat - CARRIED_FIELDS:
+        field = {name: {"id": "x"} if name == "audio" else value}
+        message = {"role": "assistant", "content": "Hello.", **field}
+        yield "openai_chat", name, {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}, field
+    for name in set(ollama.Message.model_fields) - CARRIED_FIELDS:
+        message = {"role": "assistant", "content": "Hello.", name: value}
+        yield "ollama", name, {"model": "m", "done": True, "message": message}, {name: value}
+    for name in set(cohere.types.AssistantMessageResponse.model_fields) - CARRIED_FIELDS:
+        message = {"role": "assistant", "content": [text], name: value}
+        yield "cohere", name, {"finish_reason": "COMPLETE", "message": message}, {name: value}
+    for name in (set(anthropic.TextBlock.model_fields) | set(anthropic_beta.BetaTextBlock.model_fields)) - CARRIED_FIELDS:
+        body = {"type": "message", "role": "assistant", "stop_reason": "end_turn", "content": [{**text, name: value}]}
+        yield "anthropic", name, body, {name: value}
+    for name in set(responses.ResponseOutputText.model_fields) - CARRIED_FIELDS:
+        said = {"type": "message", "id": "m", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": "Hello.", name: value}]}
+        yield "openai_responses", name, {"id": "r", "status": "completed", "output": [said]}, {name: value}
+    for name in set(interactions.TextContent.model_fields) - CARRIED_FIELDS:
+        step = {"type": "model_output", "content": [{**text, name: value}]}
+        yield "gemini_interactions", name, {"id": "i", "status": "completed", "steps": [step]}, {name: value}
+
+
 def tools():
     """Yields the format and the definition of each hosted tool."""
     unions = {"openai_responses": tags(responses.ToolParam),
@@ -145,6 +177,8 @@ def main():
     dump, folder = map(pathlib.Path, sys.argv[1:])
     checks = [(format, kind, {"format": format, "body": body}, index) for format, kind, body, index in parts()]
     bodies = {format: body for format, _, body, _ in parts()}
+    for format, name, body, field in fields():
+        checks.append((format, name, {"format": format, "body": body}, field))
     for format, tool in tools():
         checks.append((format, tool, {"format": format, "body": bodies[format], "request": {"tools": [tool]}}, None))
     folder.mkdir(parents=True, exist_ok=True)
@@ -160,6 +194,11 @@ def main():
             written = read["written"]["tools"].get("tools")
             if written != check["request"]["tools"]:
                 faults.append(f"{format}: the tool {kind} is sent as {json.dumps(read['written'])[:200]}")
+        elif isinstance(index, dict):
+            if not any(index.items() <= found.items() for found in objects(read["native"])):
+                faults.append(f"{format}: the field `{kind}` is not sent back: {json.dumps(read['native'])[:200]}")
+            if read["text"] != "Hello." or kind not in read["lost"]:
+                faults.append(f"{format}: the field `{kind}` is lost for other APIs without a report")
         else:
             came, sent = part(check["body"], index), json.dumps(read["native"])
             # Calls are written again, with arguments and ids that the API accepts.
@@ -171,7 +210,7 @@ def main():
     table = REASONS.read_text()
     faults += [f"the reason `{reason}` is not in {REASONS.name}" for reason in reasons() if f'"{reason}"' not in table]
     print("\n".join(["FAULT " + fault for fault in faults]))
-    print(f"unions: {len(checks)} parts and tools, {len(reasons())} finish reasons, {len(faults)} faults")
+    print(f"unions: {len(checks)} parts, fields and tools, {len(reasons())} finish reasons, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 

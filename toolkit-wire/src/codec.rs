@@ -211,12 +211,14 @@ pub(crate) trait RepairCodec {
     }
 
     /// Removes the calls of the provider's own tools that the provider can no longer finish, and the callers
-    /// of calls that the history lacks. Appends the removed parts to `losses`. The path of a loss begins with the index of
-    /// the message. If `is_continued` is `true`, the service keeps earlier messages.
+    /// of calls that the history lacks. Appends the removed parts to `losses`. The path of a loss begins with
+    /// the index of the message.
+    ///
+    /// `request` contains the other fields of the request. `None` if they are unknown.
     fn without_unfinished(
         &self,
         history: Vec<Value>,
-        _is_continued: bool,
+        _request: Option<&Fields>,
         _losses: &mut Vec<SchemaLoss>,
     ) -> Vec<Value> {
         history

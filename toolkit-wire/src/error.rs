@@ -1,5 +1,6 @@
 //! Errors for payloads in the wrong format, and for unknown names of formats.
 
+use crate::blocked;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -44,14 +45,16 @@ impl Report {
 
     /// Reads an error object. The code is a string if the object has one, and a number otherwise.
     pub(crate) fn of(error: &Value) -> Self {
-        let said = |name: &&str| error.get(*name).filter(|code| code.is_string());
-        let code = ["code", "status", "type"].iter().find_map(said).or_else(|| error.get("code"));
-        let code = match code {
-            Some(Value::String(code)) => code.clone(),
-            Some(Value::Number(code)) => code.to_string(),
-            _ => String::new(),
+        // In an error without an object around it, the type only marks the error.
+        let said = |name: &&str| {
+            let code = error.get(*name).and_then(Value::as_str);
+            code.filter(|code| !matches!(code.trim(), "" | "error")).map(ToOwned::to_owned)
         };
-        Self { code, ..Self::new(&error_text(error)) }
+        let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
+        let code = ["code", "status", "type"].iter().find_map(said);
+        let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
+        let is_blocked = blocked::is_reported(error);
+        Self { code, is_blocked, ..Self::new(&error_text(error)) }
     }
 
     /// Creates the error that `expected` was expected at `path`, with this report.
@@ -66,6 +69,28 @@ impl WireError {
     #[must_use]
     pub fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into(), report: None }
+    }
+
+    /// Reads the report in the body of a failed HTTP response, or in a string with the provider's message. Returns
+    /// `None` if the body has no message.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::wire::WireError;
+    ///
+    /// let body = json!({"error": {"code": "content_filter", "message": "The response was filtered"}});
+    /// let error = WireError::of_failure(&body).unwrap();
+    /// assert!(error.is_blocked());
+    /// assert_eq!(error.code(), Some("content_filter"));
+    /// ```
+    #[must_use]
+    pub fn of_failure(body: &Value) -> Option<Self> {
+        // For a failed stream, Gemini returns a list with the error.
+        let body = body.get(0).unwrap_or(body);
+        let error = body.get("error").filter(|error| !error.is_null());
+        let is_report = body.is_string() || body.get("message").is_some_and(Value::is_string);
+        let report = error.or_else(|| Some(body).filter(|_| is_report)).map(Report::of)?;
+        Some(report.into_error("", "a response"))
     }
 
     /// Returns the location in the payload, as in `choices[0].message`. The location is empty if the payload
@@ -97,6 +122,9 @@ impl WireError {
 
     /// Returns whether the provider blocked the prompt or the answer, for example for reasons of safety. The
     /// same request is then blocked again.
+    ///
+    /// Blocks are recognised in the fields of Gemini, and in the errors of OpenAI, Azure, Anthropic, Bedrock,
+    /// OpenRouter, xAI and LiteLLM.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.report.as_ref().is_some_and(|report| report.is_blocked)
@@ -146,11 +174,8 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
     let is_error =
         ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
     let error = fields.get("error").filter(|error| !error.is_null());
-    error.map(Report::of).or_else(|| {
-        let text = error_text(fields.get("message").filter(|_| is_error)?);
-        let code = fields.get("code").and_then(Value::as_str).unwrap_or_default();
-        Some(Report { code: code.to_owned(), ..Report::new(&text) })
-    })
+    let is_bare = is_error && fields.contains_key("message");
+    error.map(Report::of).or_else(|| is_bare.then(|| Report::of(&Value::Object(fields.clone()))))
 }
 
 /// Creates the error for a payload that is not a response. If the provider sent a `report` instead of an

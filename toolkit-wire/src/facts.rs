@@ -2,7 +2,9 @@
 //! no code.
 
 use crate::DefinitionOptions;
+use crate::fields::Fields;
 use crate::media::MediaTable;
+use serde_json::Value;
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
@@ -124,6 +126,13 @@ impl Facts {
         ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ];
+
+    /// Returns whether a request refers to messages kept by the service.
+    pub(crate) fn is_continued(&self, request: &Fields) -> bool {
+        // A request that creates a thread of Anthropic contains all messages.
+        let is_new = |kept: &Value| kept.is_null() || kept.get("type").is_some_and(|kind| kind == "create");
+        self.server_state.iter().any(|name| request.get(*name).is_some_and(|kept| !is_new(kept)))
+    }
 
     /// Returns the media items accepted by models of the given generation. `None` stands for the latest
     /// generation.

@@ -10,9 +10,9 @@ use crate::facts::Api;
 use crate::facts::Facts;
 use crate::stream::merge::overlay;
 use crate::{
-    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, WireError, anthropic,
-    bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses, reading,
-    tool_config,
+    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError,
+    anthropic, bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
+    reading, tool_config,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -279,6 +279,24 @@ impl ApiFormat {
     /// instead of an answer, the text of this error is part of the `WireError`.
     pub fn parse_response(self, payload: &Value) -> Result<Response, WireError> {
         reading::parse_response(self.codec(), payload)
+    }
+
+    /// Parses the token counts of a response body, even if the body has no answer. Providers also count the tokens
+    /// of a blocked prompt.
+    ///
+    /// ```
+    /// use toolkit::ApiFormat;
+    ///
+    /// let body = serde_json::json!({
+    ///     "promptFeedback": {"blockReason": "SAFETY"},
+    ///     "usageMetadata": {"promptTokenCount": 7},
+    /// });
+    /// assert!(ApiFormat::Gemini.parse_response(&body).is_err());
+    /// assert_eq!(ApiFormat::Gemini.parse_usage(&body).input_tokens, 7);
+    /// ```
+    #[must_use]
+    pub fn parse_usage(self, body: &Value) -> Usage {
+        reading::usage(self.codec(), body)
     }
 
     /// Returns the model's messages in a response, for the history. Add them before the tool results.

@@ -5,6 +5,7 @@
 
 mod anthropic;
 mod bedrock;
+mod blocked;
 mod call;
 mod codec;
 mod cohere;

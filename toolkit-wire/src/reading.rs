@@ -110,6 +110,14 @@ pub(crate) fn response(
     Ok(response)
 }
 
+/// Reads the token counts of a response body.
+pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
+    let mut response = Response { usage: Usage::read(payload, codec.facts()), ..Response::default() };
+    // The codec corrects the counts when it describes a response.
+    codec.describe(&Reading { payload, messages: Vec::new() }, &mut response);
+    response.usage
+}
+
 /// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
 /// payload unchanged.
 fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {

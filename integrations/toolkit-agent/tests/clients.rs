@@ -7,9 +7,12 @@ use toolkit_agent::clients::{Anthropic, Gemini, GenAi, OpenAi};
 use toolkit_agent::model::ServiceTier;
 use toolkit_agent::{
     Agent, AgentBuilder, AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
-    ModelRequest, NativeMessages, RunOutput,
+    ModelRequest, NativeMessages, RunOutput, ToolMessage,
 };
-use toolkit_core::{ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry};
+use toolkit_core::{
+    ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry, ToolResult,
+};
+use toolkit_wire::ApiFormat;
 use toolkit_wire::hosted::anthropic;
 
 fn reply(body: Value) -> Reply {
@@ -178,6 +181,29 @@ async fn settings_that_genai_lacks_are_reported() {
             "/messages/1/server_tool_use",
         ]
     );
+}
+
+/// A message whose native form was dropped still has the caller of its calls.
+#[tokio::test]
+async fn callers_are_reported_as_lost_by_genai() {
+    let server = Server::start(vec![reply(chat(json!({"role": "assistant", "content": "Hi."})))]).await;
+    let model = GenAi::new().with_base_url(format!("{}/v1", server.url)).model("openai::m");
+    let native = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t_1", "name": "look",
+        "input": {}, "caller": {"type": "code_execution_20260120", "tool_id": "c_1"}}]});
+    let calls = ApiFormat::Anthropic.parse_calls(&native).unwrap();
+    let result = ToolResult::of(&calls[0], Ok("a cat".into()));
+    for kept in [None, Some(NativeMessages::new("anthropic", vec![native]))] {
+        let mut said = AssistantMessage::default().with_calls(calls.clone());
+        said.native = kept;
+        let messages = [
+            Message::user("hi"),
+            Message::Assistant(said),
+            Message::Tool(ToolMessage::new(vec![result.clone()])),
+        ];
+        let response = model.respond(ModelRequest::new(messages)).await.unwrap();
+        let paths: Vec<&str> = response.losses.iter().map(|loss| loss.path.as_str()).collect();
+        assert_eq!(paths, ["/messages/1/0/caller"]);
+    }
 }
 
 #[tokio::test]

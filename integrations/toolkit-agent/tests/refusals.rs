@@ -188,3 +188,158 @@ async fn requests_that_are_too_long_are_recognised_in_the_middle_of_a_stream() {
         }
     }
 }
+
+/// A provider may block the prompt after the first parts of the answer. The parts and the token counts are kept.
+#[tokio::test]
+async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
+    let said = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
+    let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
+        "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 2, "thoughtsTokenCount": 1}});
+    let report = "the prompt was blocked: PROHIBITED_CONTENT";
+    let call = json!({"functionCall": {"id": "a", "name": "add", "args": {}}});
+    for (parts, text, reasoning, calls) in [
+        (json!([{"text": "On"}]), "On", "", 0),
+        (json!([{"text": "Hm", "thought": true}]), "", "Hm", 0),
+        (json!([{"text": "On"}, call]), "On", "", 1),
+        (json!([]), report, "", 0),
+    ] {
+        let events = [said(parts.clone()), blocked.clone()];
+        let response = stream(ApiFormat::Gemini, json!(events)).await.unwrap();
+        let message = &response.message;
+        assert_eq!((message.text.as_str(), message.reasoning.as_str()), (text, reasoning), "{parts}");
+        assert_eq!((message.calls.len(), &response.finish), (calls, &FinishReason::Refused), "{parts}");
+        assert_eq!((response.usage.input_tokens, response.usage.output_tokens), (7, 3), "{parts}");
+        // A body that was not streamed is read in the same way.
+        let mut whole = blocked.clone();
+        whole["candidates"] = said(parts.clone())["candidates"].take();
+        let whole = parse_response(ApiFormat::Gemini, &whole).unwrap();
+        assert_eq!((&whole.finish, whole.usage), (&FinishReason::Refused, response.usage), "{parts}");
+        if text != report {
+            assert_eq!(whole.message, response.message, "{parts}");
+        }
+    }
+    // Ratings alone block nothing.
+    let ratings = json!({"promptFeedback": {"safetyRatings": []}});
+    let error = stream(ApiFormat::Gemini, json!([ratings])).await.unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    // The end of the answer decides if it comes first.
+    let chat = json!([{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "On"}}]},
+        {"error": {"code": "content_filter", "message": "The response was filtered."}}]);
+    let response = stream(ApiFormat::OpenAiChat, chat).await.unwrap();
+    assert_eq!((response.message.text.as_str(), &response.finish), ("On", &FinishReason::Refused));
+}
+
+/// Errors with which providers block a prompt or an answer, each with its status.
+fn blocks() -> Vec<(u16, Value)> {
+    let azure =
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.";
+    let anthropic =
+        json!({"type": "invalid_request_error", "message": "Output blocked by content filtering policy"});
+    vec![
+        (
+            400,
+            json!({"error": {"message": azure, "type": null, "param": "prompt", "code": "content_filter",
+            "status": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+        ),
+        (
+            400,
+            json!({"error": {"message": "x", "code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+        ),
+        (400, json!({"error": {"message": azure, "type": null, "code": "400"}})),
+        (
+            400,
+            json!({"error": {"message": "Your request was rejected as a result of our safety system.",
+            "type": "user_error", "code": "moderation_blocked"}}),
+        ),
+        (
+            400,
+            json!({"error": {"message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
+            "type": "invalid_request_error", "code": "invalid_prompt"}}),
+        ),
+        (400, json!({"type": "error", "error": anthropic})),
+        (
+            400,
+            json!({"message": "The model returned the following errors: Output blocked by content filtering policy"}),
+        ),
+        (
+            400,
+            json!({"message": "This request has been blocked by our content filters. It may conflict with AWS Responsible AI Policy."}),
+        ),
+        (
+            403,
+            json!({"error": {"code": 403, "message": "x requires moderation",
+            "metadata": {"reasons": ["violence"], "flagged_input": "…"}}}),
+        ),
+        (
+            403,
+            json!({"code": "permission", "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"}),
+        ),
+    ]
+}
+
+#[test]
+fn errors_that_block_are_not_retried() {
+    for (status, body) in blocks() {
+        let wire = toolkit_wire::WireError::of_failure(&body).unwrap();
+        assert!(wire.is_blocked(), "{body}");
+        let error = ModelError::from(wire.clone());
+        assert_eq!((error.kind, error.is_retryable()), (ModelErrorKind::Blocked, false), "{body}");
+        // A transport of the program may know only the message.
+        let known = body["error"]["innererror"].is_object() || body["error"]["metadata"].is_object();
+        if !known {
+            assert_eq!(ModelError::from_status(status, wire.report().unwrap()).kind, ModelErrorKind::Blocked);
+        }
+    }
+    for (status, kind) in [(400, ModelErrorKind::InvalidRequest), (403, ModelErrorKind::Unauthorized)] {
+        for message in ["Invalid prompt", "Your resource was not found", "content: field required"] {
+            assert_eq!(ModelError::from_status(status, message).kind, kind, "{message}");
+        }
+    }
+}
+
+/// Gateways report the status of the provider behind them as a number or as text.
+#[tokio::test]
+async fn codes_of_statuses_decide_the_kind_of_an_error() {
+    use ModelErrorKind::{InvalidRequest, RateLimited, TimedOut, Unauthorized, Unavailable};
+    for (code, kind) in [
+        (json!(429), RateLimited),
+        (json!("429"), RateLimited),
+        (json!(400), InvalidRequest),
+        (json!(401), Unauthorized),
+        (json!(408), TimedOut),
+        (json!(502), Unavailable),
+        (json!(7), Unavailable),
+        (Value::Null, Unavailable),
+    ] {
+        for error in [
+            json!({"error": {"code": code, "message": "x"}}),
+            json!({"object": "error", "code": code, "message": "x"}),
+        ] {
+            let failed = stream(ApiFormat::OpenAiChat, json!([error])).await.unwrap_err();
+            assert_eq!(failed.kind, kind, "{error}");
+        }
+    }
+}
+
+/// An answer of sound or images alone is an answer.
+#[tokio::test]
+async fn answers_of_media_are_not_empty() {
+    let audio = json!({"id": "audio_1", "data": "UklGRg==", "expires_at": 1, "transcript": "Hello."});
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}});
+    let chat = |field: &str, value: &Value| {
+        json!({"choices": [{"index": 0, "finish_reason": "stop",
+            "message": {"role": "assistant", "content": null, field: value}}]})
+    };
+    let inline = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    let gemini =
+        json!({"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [inline]}}]});
+    for (format, body, text) in [
+        (ApiFormat::OpenAiChat, chat("audio", &audio), "Hello."),
+        (ApiFormat::OpenAiChat, chat("images", &json!([image])), ""),
+        (ApiFormat::Gemini, gemini, ""),
+    ] {
+        assert_eq!(parse_response(format, &body).unwrap().message.text, text, "{body}");
+    }
+    let empty = parse_response(ApiFormat::OpenAiChat, &chat("images", &json!([]))).unwrap_err();
+    assert_eq!(empty.kind, ModelErrorKind::Empty);
+}

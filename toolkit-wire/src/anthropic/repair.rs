@@ -1,9 +1,9 @@
 //! Repairs histories, so that every call has a result.
 
 use super::media::text_block;
-use super::{Anthropic, unfinished};
+use super::{Anthropic, FACTS, unfinished};
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
+use crate::fields::{Fields, list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, repair};
 use crate::results::is_blank;
@@ -20,14 +20,31 @@ impl RepairCodec for Anthropic {
         repair::<Self>(history)
     }
 
+    /// Keeps the results before the first message of the model. Their calls are in the thread of the service.
+    fn repair_continuation(&self, mut history: Vec<Value>) -> Vec<Value> {
+        let first = history.iter().position(|message| !Self::is_reply(message)).unwrap_or(history.len());
+        let rest = history.split_off(first);
+        history.extend(repair::<Self>(rest));
+        history
+    }
+
     fn without_unfinished(
         &self,
         history: Vec<Value>,
-        _is_continued: bool,
+        request: Option<&Fields>,
         losses: &mut Vec<SchemaLoss>,
     ) -> Vec<Value> {
-        unfinished::remove(history, losses)
+        match request.is_some_and(|request| FACTS.is_continued(request)) {
+            true => history,
+            false => unfinished::remove(history, request.is_none_or(has_container), losses),
+        }
     }
+}
+
+/// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
+fn has_container(request: &Fields) -> bool {
+    let id = request.get("container").map(|container| container.get("id").unwrap_or(container));
+    id.and_then(Value::as_str).is_some_and(|id| !id.is_empty())
 }
 
 impl Replies for Anthropic {

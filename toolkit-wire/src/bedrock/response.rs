@@ -80,7 +80,8 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
         _ => {
             let error = reported_error(fields);
             // The service reports errors as `{message}`.
-            let error = error.or_else(|| fields.get("message").and_then(Value::as_str).map(Report::new));
+            let is_message = fields.get("message").is_some_and(Value::is_string);
+            let error = error.or_else(|| is_message.then(|| Report::of(&Value::Object(fields.clone()))));
             Err(failed(&path, "the content blocks of a message", error))
         }
     }

@@ -85,9 +85,9 @@ impl ApiFormat {
     /// Repairs a history: adds an error result for each call without a result, and removes results without a
     /// call. Everything else stays unchanged, with two exceptions:
     ///
-    /// - A call of a tool that Anthropic runs itself is removed if it has no result and new input follows.
-    ///   Anthropic can finish such a call only if the history ends with it, or with the results of the calls
-    ///   beside it.
+    /// - A call of a tool that Anthropic runs itself is removed if it has no result and new input follows, or a
+    ///   message of the model that does not continue the call. Anthropic can finish such a call only if the
+    ///   history ends with it, or with the results of the calls beside it.
     /// - If the history lacks the code that made a call, the call becomes an ordinary call of the model: its
     ///   field `caller` is removed.
     ///
@@ -96,7 +96,7 @@ impl ApiFormat {
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
         let codec = self.codec();
-        codec.without_unfinished(codec.repair_history(history), false, &mut Vec::new())
+        codec.without_unfinished(codec.repair_history(history), None, &mut Vec::new())
     }
 
     /// Repairs the messages of a request body. Works like [`repair_history`](Self::repair_history), but keeps
@@ -104,9 +104,12 @@ impl ApiFormat {
     /// the provider runs itself, and for each removed `caller` of a call. The path of such a loss is the path
     /// of the message in the body, as in `/messages/3`.
     ///
-    /// A request with `previous_response_id` or `conversation` (Responses), or with `cachedContent` (Gemini),
-    /// contains only the new messages. Their results may answer earlier calls that only the service has, so
+    /// A request with `previous_response_id` or `conversation` (Responses), with `cachedContent` (Gemini), or that
+    /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that only the service has, so
     /// these results are not removed.
+    ///
+    /// Anthropic continues code without a result only in its container. If the field `container` has no id, the
+    /// calls of such code are removed, too. Set the field before this method is called.
     ///
     /// ```
     /// use serde_json::json;
@@ -120,8 +123,7 @@ impl ApiFormat {
     /// ```
     pub fn repair_request(self, body: &mut Map<String, Value>) -> Vec<SchemaLoss> {
         let facts = self.codec().facts();
-        let is_continued =
-            facts.server_state.iter().any(|name| body.get(*name).is_some_and(|kept| !kept.is_null()));
+        let is_continued = facts.is_continued(body);
         let mut losses = Vec::new();
         let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return losses };
         let messages = std::mem::take(history);
@@ -129,7 +131,8 @@ impl ApiFormat {
             true => self.codec().repair_continuation(messages),
             false => self.codec().repair_history(messages),
         };
-        *history = self.codec().without_unfinished(repaired, is_continued, &mut losses);
+        let repaired = self.codec().without_unfinished(repaired, Some(body), &mut losses);
+        body.insert(facts.messages.to_owned(), repaired.into());
         losses.iter_mut().for_each(|loss| loss.path.insert_str(0, &format!("/{}", facts.messages)));
         losses
     }

@@ -38,7 +38,12 @@ impl ResponseCodec for Gemini {
             said.push_str(text(part, "text"));
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
-        response.finish = candidate.map(finish).unwrap_or_default();
+        // The service may block the prompt after the first parts of the answer.
+        let is_blocked = reading.payload.as_object().is_some_and(|body| block(body).is_some());
+        response.finish = match candidate.map(finish).unwrap_or_default() {
+            FinishReason::Stop if is_blocked => FinishReason::Refused,
+            finish => finish,
+        };
         // The service does not count reasoning tokens as output tokens, and does not count the results of its
         // own tools as input tokens.
         let usage = &mut response.usage;
@@ -166,6 +171,11 @@ pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
         return Some(Report::of(error));
     }
+    block(body)
+}
+
+/// Returns the reason why the service blocked the prompt.
+pub(super) fn block(body: &Fields) -> Option<Report> {
     let feedback = get(body, "promptFeedback")?.as_object()?;
     let reason = get(feedback, "blockReason")?.as_str()?;
     let message = get(feedback, "blockReasonMessage").and_then(Value::as_str);

@@ -5,7 +5,7 @@
 
 use super::Gemini;
 use super::call::{beside, function, read, says_something};
-use super::response::{failure, hosted, is_cut, no_content, reported_error};
+use super::response::{block, failure, hosted, is_cut, no_content, reported_error};
 use super::spelling::{get, key, list};
 use crate::WireError;
 use crate::call::WireCall;
@@ -37,8 +37,8 @@ impl StreamCodec for Gemini {
     }
 
     fn is_complete(&self, stream: &Assembly) -> bool {
-        // A response to a refused prompt has no candidates.
-        stream.body.contains_key("promptFeedback") && stream.messages.is_empty()
+        // After a block, the service sends no finish reason. Without a block, the feedback has only ratings.
+        block(&stream.body).is_some()
             || stream.messages.values().any(|message| get(&message.around, "finishReason").is_some())
     }
 

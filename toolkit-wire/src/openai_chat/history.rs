@@ -5,7 +5,7 @@ use super::{FACTS, OpenAiChat, call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
 impl HistoryCodec for OpenAiChat {
@@ -41,6 +41,10 @@ impl HistoryCodec for OpenAiChat {
         // The call in `function_call` was moved to `tool_calls`. Some servers also write `null` here, but
         // services refuse `null` in requests.
         fields.shift_remove("function_call");
+        // The service keeps the sound of an earlier answer, and accepts only the id of the sound.
+        if let Some(id) = fields.get("audio").and_then(|audio| audio.get("id")).cloned() {
+            set(&mut fields, "audio", json!({"id": id}));
+        }
         if calls.is_empty() {
             // In requests, services refuse both an empty list and `null`.
             fields.shift_remove("tool_calls");

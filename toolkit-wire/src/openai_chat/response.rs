@@ -151,7 +151,11 @@ pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     match message.get("content") {
         Some(Value::String(text)) if !text.is_empty() => pieces.push((false, text)),
         Some(Value::Array(parts)) => parts.iter().for_each(|part| part_pieces(part, &mut pieces)),
-        _ => {}
+        // A spoken answer has its text in the transcript.
+        _ => {
+            let transcript = message.get("audio").and_then(|audio| audio.get("transcript")?.as_str());
+            pieces.extend(transcript.filter(|text| !text.is_empty()).map(|text| (false, text)));
+        }
     }
     pieces
 }

@@ -1,9 +1,9 @@
 //! Repairs histories, so that every call has a result.
 
-use super::OpenAiResponses;
 use super::call::{self, CUSTOM, FUNCTION};
 use super::client;
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT, is_result};
+use super::{FACTS, OpenAiResponses};
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, copy, kind, set, text};
@@ -33,10 +33,10 @@ impl RepairCodec for OpenAiResponses {
     fn without_unfinished(
         &self,
         mut history: Vec<Value>,
-        is_continued: bool,
+        request: Option<&Fields>,
         losses: &mut Vec<SchemaLoss>,
     ) -> Vec<Value> {
-        if is_continued || history.iter().any(is_reference) {
+        if request.is_some_and(|request| FACTS.is_continued(request)) || history.iter().any(is_reference) {
             return history;
         }
         let programs = history.iter().filter(|item| text(item, "type") == "program");

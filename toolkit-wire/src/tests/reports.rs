@@ -126,6 +126,39 @@ fn reports_of_providers_have_their_code() {
             "server_error",
             false,
         ),
+        (
+            OpenAiChat,
+            json!({"object": "error", "message": "x", "type": "BadRequestError", "param": null, "code": 400}),
+            "BadRequestError",
+            false,
+        ),
+        (OpenAiChat, json!({"object": "error", "message": "x", "code": 429}), "429", false),
+        (OpenAiChat, json!({"error": {"code": 429, "message": "x"}}), "429", false),
+        (OpenAiChat, json!({"error": {"code": "", "type": "x_error", "message": "x"}}), "x_error", false),
+        (OpenAiChat, json!({"error": {"status": 503, "message": "x"}}), "503", false),
+        (OpenAiResponses, json!({"type": "error", "code": 429, "message": "x"}), "429", false),
+        (Anthropic, json!({"type": "error", "message": "x"}), "", false),
+        (OpenAiChat, json!({"error": {"code": "content_filter", "message": "x"}}), "content_filter", true),
+        (
+            OpenAiResponses,
+            json!({"type": "response.failed", "response": {"id": "r", "status": "failed",
+            "error": {"code": "image_content_policy_violation", "message": "x"}}}),
+            "image_content_policy_violation",
+            true,
+        ),
+        (
+            Anthropic,
+            json!({"type": "error", "error": {"type": "invalid_request_error",
+                "message": "Output blocked by content filtering policy"}}),
+            "invalid_request_error",
+            true,
+        ),
+        (
+            Bedrock,
+            json!({"validationException": {"message": "Output blocked by content filtering policy"}}),
+            "validationException",
+            true,
+        ),
         (Bedrock, json!({"throttlingException": {"message": "x"}}), "throttlingException", false),
         (Cohere, json!({"error": "x"}), "", false),
     ] {
@@ -134,8 +167,10 @@ fn reports_of_providers_have_their_code() {
         assert_eq!((error.code().unwrap_or_default(), error.is_blocked()), (code, is_blocked), "{event}");
         let report = error.report().unwrap();
         assert!(error.to_string().contains(report), "{error}");
-        // The end of the stream reports the same.
-        if let Err(end) = stream.finish().response {
+        // If the end of the stream contains a report, it is the same.
+        if let Err(end) = stream.finish().response
+            && end.report().is_some()
+        {
             assert_eq!(end.is_blocked(), is_blocked, "{event}");
         }
     }

@@ -111,6 +111,8 @@ impl HistoryWriter<'_> {
     /// generated media items and all content with an unknown type. Each type is reported once, and the path
     /// of a loss is the type, as in `/web_search_tool_result`.
     ///
+    /// Fields beside the text are reported too, such as citations, and the sound or the images of a message.
+    ///
     /// Reasoning is not reported: only the model that wrote the reasoning can use it.
     ///
     /// ```
@@ -130,24 +132,103 @@ impl HistoryWriter<'_> {
         if format.name() == self.codec.facts().name {
             return Vec::new();
         }
-        let codec = format.codec();
+        let reason = format!("only the API `{format}` has such content");
+        let kinds = format.special_content(native).into_iter();
+        kinds.map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()
+    }
+}
+
+impl ApiFormat {
+    /// Returns the types of the content in the messages `native` that other APIs cannot express: everything except
+    /// text, reasoning and calls. Each type is returned once.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    ///
+    /// let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    /// let native = [json!({"role": "model", "parts": [{"text": "Look."}, image]})];
+    /// assert_eq!(ApiFormat::Gemini.special_content(&native), ["inlineData"]);
+    /// ```
+    #[must_use]
+    pub fn special_content(self, native: &[Value]) -> Vec<&str> {
+        let codec = self.codec();
         let mut kinds: Vec<&str> = Vec::new();
-        for part in native.iter().flat_map(parts) {
-            let kind = kind(part);
-            let is_call = codec.part_call(part).is_some_and(|call| !call.name.is_empty());
-            if !is_call && !CARRIED.contains(&kind) && !kinds.contains(&kind) {
-                kinds.push(kind);
+        let mut add = |kind| {
+            if !kinds.contains(&kind) {
+                kinds.push(kind)
+            }
+        };
+        for message in native {
+            if is_message(message) {
+                others(message, &FIELDS).for_each(&mut add);
+            }
+            for part in parts(message) {
+                let kind = kind(part);
+                if codec.part_call(part).is_some_and(|call| !call.name.is_empty()) {
+                    continue;
+                }
+                if !CARRIED.contains(&kind) {
+                    add(kind);
+                } else if TEXTS.contains(&kind) {
+                    let part = part.get("citationsContent").unwrap_or(part);
+                    others(part, &FIELDS).for_each(&mut add);
+                }
             }
         }
-        let reason = format!("only the API `{format}` has such content");
-        kinds.into_iter().map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()
+        kinds
     }
+}
+
+/// The types of parts with text of the answer.
+const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
+
+/// The fields of messages and of their texts that are sent to every API, or that describe only the message itself.
+const FIELDS: [&str; 18] = [
+    "role",
+    "type",
+    "id",
+    "status",
+    "phase",
+    "name",
+    "content",
+    "parts",
+    "text",
+    "refusal",
+    "tool_calls",
+    "function_call",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking",
+    "tool_plan",
+    "cache_control",
+];
+
+/// Returns the names of all other fields of `json` that have a value.
+fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
+    let is_empty = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    };
+    let fields = json.as_object().into_iter().flatten();
+    let fields = fields.filter(move |(name, value)| {
+        !known.contains(&name.as_str()) && !name.starts_with("thought") && !is_empty(value)
+    });
+    fields.map(|(name, _)| name.as_str())
+}
+
+/// Returns whether a value is a message with parts rather than a part itself.
+fn is_message(message: &Value) -> bool {
+    message.get("role").is_some() || text(message, "type") == "model_output"
 }
 
 /// Returns the parts of a model's message. In APIs without messages around the items, an item is a part.
 fn parts(message: &Value) -> &[Value] {
-    let has_parts = message.get("role").is_some() || text(message, "type") == "model_output";
-    match (has_parts, list(message, "parts")) {
+    match (is_message(message), list(message, "parts")) {
         (true, []) => list(message, "content"),
         (true, parts) => parts,
         (false, _) => slice::from_ref(message),

@@ -97,55 +97,56 @@ impl fmt::Debug for Auth {
 }
 
 impl Auth {
-    /// Adds an access token or a signature to a request. Returns whether an earlier request has already used
-    /// the same secret. An API key is not added here, because it is among the headers of every request.
+    /// Adds an access token or a signature to a request. If an earlier request has already used the same secret,
+    /// returns its number for [`forget`](Self::forget). An API key is not added here, because it is among the
+    /// headers of every request.
     pub(super) async fn authorize(
         &self,
         request: &mut Request<Bytes>,
         service: &str,
         limit: Duration,
-    ) -> Result<bool, ModelError> {
+    ) -> Result<Option<u64>, ModelError> {
         match self {
-            Self::None | Self::Key(_) => Ok(false),
+            Self::None | Self::Key(_) => Ok(None),
             Self::Token(source) => {
-                let (token, is_reused) = source.get(service, limit).await?;
+                let (token, reused) = source.get(service, limit).await?;
                 let (name, value) = header("authorization", &format!("Bearer {}", token.value.trim()))?;
                 request.headers_mut().insert(name, value);
-                Ok(is_reused)
+                Ok(reused)
             }
             #[cfg(feature = "bedrock")]
             Self::Aws(source, region) => {
-                let (credentials, is_reused) = source.get(service, limit).await?;
+                let (credentials, reused) = source.get(service, limit).await?;
                 sigv4::sign(request, &credentials, region, SystemTime::now())?;
-                Ok(is_reused)
+                Ok(reused)
             }
         }
     }
 
-    /// Returns an access token, and whether an earlier request has already used it. Returns `None` if the
-    /// client has no source of tokens.
+    /// Returns an access token. If an earlier request has already used the token, also returns its number for
+    /// [`forget`](Self::forget). Returns `None` if the client has no source of tokens.
     #[cfg(feature = "genai")]
     pub(super) async fn token(
         &self,
         service: &str,
         limit: Duration,
-    ) -> Result<Option<(String, bool)>, ModelError> {
+    ) -> Result<Option<(String, Option<u64>)>, ModelError> {
         let Self::Token(source) = self else { return Ok(None) };
-        let (token, is_reused) = source.get(service, limit).await?;
+        let (token, reused) = source.get(service, limit).await?;
         let token = token.value.trim();
         // The error for an illegal token does not show the token.
         header("authorization", token)?;
-        Ok(Some((token.to_owned(), is_reused)))
+        Ok(Some((token.to_owned(), reused)))
     }
 
-    /// Drops the latest secret if `status` shows that the server has refused the secret. Returns whether a
-    /// new secret may help.
-    pub(super) async fn forget(&self, status: Option<u16>) -> bool {
+    /// Drops the secret with the number `reused` if `status` shows that the server has refused the secret. Returns
+    /// whether a new secret may help.
+    pub(super) async fn forget(&self, reused: u64, status: Option<u16>) -> bool {
         match self {
-            Self::Token(source) if status == Some(401) => source.forget().await,
+            Self::Token(source) if status == Some(401) => source.forget(reused).await,
             // AWS refuses expired credentials with status 403.
             #[cfg(feature = "bedrock")]
-            Self::Aws(source, _) if matches!(status, Some(401 | 403)) => source.forget().await,
+            Self::Aws(source, _) if matches!(status, Some(401 | 403)) => source.forget(reused).await,
             _ => return false,
         }
         true

@@ -23,9 +23,11 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
         return error;
     }
     let mut error = ModelError::from_status(status.as_u16(), message(status, body));
-    if error.kind == ModelErrorKind::InvalidRequest && has_context_code(body) {
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    if error.kind == ModelErrorKind::InvalidRequest && has_context_code(&json) {
         error.kind = ModelErrorKind::ContextTooLong;
     }
+    error = error.reported(&json);
     match retry_after(headers) {
         Some(wait) => error.with_retry_after(wait),
         None => error,
@@ -33,8 +35,7 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
 }
 
 /// Returns whether the body of a failed response has the code of a request that is too long.
-fn has_context_code(body: &[u8]) -> bool {
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+fn has_context_code(json: &Value) -> bool {
     let codes = ["/error/code", "/error/type", "/code", "/type"].map(|at| json.pointer(at)?.as_str());
     codes.into_iter().flatten().any(|code| CONTEXT_CODES.contains(&code))
 }
@@ -153,6 +154,27 @@ mod tests {
         assert_eq!(said("<h1>Bad</h1>\n"), "<h1>Bad</h1>");
         assert_eq!(said(""), "Bad Request");
         assert_eq!(said(&"é".repeat(1_000)).chars().count(), SHOWN_CHARS + 1);
+    }
+
+    #[test]
+    fn blocks_are_recognised_in_the_body() {
+        let kind = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            of_status(status, &HeaderMap::new(), body.as_bytes()).kind
+        };
+        let filtered = r#"{"error": {"code": "content_filter", "message": "Filtered", "status": 400}}"#;
+        assert_eq!(kind(400, filtered), ModelErrorKind::Blocked);
+        let inner = r#"{"error": {"code": "400", "message": "x", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}"#;
+        assert_eq!(kind(400, inner), ModelErrorKind::Blocked);
+        let flagged = r#"{"error": {"code": 403, "message": "x", "metadata": {"flagged_input": "y"}}}"#;
+        assert_eq!(kind(403, flagged), ModelErrorKind::Blocked);
+        let text = "Output blocked by content filtering policy";
+        assert_eq!(kind(400, &format!(r#"{{"message": "{text}"}}"#)), ModelErrorKind::Blocked);
+        assert_eq!(kind(400, text), ModelErrorKind::Blocked);
+        for other in ["{}", "[]", "null", "1", "not JSON", r#"{"error": {"code": "x", "message": "x"}}"#] {
+            assert_eq!(kind(400, other), ModelErrorKind::InvalidRequest, "{other}");
+            assert_eq!(kind(429, other), ModelErrorKind::RateLimited, "{other}");
+        }
     }
 
     #[test]

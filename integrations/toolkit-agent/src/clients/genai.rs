@@ -7,10 +7,11 @@ mod request;
 use super::auth::Auth;
 use super::connection::{kept, tls};
 use super::fault::timed_out;
-use super::http::{AGENT, headers};
+use super::http::{AGENT, SHORTEST_SECRET, headers, secrets};
 use super::settings::{PLAIN, Settings, after, client_settings, token_setter};
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
+    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses,
 };
 use ::genai::adapter::AdapterKind;
 use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
@@ -36,6 +37,10 @@ use toolkit_wire::ApiFormat;
 /// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
 /// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
 /// provider: with a base URL of your own, set the key with `with_key`.
+///
+/// A key set with `with_key` and the tokens of `with_token_source` belong to a single provider. The client sends
+/// them only to the host of its first request; a request to another host fails with
+/// [`Unauthorized`](crate::ModelErrorKind::Unauthorized). Create a client for each such provider.
 ///
 /// The clients for a single provider can do more than this client. Requests through `genai` have
 /// these limits:
@@ -117,7 +122,7 @@ impl GenAi {
             }
             Ok(target)
         };
-        builder.with_service_target_resolver_fn(resolver).build().map_err(fault::of_genai)
+        builder.with_service_target_resolver_fn(resolver).build().map_err(|error| fault::of_genai(error, &[]))
     }
 }
 
@@ -134,36 +139,69 @@ impl GenAiModel {
     /// Returns the client and the address of the model, with the authentication of the next request.
     async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
-        let mut service = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
+        let mut service = self.service(client).await?;
+        self.check_host(&service)?;
         let limits = &self.settings.limits;
         let token = self.settings.auth.token("the provider", limits.idle.min(limits.total)).await?;
-        let is_reused = token.as_ref().is_some_and(|(_, is_reused)| *is_reused);
+        let reused = token.as_ref().and_then(|(_, reused)| *reused);
         if let Some((token, _)) = token {
             service.auth = AuthData::from_single(token);
         }
+        let mut secrets = headers(&self.settings).map(|headers| secrets(&headers))?;
+        let key = service.auth.single_key_value().ok();
+        secrets.extend(key.filter(|key| key.len() >= SHORTEST_SECRET));
         let adapter = service.model.adapter_kind;
-        Ok(Target { client, service, adapter, is_reused })
+        Ok(Target { client, service, adapter, reused, secrets })
+    }
+
+    async fn service(&self, client: &Client) -> Result<ServiceTarget, ModelError> {
+        let service = client.resolve_service_target(self.name.as_str()).await;
+        service.map_err(|error| fault::of_genai(error, &[]))
+    }
+
+    /// Checks that the key or the token of the program is not sent to a second host.
+    fn check_host(&self, service: &ServiceTarget) -> Result<(), ModelError> {
+        // With a base URL, all requests go to the host that the program has chosen.
+        if matches!(self.settings.auth, Auth::None) || !self.settings.base_url.is_empty() {
+            return Ok(());
+        }
+        let url = service.endpoint.base_url();
+        let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+        let first = self.settings.secret_host.get_or_init(|| host.to_owned());
+        if first == host {
+            return Ok(());
+        }
+        let text = format!(
+            "the key or token of this client is for `{first}`, and the model `{}` is at `{host}`; create another \
+             `GenAi` client for it",
+            self.name
+        );
+        Err(ModelError::new(ModelErrorKind::Unauthorized, text))
     }
 
     async fn answer(&self, target: Target<'_>, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
-        let Target { client, service, adapter, .. } = target;
+        let Target { client, service, adapter, secrets, .. } = target;
         let options = request::options(request, &self.settings);
         let chat = request::chat(request, adapter);
         let limit = self.settings.limits.total;
         match tokio::time::timeout(limit, client.exec_chat(service, chat, Some(&options))).await {
-            Ok(answer) => reply::whole(answer.map_err(fault::of_genai)?, request, adapter),
+            Ok(answer) => {
+                let answer = answer.map_err(|error| fault::of_genai(error, &secrets))?;
+                reply::whole(answer, request, adapter)
+            }
             Err(_) => Err(timed_out("has not said all", limit)),
         }
     }
 
     async fn begin(&self, target: Target<'_>, request: &ModelRequest) -> Result<Pieces, ModelError> {
-        let Target { client, service, adapter, .. } = target;
+        let Target { client, service, adapter, secrets, .. } = target;
         let options = request::options(request, &self.settings);
         let chat = request::chat(request, adapter);
         let limit = self.settings.limits.total;
         let answer = client.exec_chat_stream(service, chat, Some(&options)).await;
         Ok(Pieces {
-            stream: Some(answer.map_err(fault::of_genai)?.stream),
+            stream: Some(answer.map_err(|error| fault::of_genai(error, &secrets))?.stream),
+            secrets,
             request: request.clone(),
             adapter,
             limit,
@@ -179,8 +217,10 @@ struct Target<'a> {
     service: ServiceTarget,
     /// The kind of API.
     adapter: AdapterKind,
-    /// Whether an earlier request has used the same access token.
-    is_reused: bool,
+    /// The number of the access token if an earlier request has used it.
+    reused: Option<u64>,
+    /// The secrets of the request.
+    secrets: Vec<String>,
 }
 
 /// Returns whether `genai` reports all tool calls of a streamed answer from this kind of API.
@@ -198,27 +238,30 @@ impl ChatModel for GenAiModel {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let target = self.target().await?;
-        let is_reused = target.is_reused;
-        match self.answer(target, &request).await {
-            // The server has refused a token that an earlier request has used.
-            Err(error) if is_reused && self.settings.auth.forget(error.status).await => {
+        let reused = target.reused;
+        let answer = self.answer(target, &request).await;
+        // The server has refused a token that an earlier request has used.
+        match (&answer, reused) {
+            (Err(error), Some(reused)) if self.settings.auth.forget(reused, error.status).await => {
                 self.answer(self.target().await?, &request).await
             }
-            answer => answer,
+            _ => answer,
         }
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
-        let kind = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
+        let kind = self.service(client).await?;
         if !request.tools.is_empty() && !streams_calls(kind.model.adapter_kind) {
             return self.respond(request).await.map(ModelStream::from);
         }
         let target = self.target().await?;
-        let is_reused = target.is_reused;
+        let reused = target.reused;
         let mut pieces = self.begin(target, &request).await?;
         // `genai` reports a refused request as the first event of the stream.
-        if is_reused && self.settings.auth.forget(pieces.first_status().await).await {
+        if let Some(reused) = reused
+            && self.settings.auth.forget(reused, pieces.first_status().await).await
+        {
             pieces = self.begin(self.target().await?, &request).await?;
         }
         Ok(ModelStream::new(pieces))
@@ -236,6 +279,7 @@ debug!(GenAiModel, self, "name": self.name);
 struct Pieces {
     /// `None` after the end of the answer.
     stream: Option<ChatStream>,
+    secrets: Vec<String>,
     request: ModelRequest,
     adapter: AdapterKind,
     limit: Duration,
@@ -270,7 +314,7 @@ impl Pieces {
             Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => ModelDelta::Reasoning(piece.content),
             Some(Ok(ChatStreamEvent::End(end))) => return self.end(Ok(end)),
             Some(Ok(_)) => return,
-            Some(Err(error)) => return self.end(Err(fault::of_genai(error))),
+            Some(Err(error)) => return self.end(Err(fault::of_genai(error, &self.secrets))),
             None => return self.end(Err(ModelError::cut())),
         };
         self.ready.push_back(Ok(delta));
@@ -295,5 +339,44 @@ impl Stream for Pieces {
                 Poll::Pending => return Poll::Pending,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks the hosts of models that share a client, and returns the errors. Nothing is sent.
+    async fn refusals(client: &GenAi, names: &[&str]) -> Vec<Option<String>> {
+        let mut refusals = Vec::new();
+        for name in names {
+            let model = client.model(*name);
+            let service = model.service(model.client.as_ref().unwrap()).await.unwrap();
+            let refusal = model.check_host(&service).err();
+            assert!(refusal.as_ref().is_none_or(|error| error.kind == ModelErrorKind::Unauthorized));
+            refusals.push(refusal.map(|error| error.message));
+        }
+        refusals
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_sent_to_one_host() {
+        let token = || async { Ok::<_, ModelError>("token") };
+        let names = ["groq::a", "groq::b", "anthropic::c"];
+        let refused = "the key or token of this client is for `api.groq.com`, and the model `anthropic::c` is at \
+                       `api.anthropic.com`; create another `GenAi` client for it";
+        for client in [GenAi::new().with_key("secret"), GenAi::new().with_token_source(token)] {
+            let expected = [None, None, Some(refused.to_owned())];
+            assert_eq!(refusals(&client, &names).await, expected);
+            // A copy has the same secret, and a new secret may be for another provider.
+            assert_eq!(refusals(&client.clone(), &names).await, expected);
+            for other in [client.clone().with_key("other"), client.clone().with_token_source(token)] {
+                assert_eq!(refusals(&other, &["anthropic::c"]).await, [None]);
+            }
+            let own = client.with_base_url("http://127.0.0.1:1/v1");
+            assert_eq!(refusals(&own, &names).await, [const { None }; 3]);
+        }
+        // Keys of the environment belong to their providers.
+        assert_eq!(refusals(&GenAi::new(), &names).await, [const { None }; 3]);
     }
 }

@@ -39,7 +39,7 @@ const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
 /// The minimum length, in bytes, of a secret to remove from a server's message. A shorter secret could be an
 /// ordinary word.
-const SHORTEST_SECRET: usize = 6;
+pub(super) const SHORTEST_SECRET: usize = 6;
 
 /// An HTTP client for one server, with the headers to send in every request.
 #[derive(Debug, Clone)]
@@ -105,10 +105,10 @@ impl Http {
         request.headers_mut().extend(self.headers.clone());
         let limit = self.limits.idle.min(self.limits.total);
         let again = request.clone();
-        let is_reused = self.auth.authorize(&mut request, self.name, limit).await?;
+        let reused = self.auth.authorize(&mut request, self.name, limit).await?;
         let result = self.exchange(request, expected).await;
-        let (Err(refused), true) = (&result, is_reused) else { return result };
-        if !self.auth.forget(refused.status).await {
+        let (Err(refused), Some(reused)) = (&result, reused) else { return result };
+        if !self.auth.forget(reused, refused.status).await {
             return result;
         }
         request = again;
@@ -195,7 +195,7 @@ pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
 }
 
 /// Returns the secrets in the headers of a request.
-fn secrets(headers: &HeaderMap) -> Vec<String> {
+pub(super) fn secrets(headers: &HeaderMap) -> Vec<String> {
     let is_secret = |name: &HeaderName| SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
     let values =
         headers.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.to_str().ok());
@@ -206,8 +206,11 @@ fn secrets(headers: &HeaderMap) -> Vec<String> {
 /// Returns the body of a failed response without the secrets of the request. Some servers repeat these
 /// secrets: AWS shows the headers of a request whose signature is wrong.
 fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(body).into_owned();
-    secrets.iter().fold(text, |text, secret| text.replace(secret, "…")).into_bytes()
+    without_secrets(&String::from_utf8_lossy(body), secrets).into_bytes()
+}
+
+pub(super) fn without_secrets(text: &str, secrets: &[String]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
 }
 
 /// Returns the media type in the header `Content-Type`, in lowercase, if present.

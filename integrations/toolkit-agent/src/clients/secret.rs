@@ -31,7 +31,13 @@ pub(super) struct Source<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     make: Box<Make<T>>,
-    latest: Mutex<Option<T>>,
+    latest: Mutex<Latest<T>>,
+}
+
+/// The latest secret, and the number of secrets made so far.
+struct Latest<T> {
+    secret: Option<T>,
+    number: u64,
 }
 
 impl<T: Expiring> Source<T> {
@@ -46,20 +52,25 @@ impl<T: Expiring> Source<T> {
             let value = source();
             Box::pin(async move { value.await.map(Into::into).map_err(Into::into) })
         };
-        Self(Arc::new(Shared { make: Box::new(make), latest: Mutex::default() }))
+        Self(Arc::new(Shared {
+            make: Box::new(make),
+            latest: Mutex::new(Latest { secret: None, number: 0 }),
+        }))
     }
 
-    /// Returns a valid secret, and whether an earlier request has already used it.
-    pub(super) async fn get(&self, service: &str, limit: Duration) -> Result<(T, bool), ModelError> {
+    /// Returns a valid secret. If an earlier request has already used it, also returns its number for
+    /// [`forget`](Self::forget).
+    pub(super) async fn get(&self, service: &str, limit: Duration) -> Result<(T, Option<u64>), ModelError> {
         let made = timeout(limit, async {
             // Concurrent requests wait for the same secret.
             let mut latest = self.0.latest.lock().await;
-            if let Some(secret) = latest.as_ref().filter(|secret| is_valid(*secret)) {
-                return Ok::<_, Failure>((secret.clone(), true));
+            if let Some(secret) = latest.secret.as_ref().filter(|secret| is_valid(*secret)) {
+                return Ok::<_, Failure>((secret.clone(), Some(latest.number)));
             }
             let secret = (self.0.make)().await?;
-            *latest = secret.expires().map(|_| secret.clone());
-            Ok((secret, false))
+            latest.secret = secret.expires().map(|_| secret.clone());
+            latest.number += 1;
+            Ok((secret, None))
         });
         let name = T::NAME;
         let fail =
@@ -80,12 +91,42 @@ impl<T: Expiring> Source<T> {
         }
     }
 
-    /// Drops the latest secret after the server has refused it.
-    pub(super) async fn forget(&self) {
-        *self.0.latest.lock().await = None;
+    /// Drops the secret with this number after the server has refused it. A newer secret is kept: another request
+    /// may have replaced the refused one in the meantime.
+    pub(super) async fn forget(&self, number: u64) {
+        let mut latest = self.0.latest.lock().await;
+        if latest.number == number {
+            latest.secret = None;
+        }
     }
 }
 
 fn is_valid(secret: &impl Expiring) -> bool {
     secret.expires().is_some_and(|expires| SystemTime::now() + MARGIN < expires)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::auth::AccessToken;
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn a_refusal_drops_only_the_refused_secret() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let made = count.clone();
+        let source = Source::<AccessToken>::new(move || {
+            let number = made.fetch_add(1, Ordering::SeqCst) + 1;
+            async move { Ok::<_, ModelError>(AccessToken::new(format!("t{number}")).with_lifetime(MARGIN * 9)) }
+        });
+        let get = async || source.get("x", MARGIN).await.unwrap().1;
+        assert_eq!((get().await, get().await, get().await), (None, Some(1), Some(1)));
+        // Two requests with the first token are refused. The second refusal arrives when the token is replaced.
+        source.forget(1).await;
+        assert_eq!(get().await, None);
+        source.forget(1).await;
+        assert_eq!((get().await, count.load(Ordering::SeqCst)), (Some(2), 2));
+        source.forget(2).await;
+        assert_eq!((get().await, count.load(Ordering::SeqCst)), (None, 3));
+    }
 }

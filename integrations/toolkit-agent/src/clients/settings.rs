@@ -1,6 +1,7 @@
 //! Facts about the providers' APIs, and the settings of the clients.
 
 use super::auth::Auth;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -117,6 +118,9 @@ pub(super) struct Settings {
     /// The error message for a missing setting, such as the region. If it is set, each request fails with
     /// this message.
     pub(super) missing: Option<&'static str>,
+    /// The host to which the key or the tokens were sent, in clients for several providers. Copies of a client share
+    /// it, because the secret of one provider must not reach another provider.
+    pub(super) secret_host: Arc<OnceLock<String>>,
 }
 
 // `Debug` shows neither the authentication nor the headers.
@@ -132,7 +136,14 @@ impl Settings {
             headers: headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             limits: HttpLimits::default(),
             missing: None,
+            secret_host: Arc::default(),
         }
+    }
+
+    /// Sets the authentication. A new secret may be for another host.
+    pub(super) fn set_auth(&mut self, auth: Auth) {
+        self.auth = auth;
+        self.secret_host = Arc::default();
     }
 
     /// Creates settings with the values of the service's environment variables.
@@ -210,7 +221,7 @@ macro_rules! client_setters {
             /// Sets the API key. It replaces any other authentication.
             #[must_use]
             pub fn with_key(mut self, key: impl Into<String>) -> Self {
-                self.settings.auth = $crate::clients::auth::Auth::Key(key.into());
+                self.settings.set_auth($crate::clients::auth::Auth::Key(key.into()));
                 self
             }
         }
@@ -246,8 +257,8 @@ macro_rules! token_setter {
                 T: Into<$crate::clients::AccessToken>,
                 E: Into<Box<dyn std::error::Error + Send + Sync>>,
             {
-                self.settings.auth =
-                    $crate::clients::auth::Auth::Token($crate::clients::secret::Source::new(source));
+                let source = $crate::clients::secret::Source::new(source);
+                self.settings.set_auth($crate::clients::auth::Auth::Token(source));
                 self
             }
         }

@@ -2,10 +2,11 @@
 
 use super::{FinishReason, ModelResponse, overflow};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
-use toolkit_wire::WireError;
+use toolkit_wire::{ApiFormat, WireError};
 
 /// An error that ended a model call without an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,12 +48,31 @@ pub enum ModelErrorKind {
     /// window. An agent with a [`Compaction`](crate::compaction::Compaction) shortens the history and asks
     /// again.
     ContextTooLong,
+    /// The provider blocked the prompt or the answer, for example for reasons of safety. The same request is
+    /// blocked again.
+    ///
+    /// A provider may also report the block in a successful response. This is not an error, but a response with
+    /// the finish reason [`Refused`](FinishReason::Refused).
+    Blocked,
     /// The response is not valid for the API.
     InvalidResponse,
     /// The response is empty.
     Empty,
     /// Another failure.
     Other,
+}
+
+impl ModelErrorKind {
+    fn of_status(status: u16) -> Self {
+        match status {
+            401 | 403 => Self::Unauthorized,
+            408 | 504 => Self::TimedOut,
+            429 => Self::RateLimited,
+            500..=599 => Self::Unavailable,
+            400..=499 => Self::InvalidRequest,
+            _ => Self::InvalidResponse,
+        }
+    }
 }
 
 impl ModelError {
@@ -65,24 +85,29 @@ impl ModelError {
     /// Creates an error from an HTTP status and the provider's message.
     #[must_use]
     pub fn from_status(status: u16, message: impl Into<String>) -> Self {
-        let kind = match status {
-            401 | 403 => ModelErrorKind::Unauthorized,
-            408 | 504 => ModelErrorKind::TimedOut,
-            429 => ModelErrorKind::RateLimited,
-            500..=599 => ModelErrorKind::Unavailable,
-            400..=499 => ModelErrorKind::InvalidRequest,
-            _ => ModelErrorKind::InvalidResponse,
-        };
-        Self { status: Some(status), ..Self::new(kind, message) }.classified()
+        Self { status: Some(status), ..Self::new(ModelErrorKind::of_status(status), message) }.classified()
     }
 
-    /// Changes the kind to `ContextTooLong` if the provider's message reports a request that is too long.
+    /// Changes the kind to `ContextTooLong` if the provider's message reports a request that is too long, and to
+    /// `Blocked` if the message reports a block.
     #[must_use]
     pub(crate) fn classified(mut self) -> Self {
-        use ModelErrorKind::{InvalidRequest, InvalidResponse, Other, Unavailable};
+        use ModelErrorKind::{InvalidRequest, InvalidResponse, Other, Unauthorized, Unavailable};
         let is_unclear = matches!(self.kind, InvalidRequest | InvalidResponse | Other | Unavailable);
         if is_unclear && overflow::is_reported(&self.message) {
             self.kind = ModelErrorKind::ContextTooLong;
+        } else if is_unclear || self.kind == Unauthorized {
+            let message = Value::from(self.message.as_str());
+            self = self.reported(&message);
+        }
+        self
+    }
+
+    /// Changes the kind to `Blocked` if the body of a failed response, or a provider's message, reports a block.
+    #[must_use]
+    pub(crate) fn reported(mut self, body: &Value) -> Self {
+        if WireError::of_failure(body).is_some_and(|error| error.is_blocked()) {
+            self.kind = ModelErrorKind::Blocked;
         }
         self
     }
@@ -104,7 +129,18 @@ impl ModelResponse {
     /// Returns an error if the response has no content. A response that was cut off or refused is allowed to
     /// be empty.
     pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
-        if !self.message.is_empty() || !self.hosted.is_empty() || self.finish != FinishReason::Stop {
+        let native = self.message.native.as_ref();
+        let format = native.and_then(|native| native.format.parse::<ApiFormat>().ok());
+        let has_media = || {
+            native
+                .zip(format)
+                .is_some_and(|(native, format)| !format.special_content(&native.messages).is_empty())
+        };
+        if !self.message.is_empty()
+            || !self.hosted.is_empty()
+            || self.finish != FinishReason::Stop
+            || has_media()
+        {
             return Ok(self);
         }
         Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))
@@ -136,11 +172,17 @@ impl From<WireError> for ModelError {
 }
 
 impl ModelError {
-    /// Creates an error of this kind, or of the kind `ContextTooLong` if the provider reports a request that
-    /// is too long.
+    /// Creates an error of this kind, unless the provider's report has a code for another kind.
     pub(crate) fn of_wire(kind: ModelErrorKind, error: &WireError) -> Self {
-        let is_too_long = error.code().is_some_and(|code| overflow::CONTEXT_CODES.contains(&code));
-        let kind = if is_too_long { ModelErrorKind::ContextTooLong } else { kind };
+        let code = error.code().unwrap_or_default();
+        // Gateways report the HTTP status of the provider behind them.
+        let status = code.parse().ok().filter(|status| (400..600).contains(status));
+        let kind = match status.map(ModelErrorKind::of_status) {
+            _ if error.is_blocked() => ModelErrorKind::Blocked,
+            _ if overflow::CONTEXT_CODES.contains(&code) => ModelErrorKind::ContextTooLong,
+            Some(kind) => kind,
+            None => kind,
+        };
         Self::new(kind, error.to_string()).classified()
     }
 }

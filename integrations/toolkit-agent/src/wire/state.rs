@@ -35,18 +35,19 @@ pub(super) fn new_messages(format: ApiFormat, request: &ModelRequest) -> &[Messa
 }
 
 /// Writes the container of the current turn for Anthropic. The provider refuses to continue a turn without
-/// the container in which its code waits for results.
+/// the container in which its code waits for results. Anthropic's SDK also sends the container of the latest
+/// message if no code waits.
 ///
-/// After new input of the user, no code waits any more, and the container may have expired.
+/// After new input of the user or a message of another API, no code waits any more, and the container may have
+/// expired.
 fn container(draft: &mut Draft<'_>) {
     let turn = draft.request.messages.rsplit(|message| matches!(message, Message::User(_))).next();
-    let mut native = turn.unwrap_or_default().iter().rev().filter_map(|message| match message {
+    let native = turn.unwrap_or_default().iter().rev().filter_map(|message| match message {
         Message::Assistant(message) => message.native.as_ref(),
         _ => None,
     });
-    let id = native.find_map(|native| {
-        native.container.as_deref().filter(|_| native.format == ApiFormat::Anthropic.name())
-    });
+    let mut native = native.take_while(|native| native.format == ApiFormat::Anthropic.name());
+    let id = native.find_map(|native| native.container.as_deref());
     let Some(id) = id else { return };
     // The program may load skills into the container. They are beside the id.
     let has_skills = draft.request.options.extra.get("container").is_some_and(Value::is_object);

@@ -189,15 +189,16 @@ fn read_response(
 ) -> Result<ModelResponse, ModelError> {
     match format.parse_response(body) {
         Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
-        Err(error) => blocked(&error).ok_or_else(|| error.into()),
+        Err(error) => blocked(&error, format, body).ok_or_else(|| error.into()),
     }
 }
 
 /// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
 /// so its codec reports an error.
-fn blocked(error: &WireError) -> Option<ModelResponse> {
+fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
     let report = error.report().filter(|_| error.is_blocked())?;
-    Some(ModelResponse::text(report).with_finish(FinishReason::Refused))
+    let response = ModelResponse::text(report).with_finish(FinishReason::Refused);
+    Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
 /// Converts a response. If `state` is set, the provider has stored the response.
@@ -277,10 +278,8 @@ impl Deltas {
                     self.ready.extend(delta(event).map(Ok));
                 }
                 // An error in the middle of a stream is usually a temporary failure of the provider.
+                Err(error) if error.is_blocked() => return self.end_blocked(&error),
                 Err(error) => {
-                    if let Some(response) = blocked(&error) {
-                        return self.end_with(Ok(response));
-                    }
                     return self.end(Some(ModelError::of_wire(ModelErrorKind::Unavailable, &error)));
                 }
             }
@@ -306,6 +305,30 @@ impl Deltas {
             Ok(response) => self.ready.extend(response.deltas().into_iter().map(Ok)),
             Err(error) => self.ready.push_back(Err(error)),
         }
+    }
+
+    /// Ends the stream after the provider has blocked the prompt or the answer. The response contains the parts
+    /// received so far. If there are none, its text is the provider's report.
+    fn end_blocked(&mut self, error: &WireError) {
+        let Some(response) = self.response.take() else { return };
+        let end = response.finish();
+        let begun = end.response.ok().filter(|begun| {
+            !begun.text.is_empty()
+                || !begun.reasoning.is_empty()
+                || !begun.calls.is_empty()
+                || !begun.hosted.is_empty()
+        });
+        let response = match begun {
+            Some(begun) => {
+                self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
+                // The provider may not have stored a blocked response.
+                model_response(self.format, begun, None)
+                    .map(|response| response.answered_by(&end.body).with_finish(FinishReason::Refused))
+            }
+            None => return self.end_with(blocked(error, self.format, &end.body).ok_or_else(ModelError::cut)),
+        };
+        let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
+        self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
     }
 
     /// Ends the response and queues the last item of the stream: the complete response or an error. If the

@@ -2,12 +2,14 @@
 
 use super::{Bodies, Run, message, search, searching_agent};
 use serde_json::{Value, json};
+use std::time::Duration;
 use toolkit_agent::wire::{WireModel, encode_request};
 use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Limits, Message, ModelOptions, ModelRequest, NativeMessages,
-    RunOptions, ToolMessage,
+    Agent, AssistantMessage, Conversation, Limits, Message, ModelOptions, ModelRequest, ModelRetry,
+    NativeMessages, RunOptions, ToolMessage,
 };
-use toolkit_core::{ClosureTool, ToolRegistry, ToolResult};
+use toolkit_core::name::WireNames;
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
 use toolkit_wire::ApiFormat;
 use toolkit_wire::hosted::anthropic;
 
@@ -115,6 +117,77 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
     }
 }
 
+/// The id of the container arrives at the end of a response. Without it, the provider refuses to continue the code.
+#[tokio::test]
+async fn code_in_a_broken_stream_is_not_continued() {
+    let text = json!({"type": "text", "text": "Done."});
+    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+    for kept in [vec![], vec![text.clone()], vec![thinking, text.clone()]] {
+        let content = [&kept[..], &[code(), call()]].concat();
+        let mut broken = response(&content, "tool_use", Some("container_1"), true);
+        let events = broken.as_array_mut().unwrap();
+        events.retain(|event| event["type"] != "message_delta" && event["type"] != "message_stop");
+        let transport = Bodies::new([broken, response(&[text.clone()], "end_turn", None, true)]);
+        let bash =
+            ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
+        let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
+            .tools(ToolRegistry::from_tools([bash]).unwrap())
+            .options(ModelOptions::new().with_hosted(anthropic::code_execution()))
+            .retry(ModelRetry::new(2).with_pauses(Duration::ZERO, Duration::ZERO))
+            .build()
+            .unwrap();
+        let mut conversation = Conversation::new("c");
+        agent.run_with(&mut conversation, "Go.", RunOptions::new()).await.unwrap();
+        let request = &transport.requests()[1];
+        assert_eq!(request.get("container"), None);
+        let mut called = call();
+        called.as_object_mut().unwrap().remove("caller");
+        assert_eq!(request["messages"][1]["content"], json!([&kept[..], &[called]].concat()), "{request:#}");
+        assert_eq!(request["messages"][2]["content"][0]["tool_use_id"], "t_1");
+        let request = ModelRequest::new(conversation.messages()[..3].iter().cloned());
+        let losses = encode_request(ApiFormat::Anthropic, "m", &request, true).losses;
+        assert!(losses.iter().any(|loss| loss.keyword == "caller"), "{losses:?}");
+    }
+}
+
+/// Another model may answer in the middle of a turn, as the substitute of the first model.
+#[test]
+fn messages_of_other_apis_do_not_continue_a_turn() {
+    let native =
+        |format: ApiFormat, messages: &[Value]| NativeMessages::new(format.name(), messages.to_vec());
+    let first = json!({"role": "assistant", "content": [code(), call()]});
+    let calls = ApiFormat::Anthropic.parse_calls(&first).unwrap();
+    let mut running = native(ApiFormat::Anthropic, &[first]);
+    running.container = Some("container_1".to_owned());
+    let said = |calls: &[ToolCall], native: Option<NativeMessages>| {
+        let mut message = AssistantMessage::default().with_calls(calls.iter().cloned());
+        message.native = native;
+        let results = calls.iter().map(|call| ToolResult::of(call, Ok("a.txt".into()))).collect();
+        [Message::Assistant(message), Message::Tool(ToolMessage::new(results))]
+    };
+    let encode = |second: [Message; 2]| {
+        let messages =
+            [Message::user("Go.")].into_iter().chain(said(&calls, Some(running.clone()))).chain(second);
+        encode_request(ApiFormat::Anthropic, "m", &ModelRequest::new(messages), false)
+    };
+    let plain = [ToolCall::new("t_2", "bash", "{}")];
+    for format in ApiFormat::ALL {
+        let other = native(format, &format.encode_calls(&plain, &WireNames::default()));
+        let encoded = encode(said(&plain, Some(other)));
+        // A later message of Anthropic itself does not continue the code either, but its container is current.
+        let is_same = format == ApiFormat::Anthropic;
+        assert_eq!(encoded.body.contains_key("container"), is_same, "{format}");
+        let paths: Vec<(&str, &str)> =
+            encoded.losses.iter().map(|loss| (loss.path.as_str(), loss.keyword.as_str())).collect();
+        assert_eq!(paths, [("/messages/1", "server_tool_use"), ("/messages/1", "caller")], "{format}");
+    }
+    // The code goes on with a call by the same code, even if the program kept only the call.
+    let again =
+        json!({"type": "tool_use", "id": "t_2", "name": "bash", "input": {}, "caller": call()["caller"]});
+    let encoded = encode(said(&ApiFormat::Anthropic.parse_calls(&again).unwrap(), None));
+    assert_eq!((encoded.body["container"].as_str(), encoded.losses.len()), (Some("container_1"), 0));
+}
+
 /// A program may keep only the calls of a message, and may continue with another API.
 #[test]
 fn calls_of_code_become_calls_of_the_model_where_the_code_is_missing() {
@@ -134,7 +207,8 @@ fn calls_of_code_become_calls_of_the_model_where_the_code_is_missing() {
     let encoded = encode(ApiFormat::Anthropic, None);
     assert_eq!(encoded.body["messages"][1]["content"][0].get("caller"), None);
     assert_eq!((encoded.losses.len(), encoded.losses[0].path.as_str()), (1, "/messages/1"));
-    let native = NativeMessages::new("anthropic", vec![native]);
+    let mut native = NativeMessages::new("anthropic", vec![native]);
+    native.container = Some("container_1".to_owned());
     assert_eq!(encode(ApiFormat::Anthropic, Some(native.clone())).losses, []);
     for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Anthropic) {
         let encoded = encode(format, Some(native.clone()));

@@ -143,6 +143,51 @@ async fn tokens_for_genai_are_reused_and_replaced() {
     assert_eq!(server.asked().len(), 0);
 }
 
+/// Servers repeat keys, tokens and headers in error messages. In a long body, a secret may be where the message is cut.
+#[tokio::test]
+async fn secrets_are_not_in_the_errors_of_genai() {
+    let token = || async { Ok::<_, ModelError>(AccessToken::new("token-secret").with_lifetime(HOUR)) };
+    let plain = GenAi::new().with_header("x-team-key", "header-secret");
+    let clients = [plain.clone().with_key("key-secret"), plain.with_token_source(token)];
+    let secrets = ["key-secret", "token-secret", "header-secret"];
+    for (status, kind) in [
+        ("401 Unauthorized", "application/json"),
+        ("400 Bad Request", "text/plain"),
+        ("200 OK", "application/json"),
+        ("200 OK", "text/html"),
+    ] {
+        for (client, own) in clients.iter().zip(secrets) {
+            for long in [false, true] {
+                let filler = if long { "x".repeat(300 - 4) } else { String::new() };
+                let body = match (status, kind) {
+                    (_, "application/json") if !long => {
+                        format!(r#"{{"error": {{"message": "wrong: {own} header-secret"}}}}"#)
+                    }
+                    _ => format!("{filler}{own} header-secret"),
+                };
+                let head = format!("content-type: {kind}\r\n");
+                let reply: Reply = Arc::new(move |_| respond(status, &head, &body));
+                for model in ["openai::m", "anthropic::m"] {
+                    for streamed in [false, true] {
+                        let server = Server::start(vec![reply.clone()]).await;
+                        let model = client.clone().with_base_url(format!("{}/v1", server.url)).model(model);
+                        let error = match streamed {
+                            true => match model.stream(request()).await {
+                                Ok(stream) => stream.collect().await.unwrap_err(),
+                                Err(error) => error,
+                            },
+                            false => model.respond(request()).await.unwrap_err(),
+                        };
+                        // Without the last letters, a secret is cut off.
+                        let shown = secrets.iter().any(|secret| error.message.contains(&secret[..4]));
+                        assert!(!shown, "{status} {kind} {streamed}: {}", error.message);
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn credentials_are_renewed_after_their_refusal() {
     let body = r#"{"output": {"message": {"role": "assistant", "content": [{"text": "done"}]}}, "stopReason": "end_turn"}"#;

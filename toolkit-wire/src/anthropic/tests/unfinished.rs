@@ -47,10 +47,17 @@ fn result(id: &str) -> Value {
     json!({"type": "tool_result", "tool_use_id": id, "content": "a cat"})
 }
 
-fn repaired(history: &[Value]) -> (Vec<Value>, Vec<SchemaLoss>) {
-    let mut body = Map::from_iter([("messages".to_owned(), json!(history))]);
+/// Repairs the messages of a request with this container.
+fn repaired_in(container: &Value, history: &[Value]) -> (Vec<Value>, Vec<SchemaLoss>) {
+    let fields = [("messages".to_owned(), json!(history)), ("container".to_owned(), container.clone())];
+    let mut body = Map::from_iter(fields);
     let losses = Anthropic.repair_request(&mut body);
-    let messages = body["messages"].as_array().cloned().unwrap();
+    assert_eq!((body.len(), &body["container"]), (2, container));
+    (body["messages"].as_array().cloned().unwrap(), losses)
+}
+
+fn repaired(history: &[Value]) -> (Vec<Value>, Vec<SchemaLoss>) {
+    let (messages, losses) = repaired_in(&json!("container_1"), history);
     assert_eq!(Anthropic.repair_history(history.to_vec()), messages);
     (messages, losses)
 }
@@ -161,6 +168,94 @@ fn calls_of_code_that_the_history_lacks_are_calls_of_the_model() {
     );
 }
 
+/// The id of a container arrives at the end of a response. If the connection breaks before, the service refuses to
+/// continue the code.
+#[test]
+fn code_without_a_container_is_removed() {
+    let go = user(&[&text("Go.")]);
+    let fetched = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {},
+        "caller": {"type": "code_execution_20260120", "tool_id": "c1"}});
+    let history = [
+        go.clone(),
+        said(&[&text("I look."), &code("c1"), &fetched, &call_of("t1", "c1")]),
+        user(&[&result("t1")]),
+    ];
+    let without = [Value::Null, json!(""), json!({"skills": []}), json!({"id": null, "skills": []})];
+    for container in &without {
+        let (messages, losses) = repaired_in(container, &history);
+        let kept = [go.clone(), said(&[&text("I look."), &call("t1")]), user(&[&result("t1")])];
+        assert_eq!(messages, kept, "{container}");
+        let found: Vec<(&str, &str)> =
+            losses.iter().map(|loss| (loss.path.as_str(), loss.keyword.as_str())).collect();
+        let hosted = ("/messages/1", "server_tool_use");
+        // The search by the code loses its caller before it is removed.
+        assert_eq!(
+            found,
+            [hosted, ("/messages/1", "caller"), hosted, ("/messages/1", "caller")],
+            "{container}"
+        );
+    }
+    for container in [json!("container_1"), json!({"id": "container_1", "skills": []})] {
+        assert_eq!(repaired_in(&container, &history), (history.to_vec(), Vec::new()), "{container}");
+    }
+    // Finished code and calls without code need no container.
+    let done =
+        [go.clone(), said(&[&code("c1"), &ran("c1"), &search("s1"), &call("t1")]), user(&[&result("t1")])];
+    let paused = [go, said(&[&search("s1")])];
+    for history in [&done[..], &paused[..]] {
+        assert_eq!(repaired_in(&Value::Null, history), (history.to_vec(), Vec::new()));
+    }
+}
+
+/// The service has the earlier messages of a thread.
+#[test]
+fn the_new_messages_of_a_thread_keep_their_results() {
+    let history = [
+        user(&[&result("t1")]),
+        said(&[&ran("c1"), &call_of("t2", "c1")]),
+        user(&[&result("t2"), &text("More.")]),
+    ];
+    let repair = |thread: Value| {
+        let mut body = json!({"messages": history, "thread": thread}).as_object().cloned().unwrap();
+        let losses = Anthropic.repair_request(&mut body);
+        (body["messages"].as_array().cloned().unwrap(), losses)
+    };
+    assert_eq!(
+        repair(json!({"type": "continue", "previous_message_id": "msg_1"})),
+        (history.to_vec(), Vec::new())
+    );
+    for thread in [Value::Null, json!({"type": "create"})] {
+        let expected = [said(&[&call("t2")]), user(&[&result("t2"), &text("More.")])];
+        assert_eq!(repair(thread).0, expected);
+    }
+}
+
+/// A message of another model continues no call of the service.
+#[test]
+fn another_message_of_the_model_ends_the_turn_of_the_service() {
+    let go = user(&[&text("Go.")]);
+    let begun = said(&[&text("I look."), &search("s1"), &call("t1")]);
+    let done = user(&[&result("t1")]);
+    let other = [said(&[&text("Another model."), &call("t2")]), user(&[&result("t2")])];
+    check(
+        &[&[go.clone(), begun, done.clone()][..], &other].concat(),
+        &[&[go.clone(), said(&[&text("I look."), &call("t1")]), done.clone()][..], &other].concat(),
+        &[("/messages/1", "server_tool_use")],
+    );
+    let running = said(&[&code("c1"), &call_of("t1", "c1")]);
+    check(
+        &[&[go.clone(), running, done.clone()][..], &other].concat(),
+        &[&[go.clone(), said(&[&call("t1")]), done][..], &other].concat(),
+        &[("/messages/1", "server_tool_use"), ("/messages/1", "caller")],
+    );
+    let paused = said(&[&search("s1")]);
+    check(
+        &[go.clone(), paused, said(&[&text("Another model.")])],
+        &[go, said(&[&text("Another model.")])],
+        &[("/messages/1", "server_tool_use")],
+    );
+}
+
 /// Joins adjacent messages of the user, which the service reads as one message.
 fn joined(history: &[Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
@@ -176,20 +271,45 @@ fn joined(history: &[Value]) -> Vec<Value> {
     messages
 }
 
+/// Returns whether all messages from `index` on continue the turn of the service: results of the program, and
+/// messages of the model with a call or a result of the service, or a call of its code.
+fn goes_on(history: &[Value], index: usize) -> bool {
+    let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    (index..history.len()).all(|at| {
+        let earlier: Vec<Value> = history[..at].iter().flat_map(&blocks).collect();
+        let is_pending = |id: &Value| {
+            id.is_string()
+                && earlier.iter().any(|block| block["type"] == "server_tool_use" && block["id"] == *id)
+                && !earlier.iter().any(|block| block["type"] != "tool_result" && block["tool_use_id"] == *id)
+        };
+        match history[at]["role"].as_str() {
+            Some("assistant") => blocks(&history[at]).iter().any(|block| {
+                block["type"] == "server_tool_use"
+                    || is_pending(&block["tool_use_id"])
+                    || is_pending(&block["caller"]["tool_id"])
+            }),
+            _ => blocks(&history[at]).iter().all(|block| block["type"] == "tool_result"),
+        }
+    })
+}
+
 /// Returns why the service refuses a history, by its error texts.
-fn refusal(history: &[Value]) -> Option<String> {
+fn refusal(history: &[Value], has_container: bool) -> Option<String> {
     let history = joined(history);
     let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
     let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
     let kind = |block: &Value| block["type"].as_str().unwrap_or_default().to_owned();
     let id = |block: &Value, name: &str| block[name].as_str().unwrap_or_default().to_owned();
-    let only_results = |message: &Value| blocks(message).iter().all(|block| kind(block) == "tool_result");
+    let callers: HashSet<String> = history
+        .iter()
+        .flat_map(&blocks)
+        .map(|block| block["caller"]["tool_id"].as_str().unwrap_or_default().to_owned())
+        .collect();
     let mut known = HashSet::new();
     for (index, message) in history.iter().enumerate() {
         let next =
             history.get(index + 1).filter(|next| role(next) == "user").map(&blocks).unwrap_or_default();
-        let goes_on =
-            history[index + 1..].iter().all(|later| role(later) == "assistant" || only_results(later));
+        let goes_on = goes_on(&history, index + 1);
         let calls: Vec<String> = blocks(message)
             .iter()
             .filter(|block| kind(block) == "tool_use")
@@ -212,7 +332,10 @@ fn refusal(history: &[Value]) -> Option<String> {
                         .iter()
                         .flat_map(&blocks)
                         .any(|later| kind(&later) != "tool_result" && later["tool_use_id"] == block["id"]);
-                    if !is_finished && !goes_on {
+                    let is_code = block["name"] == "code_execution"
+                        || block["caller"]["tool_id"].is_string()
+                        || callers.contains(block["id"].as_str().unwrap_or_default());
+                    if !is_finished && (!goes_on || is_code && !has_container) {
                         return Some(format!("no result for {}", block["id"]));
                     }
                     known.insert(id(&block, "id"));
@@ -255,6 +378,12 @@ fn messages() -> impl Strategy<Value = Vec<Value>> {
         2 => id().prop_map(|id| found(&format!("s{id}"))),
         2 => id().prop_map(|id| code(&format!("c{id}"))),
         2 => id().prop_map(|id| ran(&format!("c{id}"))),
+        1 => (id(), id()).prop_map(|(id, code)| {
+            let caller = json!({"type": "code_execution_20260120", "tool_id": format!("c{code}")});
+            let mut search = search(&format!("s{id}"));
+            search["caller"] = caller;
+            search
+        }),
         1 => id().prop_map(|id| call(&format!("t{id}"))),
         3 => (id(), id()).prop_map(|(id, code)| call_of(&format!("t{id}"), &format!("c{code}"))),
     ];
@@ -288,17 +417,19 @@ proptest! {
 
     /// Each repaired history is legal, and a legal history is not changed. Texts and calls are never removed.
     #[test]
-    fn repaired_histories_are_legal(history in messages()) {
+    fn repaired_histories_are_legal(history in messages(), has_container in any::<bool>()) {
+        let container = if has_container { json!("container_1") } else { Value::Null };
+        let repaired = |history: &[Value]| repaired_in(&container, history);
         let is_kept = |block: &Value| matches!(block["type"].as_str(), Some("text" | "tool_use"));
         let kept = |history: &[Value]| -> Vec<Value> {
             let blocks = history.iter().flat_map(|message| message["content"].as_array().unwrap());
             blocks.filter(|block| is_kept(block)).map(|block| json!([block["id"], block["text"]])).collect()
         };
         let (messages, losses) = repaired(&history);
-        prop_assert_eq!(refusal(&messages), None, "{}", json!(messages));
+        prop_assert_eq!(refusal(&messages, has_container), None, "{}", json!(messages));
         prop_assert_eq!(kept(&messages), kept(&history));
         prop_assert_eq!(repaired(&messages), (messages.clone(), Vec::new()));
-        if refusal(&history).is_none() {
+        if refusal(&history, has_container).is_none() {
             prop_assert_eq!(&messages, &history);
             prop_assert_eq!(losses, Vec::new());
         }

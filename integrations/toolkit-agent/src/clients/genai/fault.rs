@@ -1,25 +1,39 @@
 //! Conversion of `genai` errors to `ModelError`s.
 
 use crate::clients::fault;
+use crate::clients::http::without_secrets;
 use crate::model::{ModelError, ModelErrorKind};
 use genai::webc::{self, StreamTimeout};
 use genai::{BoxError, Error};
+use toolkit_wire::WireError;
 
-pub(super) fn of_genai(error: Error) -> ModelError {
+/// Converts an error. The message of the returned error does not contain the `secrets` of the request.
+pub(super) fn of_genai(error: Error, secrets: &[String]) -> ModelError {
+    let mut error = convert(error, secrets);
+    error.message = without_secrets(&error.message, secrets);
+    error
+}
+
+/// Converts an error. Secrets are removed from response bodies only. Messages with bodies are shortened, so the
+/// secrets must be removed before.
+fn convert(error: Error, secrets: &[String]) -> ModelError {
     let kind = match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-            return of_web(webc_error);
+            return of_web(webc_error, secrets);
         }
         Error::HttpError { status, headers, body, .. } => {
-            return fault::of_status(status, &headers, body.as_bytes());
+            return fault::of_status(status, &headers, without_secrets(&body, secrets).as_bytes());
         }
-        Error::WebStream { error, .. } => return of_stream(error),
+        Error::WebStream { error, .. } => return of_stream(error, secrets),
         // An error in the middle of a stream is usually a temporary failure of the provider.
         Error::ChatResponse { body, .. } => {
-            let said = body.get("message").and_then(|text| text.as_str());
-            let text = said.map_or_else(|| body.to_string(), str::to_owned);
-            let text = format!("the service reported an error: {text}");
-            return ModelError::new(ModelErrorKind::Unavailable, text).classified();
+            return match WireError::of_failure(&body) {
+                Some(error) => ModelError::of_wire(ModelErrorKind::Unavailable, &error),
+                None => {
+                    let text = format!("the service reported an error: {body}");
+                    ModelError::new(ModelErrorKind::Unavailable, text).classified()
+                }
+            };
         }
         Error::ChatResponseGeneration { cause, .. } => {
             let text = format!("the response is not understood: {cause}");
@@ -42,20 +56,22 @@ pub(super) fn of_genai(error: Error) -> ModelError {
     ModelError::new(kind, error.to_string())
 }
 
-fn of_web(error: webc::Error) -> ModelError {
+fn of_web(error: webc::Error, secrets: &[String]) -> ModelError {
     let invalid = |text: String| ModelError::new(ModelErrorKind::InvalidResponse, text);
     match error {
         webc::Error::ResponseFailedStatus { status, headers, body } => {
-            fault::of_status(status, &headers, body.as_bytes())
+            fault::of_status(status, &headers, without_secrets(&body, secrets).as_bytes())
         }
         webc::Error::Reqwest(error) => of_reqwest(&error),
-        webc::Error::ResponseFailedInvalidJson { body, cause } => fault::no_json(&cause, body.as_bytes()),
+        webc::Error::ResponseFailedInvalidJson { body, cause } => {
+            fault::no_json(&cause, without_secrets(&body, secrets).as_bytes())
+        }
         webc::Error::ResponseFailedNotJson { body, .. } if body.trim().is_empty() => {
             fault::no_json(&"no content", body.as_bytes())
         }
         webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
             "the model's server has sent {content_type}, no JSON: {}",
-            fault::shown(body.as_bytes())
+            fault::shown(without_secrets(&body, secrets).as_bytes())
         )),
         other => invalid(other.to_string()),
     }
@@ -71,13 +87,13 @@ pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
     converted
 }
 
-fn of_stream(error: BoxError) -> ModelError {
+fn of_stream(error: BoxError, secrets: &[String]) -> ModelError {
     let error = match error.downcast::<reqwest::Error>() {
         Ok(error) => return of_reqwest(&error),
         Err(error) => error,
     };
     let error = match error.downcast::<Error>() {
-        Ok(error) => return of_genai(*error),
+        Ok(error) => return convert(*error, secrets),
         Err(error) => error,
     };
     if error.is::<StreamTimeout>() {

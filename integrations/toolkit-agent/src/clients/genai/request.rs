@@ -179,13 +179,16 @@ pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<Reques
     let writer = NAMES.history(&names);
     for (index, message) in request.messages.iter().enumerate() {
         let Message::Assistant(said) = message else { continue };
-        let native = said.native.as_ref().filter(|native| native.format != native_format(adapter));
-        let format = native.and_then(|native| Some((native.format.parse::<ApiFormat>().ok()?, native)));
-        let Some((format, native)) = format else { continue };
+        if said.native.as_ref().is_some_and(|native| native.format == native_format(adapter)) {
+            continue;
+        }
         // `genai` has its own rules for ids.
         let callers =
             writer.call_losses(&said.calls).into_iter().filter(|loss| loss.path.ends_with("/caller"));
-        let found = callers.chain(writer.native_losses(format, &native.messages));
+        let native = said.native.as_ref();
+        let native = native.and_then(|native| Some((native.format.parse::<ApiFormat>().ok()?, native)));
+        let contents = native.map(|(format, native)| writer.native_losses(format, &native.messages));
+        let found = callers.chain(contents.unwrap_or_default());
         losses.extend(found.map(|mut loss| {
             loss.path.insert_str(0, &format!("/messages/{index}"));
             loss

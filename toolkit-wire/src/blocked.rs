@@ -1,0 +1,53 @@
+//! Recognises the errors with which providers block a prompt or an answer.
+
+use serde_json::Value;
+
+/// The codes and types of such errors.
+const CODES: [&str; 9] = [
+    // OpenAI and Azure.
+    "content_filter",
+    "content_policy_violation",
+    "moderation_blocked",
+    "image_content_policy_violation",
+    "bio_policy",
+    "misalignment_policy_violation",
+    // Azure, in the inner error.
+    "ResponsibleAIPolicyViolation",
+    // Model Studio of Alibaba Cloud, in its two APIs.
+    "data_inspection_failed",
+    "DataInspectionFailed",
+];
+
+/// The JSON pointers to the codes in an error object. LiteLLM moves the inner error of Azure.
+const POINTERS: [&str; 5] =
+    ["/code", "/type", "/status", "/innererror/code", "/provider_specific_fields/innererror/code"];
+
+/// The fragments of the messages of such errors, in lowercase. They are needed for providers without a code of
+/// their own, and where a gateway drops the code.
+const MESSAGES: [&str; 8] = [
+    // Anthropic, also on Bedrock and Vertex AI.
+    "blocked by content filtering policy",
+    // Azure.
+    "content management policy",
+    // OpenAI, with the code `invalid_prompt`.
+    "flagged as potentially violating",
+    "rejected as a result of our safety system",
+    // Models of Amazon on Bedrock.
+    "blocked by our content filter",
+    "responsible ai policy",
+    // xAI.
+    "content violates usage guidelines",
+    // LiteLLM.
+    "contentpolicyviolationerror",
+];
+
+/// Returns whether an error object, or a string with the message of an error, reports a blocked prompt or a blocked
+/// answer.
+pub(crate) fn is_reported(error: &Value) -> bool {
+    let code = |pointer: &&str| error.pointer(pointer).and_then(Value::as_str);
+    let message = crate::error::error_text(error).to_lowercase();
+    POINTERS.iter().filter_map(code).any(|code| CODES.contains(&code))
+        // OpenRouter, if its own check has flagged the input.
+        || error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null())
+        || MESSAGES.iter().any(|fragment| message.contains(fragment))
+}
