@@ -300,6 +300,9 @@ impl Server {
     fn reply(&self, asked: Value) -> Result<Value, ModelError> {
         self.asked.lock().unwrap().push(asked);
         let reply = self.replies.lock().unwrap().pop_front();
+        if reply == Some(Value::Null) {
+            return Err(ModelError::new(ModelErrorKind::Unavailable, "the server restarts"));
+        }
         reply.ok_or_else(|| ModelError::new(ModelErrorKind::InvalidRequest, "the script is over"))
     }
 
@@ -415,15 +418,17 @@ proptest! {
 async fn a_background_response_is_fetched_when_it_is_finished() {
     let waiting =
         |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "output": []});
-    let server =
-        Server::new([waiting("queued"), waiting("in_progress"), response("resp_1", json!([said()]))]);
-    let model = WireModel::new(OpenAiResponses, "m", server.clone());
-    let options = ModelOptions::new().with_background(true);
-    let agent = Agent::builder(model).options(options).streaming(false).build().unwrap();
-    assert_eq!(agent.run("hi").await.unwrap().text, "Hello.");
-    let asked = server.asked();
-    assert_eq!((&asked[0]["background"], &asked[0]["store"]), (&json!(true), &json!(true)));
-    assert_eq!(asked[1..], [json!({"retrieve": "resp_1"}), json!({"retrieve": "resp_1"})]);
+    for streaming in [false, true] {
+        let said = response("resp_1", json!([said()]));
+        let server = Server::new([waiting("queued"), Value::Null, waiting("in_progress"), Value::Null, said]);
+        let model = WireModel::new(OpenAiResponses, "m", server.clone());
+        let options = ModelOptions::new().with_background(true);
+        let agent = Agent::builder(model).options(options).streaming(streaming).build().unwrap();
+        assert_eq!(agent.run("hi").await.unwrap().text, "Hello.");
+        let asked = server.asked();
+        assert_eq!((&asked[0]["background"], &asked[0]["store"]), (&json!(true), &json!(true)));
+        assert_eq!(asked[1..], [(); 4].map(|()| json!({"retrieve": "resp_1"})));
+    }
 }
 
 #[test]

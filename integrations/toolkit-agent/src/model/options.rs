@@ -66,9 +66,8 @@ pub struct ModelOptions {
     /// The conversation kept by the provider. `None` if each request contains the whole history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_state: Option<ServerState>,
-    /// Whether the provider produces the answer in the background. For an answer that is not
-    /// [streamed](crate::AgentBuilder::streaming), the client then asks at intervals for the finished answer, so
-    /// no connection stays open. A streamed answer still needs its connection. Only the Responses API has this
+    /// Whether the provider produces the answer in the background. The client then asks at intervals for the
+    /// finished answer, so no connection stays open, and the answer is not streamed. Only the Responses API has this
     /// setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,

@@ -100,13 +100,18 @@ impl<T: Transport> WireModel<T> {
         encode_for(self.server, self.format, &self.name, request, stream)
     }
 
-    /// Waits until the provider has finished a background response.
+    /// Waits until the provider has finished a background response. A failed look at the response is repeated, because
+    /// a new request would be a second answer to pay for.
     async fn finished(&self, mut body: Value) -> Result<Value, ModelError> {
-        let mut pause = FIRST_POLL;
+        let (mut pause, mut failures) = (FIRST_POLL, 0);
         while let Some(id) = unfinished(&body) {
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_POLL);
-            body = self.transport.retrieve(&id).await?;
+            match self.transport.retrieve(&id).await {
+                Ok(current) => (body, failures) = (current, 0),
+                Err(error) if error.is_retryable() && failures < MOST_FAILURES => failures += 1,
+                Err(error) => return Err(error),
+            }
         }
         Ok(body)
     }
@@ -115,6 +120,9 @@ impl<T: Transport> WireModel<T> {
 /// The first and the longest pause between two requests for a background response.
 const FIRST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(10);
+
+/// The number of failed requests for a background response in a row that are repeated.
+const MOST_FAILURES: u32 = 10;
 
 /// Returns the id of an unfinished background response. Returns `None` if the response is finished.
 fn unfinished(body: &Value) -> Option<String> {
@@ -154,6 +162,10 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        // A stream would need the open connection that a background response is for to avoid.
+        if request.options.background && self.format == ApiFormat::OpenAiResponses {
+            return self.respond(request).await.map(ModelStream::from);
+        }
         let EncodedRequest { body, losses } = self.encode(&request, true);
         let has_thinking = request.options.thinking.is_some();
         let events = self.transport.stream(body.into()).await?;
