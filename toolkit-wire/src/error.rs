@@ -76,12 +76,12 @@ impl WireError {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::wire::WireError;
+    /// use toolkit::WireError;
     ///
     /// let body = json!({"error": {"code": "content_filter", "message": "The response was filtered"}});
-    /// let error = WireError::of_failure(&body).unwrap();
-    /// assert!(error.is_blocked());
-    /// assert_eq!(error.code(), Some("content_filter"));
+    /// let error = WireError::of_failure(&body);
+    /// assert!(error.as_ref().is_some_and(WireError::is_blocked));
+    /// assert_eq!(error.as_ref().and_then(WireError::code), Some("content_filter"));
     /// ```
     #[must_use]
     pub fn of_failure(body: &Value) -> Option<Self> {
