@@ -53,8 +53,9 @@ impl Report {
         let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
         let code = ["code", "status", "type"].iter().find_map(said);
         let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
-        let is_blocked = blocked::is_reported(error);
-        Self { code, is_blocked, ..Self::new(&error_text(error)) }
+        let text = error_text(error);
+        let is_blocked = blocked::is_reported(error, &text);
+        Self { code, is_blocked, ..Self::new(&text) }
     }
 
     /// Creates the error that `expected` was expected at `path`, with this report.
