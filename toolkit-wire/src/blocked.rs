@@ -41,11 +41,10 @@ const MESSAGES: [&str; 8] = [
     "contentpolicyviolationerror",
 ];
 
-/// Returns whether an error object, or a string with the message of an error, reports a blocked prompt or a blocked
-/// answer.
-pub(crate) fn is_reported(error: &Value) -> bool {
+/// Returns whether an error object with this message reports a blocked prompt or a blocked answer.
+pub(crate) fn is_reported(error: &Value, message: &str) -> bool {
     let code = |pointer: &&str| error.pointer(pointer).and_then(Value::as_str);
-    let message = crate::error::error_text(error).to_lowercase();
+    let message = message.to_lowercase();
     POINTERS.iter().filter_map(code).any(|code| CODES.contains(&code))
         // OpenRouter, if its own check has flagged the input.
         || error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null())

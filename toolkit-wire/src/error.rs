@@ -53,8 +53,9 @@ impl Report {
         let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
         let code = ["code", "status", "type"].iter().find_map(said);
         let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
-        let is_blocked = blocked::is_reported(error);
-        Self { code, is_blocked, ..Self::new(&error_text(error)) }
+        let text = error_text(error);
+        let is_blocked = blocked::is_reported(error, &text);
+        Self { code, is_blocked, ..Self::new(&text) }
     }
 
     /// Creates the error that `expected` was expected at `path`, with this report.
@@ -76,12 +77,12 @@ impl WireError {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::wire::WireError;
+    /// use toolkit::WireError;
     ///
     /// let body = json!({"error": {"code": "content_filter", "message": "The response was filtered"}});
-    /// let error = WireError::of_failure(&body).unwrap();
-    /// assert!(error.is_blocked());
-    /// assert_eq!(error.code(), Some("content_filter"));
+    /// let error = WireError::of_failure(&body);
+    /// assert!(error.as_ref().is_some_and(WireError::is_blocked));
+    /// assert_eq!(error.as_ref().and_then(WireError::code), Some("content_filter"));
     /// ```
     #[must_use]
     pub fn of_failure(body: &Value) -> Option<Self> {

@@ -5,8 +5,11 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
+use toolkit_agent::model::Fallback;
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel, parse_response};
-use toolkit_agent::{ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest};
+use toolkit_agent::{
+    ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest, ScriptedModel,
+};
 use toolkit_wire::ApiFormat;
 
 /// A transport with the events of one stream.
@@ -342,4 +345,22 @@ async fn answers_of_media_are_not_empty() {
     }
     let empty = parse_response(ApiFormat::OpenAiChat, &chat("images", &json!([]))).unwrap_err();
     assert_eq!(empty.kind, ModelErrorKind::Empty);
+}
+
+/// Another provider may accept the prompt, but only the program can decide to send it there.
+#[tokio::test]
+async fn a_block_leads_to_another_model_only_on_request() {
+    for (kinds, expected) in
+        [(None, Err(ModelErrorKind::Blocked)), (Some(ModelErrorKind::Blocked), Ok("Hello."))]
+    {
+        let blocked = ModelError::from_status(400, "Output blocked by content filtering policy");
+        let mut model =
+            Fallback::new(ScriptedModel::new().error(blocked)).or(ScriptedModel::new().text("Hello."));
+        if let Some(kind) = kinds {
+            model = model.with_kinds([kind]);
+        }
+        let answer = model.respond(ModelRequest::new([Message::user("hi")])).await;
+        let answer = answer.as_ref().map(|answer| answer.message.text.as_str()).map_err(|error| error.kind);
+        assert_eq!(answer, expected);
+    }
 }

@@ -117,7 +117,7 @@ fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
 
 #[test]
 fn empty_fields_are_no_content() {
-    let empty = json!({"annotations": [], "citations": null, "audio": null, "refusal": "", "prefix": false,
+    let empty = json!({"annotations": [], "citations": null, "audio": null, "refusal": "", "prefix": false, "index": 0,
         "provider_specific_fields": {}});
     for format in ApiFormat::ALL {
         let body = body(format, &Value::Null, &empty);

@@ -156,7 +156,7 @@ impl ApiFormat {
         let mut kinds: Vec<&str> = Vec::new();
         let mut add = |kind| {
             if !kinds.contains(&kind) {
-                kinds.push(kind)
+                kinds.push(kind);
             }
         };
         for message in native {
@@ -184,10 +184,11 @@ impl ApiFormat {
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
 /// The fields of messages and of their texts that are sent to every API, or that describe only the message itself.
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 20] = [
     "role",
     "type",
     "id",
+    "index",
     "status",
     "phase",
     "name",
@@ -201,6 +202,7 @@ const FIELDS: [&str; 18] = [
     "reasoning_content",
     "reasoning_details",
     "thinking",
+    "thinking_blocks",
     "tool_plan",
     "cache_control",
 ];

@@ -107,17 +107,32 @@ fn is_valid(secret: &impl Expiring) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::auth::AccessToken;
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A secret that does not expire during the test.
+    #[derive(Clone)]
+    struct Secret;
+
+    impl Expiring for Secret {
+        const NAME: &'static str = "secret";
+
+        fn expires(&self) -> Option<SystemTime> {
+            Some(SystemTime::now() + MARGIN * 9)
+        }
+
+        fn is_empty(&self) -> bool {
+            false
+        }
+    }
 
     #[tokio::test]
     async fn a_refusal_drops_only_the_refused_secret() {
         let count = Arc::new(AtomicUsize::new(0));
         let made = count.clone();
-        let source = Source::<AccessToken>::new(move || {
-            let number = made.fetch_add(1, Ordering::SeqCst) + 1;
-            async move { Ok::<_, ModelError>(AccessToken::new(format!("t{number}")).with_lifetime(MARGIN * 9)) }
+        let source = Source::<Secret>::new(move || {
+            made.fetch_add(1, Ordering::SeqCst);
+            async { Ok::<_, ModelError>(Secret) }
         });
         let get = async || source.get("x", MARGIN).await.unwrap().1;
         assert_eq!((get().await, get().await, get().await), (None, Some(1), Some(1)));

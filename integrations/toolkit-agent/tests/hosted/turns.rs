@@ -127,7 +127,7 @@ async fn code_in_a_broken_stream_is_not_continued() {
         let mut broken = response(&content, "tool_use", Some("container_1"), true);
         let events = broken.as_array_mut().unwrap();
         events.retain(|event| event["type"] != "message_delta" && event["type"] != "message_stop");
-        let transport = Bodies::new([broken, response(&[text.clone()], "end_turn", None, true)]);
+        let transport = Bodies::new([broken, response(std::slice::from_ref(&text), "end_turn", None, true)]);
         let bash =
             ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
         let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
