@@ -100,7 +100,7 @@ enum Target {
 struct Envelope {
     count: u8,
     /// Anything.
-    payload: toolkit::serde_json::Value,
+    payload: serde_json::Value,
 }
 
 /// Takes values with ranges and lists.

@@ -30,7 +30,7 @@ mod variant;
 pub(crate) use branches::candidates;
 pub(crate) use branches::has_other_tag;
 pub(crate) use decoded::check_decoded;
-pub use repeated::repeated_names;
+pub use repeated::{repeated_names, repeated_names_in};
 pub use rounded::rounded;
 
 /// The maximum number of violations collected by one search.

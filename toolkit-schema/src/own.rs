@@ -4,8 +4,11 @@ use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
 use crate::keyword::{each_subschema, subschemas};
 use crate::number::Decimal;
-use crate::types::types;
+use crate::types::{names, types};
+use schemars::Schema;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::ptr;
 
 /// The keyword to mark the range or the list of values in a schema:
 ///
@@ -17,11 +20,16 @@ use serde_json::{Map, Value};
 /// An unmarked range or list is enforced only by checking each value.
 const OF_TYPE: &str = "x-toolkit-of-type";
 
+/// The keyword for the aliases of the variants of an enum with `#[derive(ToolParams)]`.
+const NAMES: &str = "x-toolkit-names";
+
 /// Marks the ranges and lists of a generated schema. Call this function before the schema is
 /// [tidied](crate::tidy), because tidying removes the formats of integers.
 pub(crate) fn mark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
-        if keywords.contains_key(ONE_OF) {
+        if keywords.get(OF_TYPE).is_some_and(|mark| mark == false) {
+            // An attribute of a field has set the list.
+        } else if keywords.contains_key(ONE_OF) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         } else if keywords.contains_key(VARIANTS) {
             keywords.insert(OF_TYPE.to_owned(), true.into());
@@ -29,6 +37,32 @@ pub(crate) fn mark_rules(schema: &mut Value) {
             keywords.insert(OF_TYPE.to_owned(), mark);
         }
     });
+}
+
+/// Marks the lists of values in `lists` as added by the author: every other value is a violation.
+pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, Value>>) {
+    if lists.is_empty() {
+        return;
+    }
+    each_subschema(schema, &mut |keywords| {
+        if lists.contains(&ptr::from_ref(&*keywords)) {
+            keywords.insert(OF_TYPE.to_owned(), false.into());
+        }
+    });
+}
+
+/// Marks the lists of values in a schema that attributes of a field have set: the type of the field may accept more.
+pub fn mark_lists_of_author(schema: &mut Schema) {
+    let mut value = std::mem::take(schema).to_value();
+    each_subschema(&mut value, &mut |keywords| {
+        if keywords.contains_key("enum") {
+            keywords.insert(OF_TYPE.to_owned(), false.into());
+        }
+    });
+    if let Some(keywords) = value.as_object_mut().filter(|keywords| keywords.contains_key("const")) {
+        keywords.insert(OF_TYPE.to_owned(), false.into());
+    }
+    *schema = value.try_into().unwrap_or_default();
 }
 
 /// Marks all remaining lists of values as enforced by the type.
@@ -59,9 +93,20 @@ pub fn has_unasked_rules(schema: &Value) -> bool {
     is_here || subschemas(schema).any(|inside| has_unasked_rules(inside.schema))
 }
 
+/// Removes the aliases of variants.
+pub(crate) fn strip_names(keywords: &mut Map<String, Value>) {
+    keywords.shift_remove(NAMES);
+}
+
 /// Removes the mark of a schema. Returns whether checks need the mark.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
+    strip_names(keywords);
     keywords.shift_remove(OF_TYPE).is_some()
+}
+
+/// Returns the declared aliases of the variants of an enum.
+pub(crate) fn names_of_type(schema: &Value) -> impl Iterator<Item = &str> {
+    names(schema.get(NAMES))
 }
 
 /// Returns whether the type itself enforces the range and the list of values in a schema.

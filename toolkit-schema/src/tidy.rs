@@ -2,7 +2,7 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::keyword::each_subschema;
-use crate::own::{mark_rules, range_of};
+use crate::own::{mark_rules, range_of, strip_names};
 use crate::single::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
@@ -44,7 +44,10 @@ pub fn tidy_arguments(schema: &mut Value) {
 
 /// Simplifies an output schema. Optional properties keep `null`, because a tool's result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
-    each_subschema(schema, &mut tidy_keywords);
+    each_subschema(schema, &mut |keywords| {
+        tidy_keywords(keywords);
+        strip_names(keywords);
+    });
 }
 
 fn tidy_keywords(schema: &mut Map<String, Value>) {

@@ -3,8 +3,8 @@
 use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
 use crate::schema::__private::{
-    difference, has_constraints, has_unasked_rules, mark_exact, mark_lists, mark_overflowing, mark_unusable,
-    unmark_rules,
+    difference, has_constraints, has_unasked_rules, mark_exact, mark_exact_lists, mark_lists,
+    mark_overflowing, mark_unusable, unmark_rules,
 };
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
@@ -36,6 +36,7 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     };
     let Some(schema) = schema else { return false };
     let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
+    mark_exact_lists(root, &found.exact_lists);
     let is_enforced = found.enforces_ranges && found.enforces_lists;
     // Rules that the type was not asked about are checked.
     let keeps_marks = |schema: &Value| is_enforced && !has_unasked_rules(schema);
@@ -67,7 +68,7 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     if let Some(message) = found.unusable {
         mark_unusable(schema, message);
     }
-    found.accepts_more || found.overflows || !is_enforced || has_constraints(schema)
+    found.accepts_more || found.keeps_repeated || found.overflows || !is_enforced || has_constraints(schema)
 }
 
 #[cfg(test)]

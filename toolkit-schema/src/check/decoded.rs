@@ -13,6 +13,7 @@ use crate::types::{fields, names};
 use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The cost of asking a type once: `STEPS_PER_QUESTION` steps, and one step for every `BYTES_PER_STEP` bytes
 /// of the whole value.
@@ -202,10 +203,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|_| !unlisted.is_empty()) else { return aliases };
         let own_name = |given: &str| property(properties, given).map(|(own, _)| own.as_str());
-        let is_given = |own: &str| members.iter().any(|(given, _)| own_name(given) == Some(own));
+        let given: HashSet<&str> = members.iter().filter_map(|(given, _)| own_name(given)).collect();
         let inner = object.text.strip_suffix('}').unwrap_or_default();
         let both = |own: &str, value: &str| format!("{inner},{}:{value}}}", quoted(own));
-        for (own, of_own) in properties.iter().filter(|(own, _)| !is_given(own)) {
+        for (own, of_own) in properties.iter().filter(|(own, _)| !given.contains(own.as_str())) {
             let is_constrained = has_constraints(of_own);
             if self.accepts.is_none() {
                 let every = if is_constrained { unlisted.as_slice() } else { &[] };
