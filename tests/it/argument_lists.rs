@@ -144,8 +144,6 @@ struct Fields {
     dollars: Option<Currency>,
     #[schemars(with = "Option<u8>")]
     byte: Option<Tens>,
-    #[schemars(with = "Option<i8>")]
-    signed: Option<Tens>,
     #[schemars(range(min = 0, max = 50))]
     #[schemars(with = "Option<i32>")]
     limited: Option<Tens>,
@@ -168,6 +166,30 @@ struct Derived {
     only_true: Option<bool>,
     #[schemars(extend("enum" = ["USD", "EUR"]))]
     currency: Option<Currency>,
+}
+
+/// No sample of the code is known, so the type cannot be asked about any of its fields.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Unasked {
+    #[serde(default = "code")]
+    code: Currency,
+    #[schemars(extend("const" = true))]
+    only_true: Option<bool>,
+    #[schemars(extend("enum" = ["USD", "EUR"]))]
+    currency: Option<Currency>,
+    #[schemars(with = "Option<u8>")]
+    byte: Option<Tens>,
+    #[schemars(with = "Option<i32>")]
+    #[schemars(extend("enum" = [10, 20]))]
+    limited: Option<Tens>,
+    #[schemars(with = "Option<i8>")]
+    signed: Option<Tens>,
+    whole: Option<Declared>,
+    three: Option<Three>,
+}
+
+fn code() -> Currency {
+    Currency("ABC".to_owned())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -204,7 +226,7 @@ const LISTED: [(&str, &str, bool); 4] = [
     ("extended", r#""Third""#, false),
 ];
 
-const FIELDS: [(&str, &str, bool); 34] = [
+const FIELDS: [(&str, &str, bool); 31] = [
     ("with_declared", r#""Second""#, true),
     ("with_declared", r#""Third""#, false),
     ("declared", r#""Second""#, true),
@@ -226,9 +248,6 @@ const FIELDS: [(&str, &str, bool); 34] = [
     ("byte", "260", false),
     ("byte", "300", false),
     ("byte", "-10", false),
-    ("signed", "-120", true),
-    ("signed", "-130", false),
-    ("signed", "130", false),
     ("limited", "50", true),
     ("limited", "60", false),
     ("either", r#""one""#, true),
@@ -276,6 +295,30 @@ fn lists_of_derived_types_hold_at_every_depth() {
     check::<Derived>(&fields, |it| it);
     check::<Around<Derived>>(&fields, |it| format!(r#"{{"list": [{it}]}}"#));
     check::<Flat<Derived>>(&fields, |it| it);
+}
+
+#[test]
+fn lists_of_types_that_cannot_be_asked_hold() {
+    let fields = [
+        ("only_true", "true", true),
+        ("only_true", "false", false),
+        ("currency", r#""EUR""#, true),
+        ("currency", r#""GBP""#, false),
+        ("byte", "250", true),
+        ("byte", "300", false),
+        ("signed", "-120", true),
+        ("signed", "-130", false),
+        ("signed", "130", false),
+        ("limited", "10", true),
+        ("limited", "30", false),
+        ("whole", r#""3rd""#, true),
+        ("whole", r#""4th""#, false),
+        ("three", r#""Third""#, true),
+        ("code", r#""XYZ""#, true),
+        ("code", r#""x""#, false),
+    ];
+    check::<Unasked>(&fields, |it| it);
+    check::<Around<Unasked>>(&fields, |it| format!(r#"{{"list": [{it}]}}"#));
 }
 
 /// Takes parameters of its own.

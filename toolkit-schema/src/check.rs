@@ -325,7 +325,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             "enum" | "const" if is_of_author(schema) => false,
             "enum" | "const" if self.reading == Reading::Literal => true,
             // The type has its own list, and knows `value` under another name.
-            "enum" | "const" if !self.accepts_other(value) => return,
+            "enum" | "const" if self.is_alias(schema, keyword, value) => return,
             // Another variant accepts any such value. The value may still be of the variant with this list.
             "enum" | "const" => is_of_type && self.accepts.is_some(),
             // The type refuses a number outside of its range, so the decoded value is of another variant.

@@ -33,6 +33,7 @@ pub(crate) fn mark_rules(schema: &mut Value) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         } else if keywords.contains_key(VARIANTS) {
             keywords.insert(OF_TYPE.to_owned(), true.into());
+            keywords.entry(NAMES).or_insert_with(|| Value::Array(Vec::new()));
         } else if let Some(mark) = mark_of_format(keywords) {
             keywords.insert(OF_TYPE.to_owned(), mark);
         }
@@ -83,6 +84,12 @@ pub fn unmark_rules(schema: &mut Value) {
     });
 }
 
+/// Removes the marks of a schema that no argument is checked against.
+pub fn unmark_all(schema: &mut Value) {
+    unmark_rules(schema);
+    each_subschema(schema, &mut strip_names);
+}
+
 /// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of names,
 /// in several unions of one value, and in the items of a value that may also be no list.
 #[must_use]
@@ -93,20 +100,21 @@ pub fn has_unasked_rules(schema: &Value) -> bool {
     is_here || subschemas(schema).any(|inside| has_unasked_rules(inside.schema))
 }
 
-/// Removes the aliases of variants.
+/// Removes the declared aliases of variants.
 pub(crate) fn strip_names(keywords: &mut Map<String, Value>) {
     keywords.shift_remove(NAMES);
 }
 
 /// Removes the mark of a schema. Returns whether checks need the mark.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
-    strip_names(keywords);
-    keywords.shift_remove(OF_TYPE).is_some()
+    let names = keywords.shift_remove(NAMES);
+    keywords.shift_remove(OF_TYPE).or(names).is_some()
 }
 
-/// Returns the declared aliases of the variants of an enum.
-pub(crate) fn names_of_type(schema: &Value) -> impl Iterator<Item = &str> {
-    names(schema.get(NAMES))
+/// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of an enum with
+/// `#[derive(ToolParams)]`.
+pub(crate) fn names_of_type(schema: &Value) -> Option<Vec<&str>> {
+    schema.get(NAMES).map(|declared| names(Some(declared)).collect())
 }
 
 /// Returns whether the type itself enforces the range and the list of values in a schema.

@@ -188,11 +188,6 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Returns whether the type decodes a value that its schema refuses.
-    fn takes_wrongly(&mut self, whole: &Value) -> bool {
-        self.takes(whole) && !check_text(self.schema, &whole.to_string(), Scope::All).is_empty()
-    }
-
     fn members(
         &mut self,
         own: &'a Value,

@@ -11,7 +11,7 @@ use super::options::DecodeOptions;
 use super::slot::ToolParams;
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::{argument_schema_of, members_of, quoted, unmark_rules};
+use crate::schema::__private::{argument_schema_of, members_of, quoted, unmark_all};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -103,7 +103,7 @@ fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
     let mut schema = argument_schema_of::<T>();
     let has_constraints = mark_difference(&mut schema, None, decode_only::<T>);
     if !has_constraints {
-        unmark_rules(&mut schema);
+        unmark_all(&mut schema);
     }
     (schema, has_constraints)
 }

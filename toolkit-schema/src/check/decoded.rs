@@ -6,6 +6,7 @@ use super::{MOST, Scope, Search};
 use crate::bounds::{has_constraints, is_equal};
 use crate::discriminator::Discriminator;
 use crate::json::{Json, Kind, quoted};
+use crate::own::names_of_type;
 use crate::properties::{member_schemas, property};
 use crate::reference::SchemaRef;
 use crate::sample::sample;
@@ -146,6 +147,25 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             Kind::String(_) => self.accepts_instead(value, texts),
             Kind::Number => self.accepts_instead(value, numbers),
             _ => self.accepts_instead(value, &others),
+        }
+    }
+
+    /// Returns whether the type knows a value that is missing from its list under another name.
+    ///
+    /// An enum with `#[derive(ToolParams)]` has declared its aliases. Other types are asked: an enum refuses arbitrary
+    /// values, and takes the name also as `{"name": null}`. A type with rules of its own, such as a pattern, does not.
+    pub(super) fn is_alias(&mut self, schema: &Value, keyword: &str, value: &Json<'_>) -> bool {
+        if let (Some(declared), Some(name)) = (names_of_type(schema), value.as_str()) {
+            return declared.contains(&name);
+        }
+        match (keyword, &value.kind) {
+            _ if self.accepts_other(value) => false,
+            (_, Kind::Bool(_)) | ("enum", Kind::Number) => false,
+            ("enum", Kind::String(_)) => {
+                let variant = format!("{{{}:null}}", value.text);
+                self.accepts_instead(value, &[&variant])
+            }
+            _ => true,
         }
     }
 

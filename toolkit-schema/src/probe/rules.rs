@@ -19,7 +19,7 @@ const INTEGERS: [&str; 10] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "
 impl Probe<'_, '_> {
     /// Asks the type about values missing from the list of values in `own`.
     pub(super) fn list(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
-        if is_of_author(own) || !self.found.enforces_lists {
+        if is_of_author(own) || self.left == 0 {
             return;
         }
         let others = [json!(NO_NAME), json!(97), json!(113), json!(0.000_123)];
@@ -41,12 +41,16 @@ impl Probe<'_, '_> {
             let is_listed = |value: &Value| {
                 check_text(SchemaRef::new(own, own), &value.to_string(), Scope::All).is_empty()
             };
-            let mut others = others.into_iter().filter(|value| !is_listed(value));
-            let is_marked = is_of_type(own);
-            self.found.enforces_lists = !others.any(|other| match is_marked {
-                true => self.takes_wrongly(&around(other)),
-                false => self.takes(&around(other)),
-            });
+            let others = others.into_iter().filter(|value| !is_listed(value)).map(around);
+            let taken: Vec<Value> = others.filter(|other| self.takes(other)).collect();
+            // The variants of a marked list may be known. Another variant of an untagged enum may then take the value.
+            let is_wrong = |other: &Value| {
+                !is_of_type(own) || !check_text(self.schema, &other.to_string(), Scope::All).is_empty()
+            };
+            if !taken.is_empty() {
+                self.found.enforces_lists &= !taken.iter().any(is_wrong);
+                return;
+            }
             // The type has rules of its own, such as a pattern, and may accept values that the list does not contain.
             if !only.is_some_and(|only| self.tags.contains(&ptr::from_ref(only))) {
                 self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
@@ -70,12 +74,10 @@ impl Probe<'_, '_> {
     /// An enum that accepts every name has a variant for all others, so its list contains examples. Other enums do not
     /// declare their aliases, so names missing from the list count as aliases.
     fn knows_other_names(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
-        if !is_of_type(own) {
-            return false;
-        }
+        let Some(aliases) = names_of_type(own) else { return false };
         let Some(message) = self.refusal(&around(json!(NO_NAME))) else { return false };
         let mut others = names_in(&message).filter(|name| listed.iter().all(|it| it.as_str() != Some(*name)));
-        others.any(|name| !names_of_type(own).any(|alias| alias == name))
+        others.any(|name| !aliases.contains(&name))
     }
 
     /// Asks the type about integers beside the range that its schema marks as enforced by the type.
