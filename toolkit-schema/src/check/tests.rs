@@ -81,7 +81,7 @@ fn the_number_of_violations_is_bounded() {
 /// The names of an object are collected once: the work grows with names times properties, not with their square.
 #[test]
 fn members_without_a_property_are_compared_with_each_property_once() {
-    let named = |start: &str, count: usize| (0..count).map(move |index| format!("{start}{index}"));
+    let named = |start: &'static str, count: usize| (0..count).map(move |index| format!("{start}{index}"));
     let properties: serde_json::Map<String, Value> =
         named("p", 2_000).map(|name| (name, json!({"type": "integer"}))).collect();
     let schema = json!({"type": "object", "properties": properties});

@@ -19,7 +19,11 @@ const INTEGERS: [&str; 10] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "
 impl Probe<'_, '_> {
     /// Asks the type about values missing from the list of values in `own`.
     pub(super) fn list(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
-        if is_of_author(own) || self.left == 0 {
+        if is_of_author(own) {
+            return;
+        }
+        if self.left == 0 {
+            self.found.enforces_lists = false;
             return;
         }
         let others = [json!(NO_NAME), json!(97), json!(113), json!(0.000_123)];
