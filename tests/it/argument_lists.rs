@@ -260,7 +260,8 @@ const FIELDS: [(&str, &str, bool); 31] = [
     ("text", "{}", false),
 ];
 
-/// Calls a tool for each field and each place. A value is taken if and only if the schema of the field allows it.
+/// Calls a tool for each field and each place. A value is taken if and only if the schema of the field allows
+/// it.
 fn check<T: ToolParams + fmt::Debug + 'static>(
     fields: &[(&str, &str, bool)],
     place: impl Fn(String) -> String,

@@ -122,8 +122,8 @@ pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// A schema applied to a value: both, whether only the existence of violations matters, whether the schema says more
-/// than its type, and how far the value may differ.
+/// A schema applied to a value: both, whether only the existence of violations matters, whether the schema
+/// says more than its type, and how far the value may differ.
 type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
 
 struct Search<'a, 'v, 't> {

@@ -13,7 +13,8 @@ use std::ptr;
 /// The keyword to mark the range or the list of values in a schema:
 ///
 /// - `true` if the type itself refuses all other values.
-/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses only
+/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses
+/// only
 ///   values outside of the format's range.
 /// - `false` if the author of a parameter added the list to its type.
 ///
@@ -52,7 +53,8 @@ pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, V
     });
 }
 
-/// Marks the lists of values in a schema that attributes of a field have set: the type of the field may accept more.
+/// Marks the lists of values in a schema that attributes of a field have set: the type of the field may
+/// accept more.
 pub fn mark_lists_of_author(schema: &mut Schema) {
     let mut value = std::mem::take(schema).to_value();
     each_subschema(&mut value, &mut |keywords| {
@@ -90,8 +92,8 @@ pub fn unmark_all(schema: &mut Value) {
     each_subschema(schema, &mut strip_names);
 }
 
-/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of names,
-/// in several unions of one value, and in the items of a value that may also be no list.
+/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of
+/// names, in several unions of one value, and in the items of a value that may also be no list.
 #[must_use]
 pub fn has_unasked_rules(schema: &Value) -> bool {
     let has = |keyword: &str| schema.get(keyword).is_some();
@@ -111,8 +113,8 @@ pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
     keywords.shift_remove(OF_TYPE).or(names).is_some()
 }
 
-/// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of an enum with
-/// `#[derive(ToolParams)]`.
+/// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of
+/// an enum with `#[derive(ToolParams)]`.
 pub(crate) fn names_of_type(schema: &Value) -> Option<Vec<&str>> {
     schema.get(NAMES).map(|declared| names(Some(declared)).collect())
 }
@@ -167,8 +169,9 @@ pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     }
 }
 
-/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of the
-/// format, otherwise the format. Returns `None` for a list of integers, because the author added the list.
+/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of
+/// the format, otherwise the format. Returns `None` for a list of integers, because the author added the
+/// list.
 fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
     let format = keywords.get("format").and_then(Value::as_str)?;
     let (least, most) = range_of(format)?;

@@ -41,8 +41,8 @@ pub struct Difference {
     pub overflows: bool,
     /// Whether the type itself enforces the ranges marked in the schema, as far as asked.
     pub enforces_ranges: bool,
-    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all other
-    /// values counts, because its list contains examples.
+    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all
+    /// other values counts, because its list contains examples.
     pub enforces_lists: bool,
     /// Whether the type decodes an object with a repeated name.
     pub keeps_repeated: bool,
@@ -159,9 +159,9 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown to
-    /// `branch`, with values that the types of the other branches refuse. The type then cannot decode the value as
-    /// another branch.
+    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown
+    /// to `branch`, with values that the types of the other branches refuse. The type then cannot decode the
+    /// value as another branch.
     fn members_of_others(&self, branches: &'a [Value], branch: &'a Value) -> Map<String, Value> {
         let properties = |branch| resolve(self.schema.root, branch)?.get("properties")?.as_object();
         let own = properties(branch);
@@ -179,8 +179,8 @@ impl<'a> Probe<'a, '_> {
         self.left == 0 || self.found.is_complete()
     }
 
-    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not compared
-    /// elsewhere, the type may not enforce them.
+    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not
+    /// compared elsewhere, the type may not enforce them.
     fn skip(&mut self, own: &'a Value) {
         let mut compared = self.compared.clone();
         if has_rules(self.schema.root, own, &mut compared) {
@@ -283,8 +283,8 @@ fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
     value
 }
 
-/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the schemas
-/// already compared.
+/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the
+/// schemas already compared.
 fn has_rules(root: &Value, schema: &Value, compared: &mut HashSet<*const Value>) -> bool {
     let Some(own) = resolve(root, schema) else { return false };
     let has_own = || is_of_type(own) || own.as_object().is_some_and(lists_values);

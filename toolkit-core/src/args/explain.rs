@@ -231,10 +231,11 @@ fn try_fill<'a>(
     Ok((text, found))
 }
 
-/// Returns a violation for each member name repeated in an object within `value`, a value that its type has refused.
+/// Returns a violation for each member name repeated in an object within `value`, a value that its type has
+/// refused.
 ///
-/// A type without constraints itself refuses each repeated name that it reads. For other types, [`broken`] finds
-/// repeated names.
+/// A type without constraints itself refuses each repeated name that it reads. For other types, [`broken`]
+/// finds repeated names.
 pub(super) fn repeated_inside(value: &str, place: &str) -> Vec<Violation> {
     // Only an object has names.
     if !value.contains('{') {

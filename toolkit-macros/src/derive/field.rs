@@ -101,8 +101,8 @@ pub(super) fn mirror_field(
     describe(&mut field.attrs, description);
 }
 
-/// Returns whether attributes of schemars may set a list of values that the type of the field does not enforce: the schema
-/// of another type, or the keywords `enum` and `const`.
+/// Returns whether attributes of schemars may set a list of values that the type of the field does not
+/// enforce: the schema of another type, or the keywords `enum` and `const`.
 fn sets_list(attrs: &[Attribute]) -> bool {
     attrs.iter().filter(|attr| attr.path().is_ident("schemars")).any(|attr| {
         let arguments = attribute_arguments(std::slice::from_ref(attr), |_| true);

@@ -56,8 +56,8 @@ pub(crate) fn check_decoded(
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields. Returns
-    /// whether the value is such an array.
+    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields.
+    /// Returns whether the value is such an array.
     ///
     /// An array in the place of any other object cannot be compared with the schema: it is a violation.
     pub(super) fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
@@ -152,8 +152,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Returns whether the type knows a value that is missing from its list under another name.
     ///
-    /// An enum with `#[derive(ToolParams)]` has declared its aliases. Other types are asked: an enum refuses arbitrary
-    /// values, and takes the name also as `{"name": null}`. A type with rules of its own, such as a pattern, does not.
+    /// An enum with `#[derive(ToolParams)]` has declared its aliases. Other types are asked: an enum refuses
+    /// arbitrary values, and takes the name also as `{"name": null}`. A type with rules of its own, such as a
+    /// pattern, does not.
     pub(super) fn is_alias(&mut self, schema: &Value, keyword: &str, value: &Json<'_>) -> bool {
         if let (Some(declared), Some(name)) = (names_of_type(schema), value.as_str()) {
             return declared.contains(&name);

@@ -27,12 +27,13 @@ pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     repeated_names_in(SchemaRef::from(&Value::Bool(true)), value, at, None)
 }
 
-/// Returns a violation for each name given more than once in the same object, unless the type ignores the name.
+/// Returns a violation for each name given more than once in the same object, unless the type ignores the
+/// name.
 ///
-/// A type ignores a name if the schema of the object lists other properties, but not this name. The name may still be
-/// an alias unknown to the schema. The type itself then refuses the repeated alias, but may keep the last of the
-/// repeated names inside of the alias' value. To find this out, `accepts` is asked about changed texts of the value.
-/// If `accepts` is `None`, names repeated inside of the value are violations.
+/// A type ignores a name if the schema of the object lists other properties, but not this name. The name may
+/// still be an alias unknown to the schema. The type itself then refuses the repeated alias, but may keep the
+/// last of the repeated names inside of the alias' value. To find this out, `accepts` is asked about changed
+/// texts of the value. If `accepts` is `None`, names repeated inside of the value are violations.
 #[must_use]
 pub fn repeated_names_in(
     schema: SchemaRef<'_>,
@@ -56,8 +57,8 @@ struct Names<'a, 't> {
 }
 
 impl<'a> Names<'a, '_> {
-    /// Collects the names repeated in `value`. `schemas` contains all schemas of the value; without a schema, every
-    /// name counts.
+    /// Collects the names repeated in `value`. `schemas` contains all schemas of the value; without a schema,
+    /// every name counts.
     fn collect(&mut self, schemas: &[&'a Value], value: &Json<'_>) {
         let here = self.path.len();
         match &value.kind {
@@ -110,7 +111,8 @@ impl<'a> Names<'a, '_> {
         }
     }
 
-    /// Returns the schemas, the targets of their references, and the schemas inside of them for the same value.
+    /// Returns the schemas, the targets of their references, and the schemas inside of them for the same
+    /// value.
     fn parts(&self, schemas: &[&'a Value], value: &Json<'_>) -> Vec<&'a Value> {
         let mut parts: Vec<&'a Value> = Vec::new();
         let mut open: Vec<&'a Value> = schemas.to_vec();
@@ -150,8 +152,8 @@ impl<'a> Names<'a, '_> {
 
 /// Returns whether a type reads every name of an object. `parts` contains all schemas of the object.
 ///
-/// A map has a schema for other names, and a value of any type has no schema. An object schema without any properties
-/// may be the schema of such a value, too.
+/// A map has a schema for other names, and a value of any type has no schema. An object schema without any
+/// properties may be the schema of such a value, too.
 fn reads_all(parts: &[&Value]) -> bool {
     let has = |part: &Value, keyword: &str| part.get(keyword).is_some();
     let is_untyped = |part: &Value| match part.as_object() {

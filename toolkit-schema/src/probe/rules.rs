@@ -47,7 +47,8 @@ impl Probe<'_, '_> {
             };
             let others = others.into_iter().filter(|value| !is_listed(value)).map(around);
             let taken: Vec<Value> = others.filter(|other| self.takes(other)).collect();
-            // The variants of a marked list may be known. Another variant of an untagged enum may then take the value.
+            // The variants of a marked list may be known. Another variant of an untagged enum may then take
+            // the value.
             let is_wrong = |other: &Value| {
                 !is_of_type(own) || !check_text(self.schema, &other.to_string(), Scope::All).is_empty()
             };
@@ -55,7 +56,8 @@ impl Probe<'_, '_> {
                 self.found.enforces_lists &= !taken.iter().any(is_wrong);
                 return;
             }
-            // The type has rules of its own, such as a pattern, and may accept values that the list does not contain.
+            // The type has rules of its own, such as a pattern, and may accept values that the list does not
+            // contain.
             if !only.is_some_and(|only| self.tags.contains(&ptr::from_ref(only))) {
                 self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
             }
@@ -64,19 +66,19 @@ impl Probe<'_, '_> {
 
     /// Returns whether the type decodes an enum in place of a variant called `name`.
     ///
-    /// Only an enum accepts a variant without data as `"name"` and as `{"name": null}`, but no empty object and no
-    /// second member. A type with its own visitor for strings and maps differs in one of the answers.
+    /// Only an enum accepts a variant without data as `"name"` and as `{"name": null}`, but no empty object
+    /// and no second member. A type with its own visitor for strings and maps differs in one of the answers.
     fn is_enum(&mut self, name: &str, around: &dyn Fn(Value) -> Value) -> bool {
         self.takes(&around(json!({name: null})))
             && !self.takes(&around(json!({})))
             && !self.takes(&around(json!({name: null, NO_NAME: null})))
     }
 
-    /// Returns whether an enum with `#[derive(ToolParams)]` knows names that are neither in its list of values nor declared
-    /// to be aliases: an attribute has shortened the list.
+    /// Returns whether an enum with `#[derive(ToolParams)]` knows names that are neither in its list of
+    /// values nor declared to be aliases: an attribute has shortened the list.
     ///
-    /// An enum that accepts every name has a variant for all others, so its list contains examples. Other enums do not
-    /// declare their aliases, so names missing from the list count as aliases.
+    /// An enum that accepts every name has a variant for all others, so its list contains examples. Other
+    /// enums do not declare their aliases, so names missing from the list count as aliases.
     fn knows_other_names(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
         let Some(aliases) = names_of_type(own) else { return false };
         let Some(message) = self.refusal(&around(json!(NO_NAME))) else { return false };
@@ -86,8 +88,8 @@ impl Probe<'_, '_> {
 
     /// Asks the type about integers beside the range that its schema marks as enforced by the type.
     ///
-    /// Serde's own message proves that an integer type refuses all integers on this side of its range. Types with other
-    /// messages are asked about more integers.
+    /// Serde's own message proves that an integer type refuses all integers on this side of its range. Types
+    /// with other messages are asked about more integers.
     pub(super) fn range(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
         let (least, most) = range_of_type(own);
         let below = least.and_then(|least| least.checked_sub(1)).map(|beside| (beside, -1));
