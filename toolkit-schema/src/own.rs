@@ -13,8 +13,7 @@ use std::ptr;
 /// The keyword to mark the range or the list of values in a schema:
 ///
 /// - `true` if the type itself refuses all other values.
-/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses
-/// only
+/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses only
 ///   values outside of the format's range.
 /// - `false` if the author of a parameter added the list to its type.
 ///
