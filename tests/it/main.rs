@@ -6,6 +6,8 @@ mod agreement;
 mod always;
 mod approvals;
 mod argument_forms;
+mod argument_lists;
+mod argument_names;
 mod argument_promises;
 mod argument_rules;
 mod argument_spellings;

@@ -41,6 +41,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut helpers = Vec::new();
     let is_struct = matches!(mirror, Item::Struct(_));
     let mut has_other = false;
+    let mut other_names = Vec::new();
     let (attrs, ident, generics, mut fields) = match &mut mirror {
         Item::Struct(ItemStruct { attrs, ident, generics, fields, .. }) => {
             if !matches!(fields, Fields::Named(_)) {
@@ -54,6 +55,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
                 serde_arguments(&variant.attrs).iter().any(|(name, _)| name.is_ident("other"))
             };
             has_other = variants.iter().any(is_other);
+            other_names.extend(variants.iter().flat_map(|variant| serde_values(&variant.attrs, "alias")));
             let fields = variants.iter_mut().map(|variant| {
                 let docs = Docs::from_attrs(&variant.attrs);
                 refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", &mut diag);
@@ -125,6 +127,9 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     // A variant for all other values makes the listed values examples.
     if is_plain && !is_struct && !has_other {
         attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
+        if !other_names.is_empty() {
+            attrs.push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#other_names),*]))]));
+        }
     }
     let bounds = default_bounds(&this, generics, attrs, fields.iter().flat_map(|fields| fields.iter()));
     generics.make_where_clause().predicates.extend(bounds);

@@ -20,6 +20,10 @@ const CACHED: usize = 256;
 /// string and with the size of the pattern.
 const LARGEST: usize = 1 << 18;
 
+/// The keywords that list the names of an object's members, or hold other schemas of the object.
+const HAVE_NAMES: [&str; 7] =
+    ["properties", "patternProperties", "additionalProperties", "allOf", "anyOf", "oneOf", "$ref"];
+
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
 /// Constraints in inner schemas count, too. Ranges and lists of values count unless they are
@@ -44,10 +48,16 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         "format" => value.as_str().is_some_and(format::is_known),
         "enum" | "const" => !in_branch && !is_of_type(schema) || is_of_author(schema),
         "uniqueItems" => !is_of_set(schema),
-        // A variant refuses a repeated name, and another variant then takes the value with the last of them.
-        "anyOf" => value
-            .as_array()
-            .is_some_and(|branches| branches.iter().filter(|it| may_be_object(it)).count() > 1),
+        // A variant refuses a repeated name, and another variant then takes the value and ignores the name.
+        "anyOf" => value.as_array().is_some_and(|branches| {
+            let objects = || branches.iter().filter(|it| may_be_object(it));
+            objects().count() > 1
+                && objects().any(|it| it.get("additionalProperties") != Some(&Value::Bool(false)))
+        }),
+        // A flattened enum takes the first of two variants, and ignores the second.
+        "oneOf" => keywords.contains_key("properties"),
+        // A value of any type may have this schema. It would silently keep only the last of two members.
+        "type" => value == "object" && !keywords.keys().any(|name| HAVE_NAMES.contains(&name.as_str())),
         "additionalProperties" => value.is_object() || is_map_of_names(keywords),
         "exclusiveMinimum"
         | "exclusiveMaximum"

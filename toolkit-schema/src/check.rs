@@ -30,7 +30,7 @@ mod variant;
 pub(crate) use branches::candidates;
 pub(crate) use branches::has_other_tag;
 pub(crate) use decoded::check_decoded;
-pub use repeated::repeated_names;
+pub use repeated::{repeated_names, repeated_names_in};
 pub use rounded::rounded;
 
 /// The maximum number of violations collected by one search.
@@ -122,8 +122,8 @@ pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// A schema applied to a value: both, whether only the existence of violations matters, whether the schema says more
-/// than its type, and how far the value may differ.
+/// A schema applied to a value: both, whether only the existence of violations matters, whether the schema
+/// says more than its type, and how far the value may differ.
 type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
 
 struct Search<'a, 'v, 't> {
@@ -325,7 +325,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             "enum" | "const" if is_of_author(schema) => false,
             "enum" | "const" if self.reading == Reading::Literal => true,
             // The type has its own list, and knows `value` under another name.
-            "enum" | "const" if !self.accepts_other(value) => return,
+            "enum" | "const" if self.is_alias(schema, keyword, value) => return,
             // Another variant accepts any such value. The value may still be of the variant with this list.
             "enum" | "const" => is_of_type && self.accepts.is_some(),
             // The type refuses a number outside of its range, so the decoded value is of another variant.

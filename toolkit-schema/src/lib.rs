@@ -57,7 +57,7 @@ pub use violation::{Violation, ViolationKind};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::has_constraints;
-    pub use crate::check::{Scope, TOO_COMPLEX, check, missing, repeated_names, rounded};
+    pub use crate::check::{Scope, TOO_COMPLEX, check, missing, repeated_names, repeated_names_in, rounded};
     pub use crate::coerce::{check_decoded, coerced, coerced_except_words, coerced_with_words};
     pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
@@ -65,7 +65,9 @@ pub mod __private {
     pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::mend::mend;
     pub use crate::number::Decimal;
-    pub use crate::own::{has_unasked_rules, mark_lists, unmark_rules};
+    pub use crate::own::{
+        has_unasked_rules, mark_exact_lists, mark_lists, mark_lists_of_author, unmark_all, unmark_rules,
+    };
     pub use crate::probe::{Difference, difference};
     pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::single::mark_overflowing;

@@ -4,8 +4,11 @@ use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
 use crate::keyword::{each_subschema, subschemas};
 use crate::number::Decimal;
-use crate::types::types;
+use crate::types::{names, types};
+use schemars::Schema;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::ptr;
 
 /// The keyword to mark the range or the list of values in a schema:
 ///
@@ -17,18 +20,51 @@ use serde_json::{Map, Value};
 /// An unmarked range or list is enforced only by checking each value.
 const OF_TYPE: &str = "x-toolkit-of-type";
 
+/// The keyword for the aliases of the variants of an enum with `#[derive(ToolParams)]`.
+const NAMES: &str = "x-toolkit-names";
+
 /// Marks the ranges and lists of a generated schema. Call this function before the schema is
 /// [tidied](crate::tidy), because tidying removes the formats of integers.
 pub(crate) fn mark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
-        if keywords.contains_key(ONE_OF) {
+        if keywords.get(OF_TYPE).is_some_and(|mark| mark == false) {
+            // An attribute of a field has set the list.
+        } else if keywords.contains_key(ONE_OF) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         } else if keywords.contains_key(VARIANTS) {
             keywords.insert(OF_TYPE.to_owned(), true.into());
+            keywords.entry(NAMES).or_insert_with(|| Value::Array(Vec::new()));
         } else if let Some(mark) = mark_of_format(keywords) {
             keywords.insert(OF_TYPE.to_owned(), mark);
         }
     });
+}
+
+/// Marks the lists of values in `lists` as added by the author: every other value is a violation.
+pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, Value>>) {
+    if lists.is_empty() {
+        return;
+    }
+    each_subschema(schema, &mut |keywords| {
+        if lists.contains(&ptr::from_ref(&*keywords)) {
+            keywords.insert(OF_TYPE.to_owned(), false.into());
+        }
+    });
+}
+
+/// Marks the lists of values in a schema that attributes of a field have set: the type of the field may
+/// accept more.
+pub fn mark_lists_of_author(schema: &mut Schema) {
+    let mut value = std::mem::take(schema).to_value();
+    each_subschema(&mut value, &mut |keywords| {
+        if keywords.contains_key("enum") {
+            keywords.insert(OF_TYPE.to_owned(), false.into());
+        }
+    });
+    if let Some(keywords) = value.as_object_mut().filter(|keywords| keywords.contains_key("const")) {
+        keywords.insert(OF_TYPE.to_owned(), false.into());
+    }
+    *schema = value.try_into().unwrap_or_default();
 }
 
 /// Marks all remaining lists of values as enforced by the type.
@@ -49,8 +85,14 @@ pub fn unmark_rules(schema: &mut Value) {
     });
 }
 
-/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of names,
-/// in several unions of one value, and in the items of a value that may also be no list.
+/// Removes the marks of a schema that no argument is checked against.
+pub fn unmark_all(schema: &mut Value) {
+    unmark_rules(schema);
+    each_subschema(schema, &mut strip_names);
+}
+
+/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of
+/// names, in several unions of one value, and in the items of a value that may also be no list.
 #[must_use]
 pub fn has_unasked_rules(schema: &Value) -> bool {
     let has = |keyword: &str| schema.get(keyword).is_some();
@@ -59,9 +101,21 @@ pub fn has_unasked_rules(schema: &Value) -> bool {
     is_here || subschemas(schema).any(|inside| has_unasked_rules(inside.schema))
 }
 
+/// Removes the declared aliases of variants.
+pub(crate) fn strip_names(keywords: &mut Map<String, Value>) {
+    keywords.shift_remove(NAMES);
+}
+
 /// Removes the mark of a schema. Returns whether checks need the mark.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
-    keywords.shift_remove(OF_TYPE).is_some()
+    let names = keywords.shift_remove(NAMES);
+    keywords.shift_remove(OF_TYPE).or(names).is_some()
+}
+
+/// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of
+/// an enum with `#[derive(ToolParams)]`.
+pub(crate) fn names_of_type(schema: &Value) -> Option<Vec<&str>> {
+    schema.get(NAMES).map(|declared| names(Some(declared)).collect())
 }
 
 /// Returns whether the type itself enforces the range and the list of values in a schema.
@@ -114,8 +168,9 @@ pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     }
 }
 
-/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of the
-/// format, otherwise the format. Returns `None` for a list of integers, because the author added the list.
+/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of
+/// the format, otherwise the format. Returns `None` for a list of integers, because the author added the
+/// list.
 fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
     let format = keywords.get("format").and_then(Value::as_str)?;
     let (least, most) = range_of(format)?;

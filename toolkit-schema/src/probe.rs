@@ -4,9 +4,10 @@
 //! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the type.
 
 use crate::check::{Scope, check_text};
-use crate::discriminator::branches;
+use crate::discriminator::{branches, tag};
+use crate::json::quoted;
 use crate::keyword::subschemas;
-use crate::own::{is_of_author, is_of_type, lists_values, range_of_type};
+use crate::own::{is_of_type, lists_values};
 use crate::reference::{SchemaRef, resolve};
 use crate::sample::sample;
 use crate::single::SINGLE;
@@ -16,15 +17,16 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::ptr;
 
+mod rules;
+
 /// The maximum depth of compared schemas.
 const DEEPEST: usize = 6;
 
 /// The maximum number of values for a type to decode.
-const QUESTIONS: usize = 400;
+const QUESTIONS: usize = 800;
 
-/// The messages of deserialized enums about a number in place of a variant: the first if the number is read
-/// from JSON text, the second if serde has buffered it.
-const NO_VARIANT: [&str; 2] = ["expected value at", "expected string or map"];
+/// The maximum number of members of an object in place of a scalar.
+const MOST_MEMBERS: usize = 4;
 
 /// A part of the error message from types unable to decode 128-bit integers.
 const NO_WIDE_INTEGERS: &str = "128 is not supported";
@@ -39,9 +41,14 @@ pub struct Difference {
     pub overflows: bool,
     /// Whether the type itself enforces the ranges marked in the schema, as far as asked.
     pub enforces_ranges: bool,
-    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all other
-    /// values counts, because its list contains examples.
+    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all
+    /// other values counts, because its list contains examples.
     pub enforces_lists: bool,
+    /// Whether the type decodes an object with a repeated name.
+    pub keeps_repeated: bool,
+    /// The schemas with a list of values that the type does not enforce, and that contains all names of its
+    /// values: every other value violates the list.
+    pub exact_lists: HashSet<*const Map<String, Value>>,
     /// The type's error message if the type can never decode a value of its schema.
     pub unusable: Option<String>,
 }
@@ -59,7 +66,8 @@ impl Difference {
 /// `decode` decodes a JSON text. If the type refuses the text, `decode` returns the type's error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
     let found = Difference { enforces_ranges: true, enforces_lists: true, ..Difference::default() };
-    let mut probe = Probe { schema, decode, left: QUESTIONS, compared: HashSet::new(), found };
+    let (compared, tags) = (HashSet::new(), HashSet::new());
+    let mut probe = Probe { schema, decode, left: QUESTIONS, compared, tags, found };
     probe.node(schema.schema, DEEPEST, &|value| value);
     probe.found
 }
@@ -72,6 +80,8 @@ struct Probe<'a, 'd> {
     left: usize,
     /// The schemas already compared.
     compared: HashSet<*const Value>,
+    /// The constants of the members that tell the branches of a union apart.
+    tags: HashSet<*const Value>,
     found: Difference,
 }
 
@@ -85,6 +95,8 @@ impl<'a> Probe<'a, '_> {
             return self.skip(own);
         };
         if let Some(branches) = branches(own) {
+            let of_branch = |branch| tag(self.schema.root, branch).map(|(_, only)| ptr::from_ref(only));
+            self.tags.extend(branches.iter().filter_map(of_branch));
             for branch in branches {
                 let others = self.members_of_others(branches, branch);
                 let apart = |value| around(with_members(value, &others));
@@ -120,6 +132,10 @@ impl<'a> Probe<'a, '_> {
                     self.ask(&around(other));
                 }
             }
+            if own_types.iter().all(|name| matches!(*name, "string" | "boolean" | "integer" | "number")) {
+                self.ask(&around(json!([])));
+                self.ask_object(around);
+            }
         }
         match &fitting {
             Value::Object(members) => self.members(own, members, depth, around),
@@ -143,9 +159,9 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown to
-    /// `branch`, with values that the types of the other branches refuse. The type then cannot decode the value as
-    /// another branch.
+    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown
+    /// to `branch`, with values that the types of the other branches refuse. The type then cannot decode the
+    /// value as another branch.
     fn members_of_others(&self, branches: &'a [Value], branch: &'a Value) -> Map<String, Value> {
         let properties = |branch| resolve(self.schema.root, branch)?.get("properties")?.as_object();
         let own = properties(branch);
@@ -163,51 +179,13 @@ impl<'a> Probe<'a, '_> {
         self.left == 0 || self.found.is_complete()
     }
 
-    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not compared
-    /// elsewhere, the type may not enforce them.
+    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not
+    /// compared elsewhere, the type may not enforce them.
     fn skip(&mut self, own: &'a Value) {
         let mut compared = self.compared.clone();
         if has_rules(self.schema.root, own, &mut compared) {
             (self.found.enforces_ranges, self.found.enforces_lists) = (false, false);
         }
-    }
-
-    /// Asks the type about values missing from the list of values in `own`.
-    fn list(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
-        if is_of_author(own) || !self.found.enforces_lists {
-            return;
-        }
-        let is_enum = self
-            .refusal(&around(json!(97)))
-            .is_some_and(|message| NO_VARIANT.iter().any(|expected| message.contains(expected)));
-        if !is_enum {
-            let others = [json!("\u{1}"), json!(97), json!(113), json!(0.000_123)];
-            let is_other =
-                |value: &Value| check_text(SchemaRef::new(own, own), &value.to_string(), Scope::All);
-            let mut others = others.into_iter().filter(|value| !is_other(value).is_empty());
-            let is_marked = is_of_type(own);
-            self.found.enforces_lists = !others.any(|other| match is_marked {
-                true => self.takes_wrongly(&around(other)),
-                false => self.takes(&around(other)),
-            });
-        }
-    }
-
-    /// Asks the type about the integers beside the range that its schema marks as enforced by the type.
-    fn range(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
-        let (least, most) = range_of_type(own);
-        let below = least.and_then(|least| least.checked_sub(1));
-        let above = most.and_then(|most| most.checked_add(1));
-        for beside in below.into_iter().chain(above) {
-            if self.takes_wrongly(&around(beside.into())) {
-                self.found.enforces_ranges = false;
-            }
-        }
-    }
-
-    /// Returns whether the type decodes a value that its schema refuses.
-    fn takes_wrongly(&mut self, whole: &Value) -> bool {
-        self.takes(whole) && !check_text(self.schema, &whole.to_string(), Scope::All).is_empty()
     }
 
     fn members(
@@ -240,6 +218,15 @@ impl<'a> Probe<'a, '_> {
             Some(other) => self.node(other, depth, &|value| with("k", value)),
             None => {}
         }
+        let own_names = || own.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        for name in own_names().next().into_iter().chain(own_names().next_back()) {
+            if let Some(value) = members.get(name).filter(|_| !self.found.keeps_repeated && self.left > 0) {
+                let text = with("\u{1}", value.clone()).to_string();
+                self.left -= 1;
+                let text = text.replacen(r#""\u0001""#, &quoted(name), 1);
+                self.found.keeps_repeated = (self.decode)(&text).is_ok();
+            }
+        }
         for (name, property) in own.get("properties").and_then(Value::as_object).into_iter().flatten() {
             self.node(property, depth, &|value| with(name, value));
         }
@@ -262,9 +249,25 @@ impl<'a> Probe<'a, '_> {
     /// Asks the type to decode a value probably refused by the schema. If the schema accepts the value, the
     /// answer is ignored.
     fn ask(&mut self, whole: &Value) {
-        if self.left == 0 || self.found.accepts_more || !self.takes(whole) {
-            return;
+        if self.left > 0 && !self.found.accepts_more && self.takes(whole) {
+            self.judge(whole);
         }
+    }
+
+    /// Asks the type to decode an object in place of a scalar, with the members that the type misses.
+    fn ask_object(&mut self, around: &dyn Fn(Value) -> Value) {
+        let mut members = Map::new();
+        while self.left > 0 && !self.found.accepts_more && members.len() < MOST_MEMBERS {
+            let whole = around(members.clone().into());
+            let Some(message) = self.refusal(&whole) else { return self.judge(&whole) };
+            let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+            let Some(missing) = missing.filter(|name| !members.contains_key(*name)) else { return };
+            members.insert(missing.to_owned(), "a".into());
+        }
+    }
+
+    /// Compares a decoded value with the schema.
+    fn judge(&mut self, whole: &Value) {
         let found = check_text(self.schema, &whole.to_string(), Scope::All);
         // Only wrong types and members count, not violated constraints.
         let is_shape = |kind| kind != ViolationKind::Constraint;
@@ -280,8 +283,8 @@ fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
     value
 }
 
-/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the schemas
-/// already compared.
+/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the
+/// schemas already compared.
 fn has_rules(root: &Value, schema: &Value, compared: &mut HashSet<*const Value>) -> bool {
     let Some(own) = resolve(root, schema) else { return false };
     let has_own = || is_of_type(own) || own.as_object().is_some_and(lists_values);

@@ -2,7 +2,7 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::keyword::each_subschema;
-use crate::own::{mark_rules, range_of};
+use crate::own::{mark_rules, range_of, strip_names};
 use crate::single::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
@@ -34,8 +34,8 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`, and the
-/// ranges and lists of types, because the simplification removes formats.
+/// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`, and
+/// the ranges and lists of types, because the simplification removes formats.
 pub fn tidy_arguments(schema: &mut Value) {
     mark_single(schema);
     mark_rules(schema);
@@ -44,7 +44,10 @@ pub fn tidy_arguments(schema: &mut Value) {
 
 /// Simplifies an output schema. Optional properties keep `null`, because a tool's result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
-    each_subschema(schema, &mut tidy_keywords);
+    each_subschema(schema, &mut |keywords| {
+        tidy_keywords(keywords);
+        strip_names(keywords);
+    });
 }
 
 fn tidy_keywords(schema: &mut Map<String, Value>) {
@@ -56,8 +59,9 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
     describe_time(schema);
 }
 
-/// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`. Each variant is an
-/// object with a single member. The deserializer refuses other members, but schemas written by hand allow them.
+/// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`. Each variant is
+/// an object with a single member. The deserializer refuses other members, but schemas written by hand allow
+/// them.
 fn close_variants(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
     let mut variants: Vec<&mut Map<String, Value>> = branches
@@ -98,8 +102,8 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Turns the schema of an enum with documented variants into a plain `enum`, as the simplification of arguments
-/// does. The schema of a map then lists the variants of its key type as property names.
+/// Turns the schema of an enum with documented variants into a plain `enum`, as the simplification of
+/// arguments does. The schema of a map then lists the variants of its key type as property names.
 pub fn constants_to_enum(schema: &mut Schema) {
     if let Some(keywords) = schema.as_object_mut() {
         merge_constants(keywords);

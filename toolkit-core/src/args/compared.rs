@@ -3,8 +3,8 @@
 use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
 use crate::schema::__private::{
-    difference, has_constraints, has_unasked_rules, mark_exact, mark_lists, mark_overflowing, mark_unusable,
-    unmark_rules,
+    difference, has_constraints, has_unasked_rules, mark_exact, mark_exact_lists, mark_lists,
+    mark_overflowing, mark_unusable, unmark_rules,
 };
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
@@ -27,8 +27,8 @@ pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
 }
 
 /// Compares a type with its schema: `root`, or the property `parameter` of `root`. Marks the schema where it
-/// differs from the type. Returns whether arguments must be checked against the schema, because of a difference
-/// or because of constraints.
+/// differs from the type. Returns whether arguments must be checked against the schema, because of a
+/// difference or because of constraints.
 pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode: Decode) -> bool {
     let schema = match parameter {
         Some(name) => root.get("properties").and_then(|properties| properties.get(name)),
@@ -36,6 +36,7 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     };
     let Some(schema) = schema else { return false };
     let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
+    mark_exact_lists(root, &found.exact_lists);
     let is_enforced = found.enforces_ranges && found.enforces_lists;
     // Rules that the type was not asked about are checked.
     let keeps_marks = |schema: &Value| is_enforced && !has_unasked_rules(schema);
@@ -67,7 +68,7 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     if let Some(message) = found.unusable {
         mark_unusable(schema, message);
     }
-    found.accepts_more || found.overflows || !is_enforced || has_constraints(schema)
+    found.accepts_more || found.keeps_repeated || found.overflows || !is_enforced || has_constraints(schema)
 }
 
 #[cfg(test)]
@@ -130,7 +131,8 @@ mod tests {
     fn arguments_are_checked_only_if_the_type_accepts_more_than_its_schema() {
         assert!(!must_be_checked::<Word>());
         assert!(!must_be_checked::<(u8, i16, u32, i64, u128, Option<Word>, Vec<Word>)>());
-        assert!(!must_be_checked::<Either>());
+        // `Text` refuses a repeated `byte`, but `Word` then takes the value and ignores the name.
+        assert!(must_be_checked::<Either>());
         assert!(!must_be_checked::<Tree>());
         assert!(must_be_checked::<Lists>());
         assert!(must_be_checked::<Wide>());

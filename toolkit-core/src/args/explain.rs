@@ -8,7 +8,7 @@ use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
     Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, mend, missing,
-    repeated_names, value_in_words,
+    repeated_names, repeated_names_in, value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
@@ -95,12 +95,6 @@ fn fill_slots(
             continue;
         }
         let value = value.get();
-        let repeated = repeated_inside(value, param.name);
-        if !repeated.is_empty() {
-            mark(&mut filled, index);
-            report.extend(repeated);
-            continue;
-        }
         match fill(value, param, options, options.is_constrained(index), &mut **slot) {
             Ok((taken, found)) => {
                 mark(&mut filled, index);
@@ -114,6 +108,11 @@ fn fill_slots(
             Err(_) if value == "null" && !param.required => {}
             Err((value, error)) => {
                 mark(&mut filled, index);
+                let repeated = repeated_inside(&value, param.name);
+                if !repeated.is_empty() {
+                    report.extend(repeated);
+                    continue;
+                }
                 let property = property(param, options.schema);
                 let found = property.map(|schema| violations(param.name, &value, options, schema, &error));
                 if found.as_ref().is_none_or(Vec::is_empty) {
@@ -221,19 +220,22 @@ fn try_fill<'a>(
     constrained: Option<&Value>,
     slot: &mut dyn Fill,
 ) -> Filled<'a> {
-    let inside = if matches!(text, Cow::Owned(_)) { repeated_inside(&text, param.name) } else { Vec::new() };
     if let Err(error) = fill_whole(&text, slot) {
-        return if inside.is_empty() { Err((text, error)) } else { Ok((text, inside)) };
+        return Err((text, error));
     }
     // An optional argument may be sent as `null` instead of being omitted.
     let is_absent = text.trim() == "null" && !param.required;
-    let Some(schema) = constrained.filter(|_| !is_absent) else { return Ok((text, inside)) };
+    let Some(schema) = constrained.filter(|_| !is_absent) else { return Ok((text, Vec::new())) };
     let mut accepts = |text: &str| fill_whole(text, slot).is_ok();
     let found = broken(schema, &text, param.name, options, Some(&mut accepts));
     Ok((text, found))
 }
 
-/// Returns a violation for each member name repeated in an object within `value`.
+/// Returns a violation for each member name repeated in an object within `value`, a value that its type has
+/// refused.
+///
+/// A type without constraints itself refuses each repeated name that it reads. For other types, [`broken`]
+/// finds repeated names.
 pub(super) fn repeated_inside(value: &str, place: &str) -> Vec<Violation> {
     // Only an object has names.
     if !value.contains('{') {
@@ -309,11 +311,12 @@ pub(super) fn broken(
         // part.
         return vec![Violation::new(place, ViolationKind::Constraint, TOO_COMPLEX)];
     };
-    let repeated = repeated_names(&value, place);
-    if !repeated.is_empty() {
-        return repeated;
-    }
-    check_decoded(schema, &value, place, accepts)
+    let Some(accepts) = accepts else {
+        let repeated = repeated_names_in(schema, &value, place, None);
+        return if repeated.is_empty() { check_decoded(schema, &value, place, None) } else { repeated };
+    };
+    let repeated = repeated_names_in(schema, &value, place, Some(&mut |text| accepts(text)));
+    if repeated.is_empty() { check_decoded(schema, &value, place, Some(accepts)) } else { repeated }
 }
 
 /// Returns the schema violations of a coerced value. `error` tells why the type refused the value.

@@ -2,7 +2,7 @@
 
 use super::compared::{Decode, decode_only, mark_difference};
 use super::slot::{Fill, SharedParams, ToolParams};
-use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, unmark_rules, with_notes};
+use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, unmark_all, with_notes};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
@@ -141,7 +141,7 @@ pub(crate) fn parameters_schema(
     let in_recursion = definitions.any(has_constraints);
     constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
     if !constrained.contains(&true) {
-        unmark_rules(&mut root);
+        unmark_all(&mut root);
     }
     (root, params, constrained)
 }

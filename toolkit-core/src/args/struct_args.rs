@@ -11,7 +11,7 @@ use super::options::DecodeOptions;
 use super::slot::ToolParams;
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::{Json, argument_schema_of, members_of, quoted, repeated_names, unmark_rules};
+use crate::schema::__private::{argument_schema_of, members_of, quoted, unmark_all};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -103,7 +103,7 @@ fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
     let mut schema = argument_schema_of::<T>();
     let has_constraints = mark_difference(&mut schema, None, decode_only::<T>);
     if !has_constraints {
-        unmark_rules(&mut schema);
+        unmark_all(&mut schema);
     }
     (schema, has_constraints)
 }
@@ -123,19 +123,12 @@ pub(crate) fn decode_struct<T: ToolParams>(
         return Ok(value);
     }
     let (object, mut report) = relax(text, options, |name| info.is_unknown(name, options))?;
-    if let Ok(parsed) = Json::parse(&object) {
-        let inside = repeated_names(&parsed, "");
-        if !inside.is_empty() {
-            report.extend(inside);
-            return Err(report.into_error());
-        }
-    }
     let broken = |text: &str| match info.has_constraints {
         true => {
             let mut accepts = |text: &str| serde_json::from_str::<T>(text).is_ok();
             explain::broken(options.schema, text, "", options, Some(&mut accepts))
         }
-        false => explain::repeated_inside(text, ""),
+        false => Vec::new(),
     };
     let mut given = serde_json::from_str(&object).map(|value| (value, broken(&object)));
     let mut last = object.clone();
@@ -166,8 +159,12 @@ pub(crate) fn decode_struct<T: ToolParams>(
             report.finish().map(|()| value)
         }
         Err(error) => {
+            let repeated = explain::repeated_inside(&last, "");
             // Prefer the violations of the schema: they say more than the error of the type.
-            report.extend(explain::violations("", &last, options, options.schema, &error));
+            match repeated.is_empty() {
+                true => report.extend(explain::violations("", &last, options, options.schema, &error)),
+                false => report.extend(repeated),
+            }
             if report.violations.is_empty() {
                 report.add(|| explain::refused_by_type("", &last, &error));
             }

@@ -10,7 +10,7 @@ use crate::docs::{self, Docs};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Field, Generics, parse_quote};
+use syn::{Attribute, Field, Generics, Path, parse_quote};
 
 /// The mirrored type.
 pub(super) struct Owner<'a> {
@@ -70,6 +70,9 @@ pub(super) fn mirror_field(
         // The constraints are checked for the field's name and for its aliases.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
+    if sets_list(&field.attrs) {
+        field.attrs.push(parse_quote!(#[schemars(transform = __toolkit::mark_lists_of_author)]));
+    }
     if attr.flatten.is_some() {
         field.attrs.push(parse_quote!(#[serde(flatten)]));
     }
@@ -96,6 +99,20 @@ pub(super) fn mirror_field(
         );
     }
     describe(&mut field.attrs, description);
+}
+
+/// Returns whether attributes of schemars may set a list of values that the type of the field does not
+/// enforce: the schema of another type, or the keywords `enum` and `const`.
+fn sets_list(attrs: &[Attribute]) -> bool {
+    attrs.iter().filter(|attr| attr.path().is_ident("schemars")).any(|attr| {
+        let arguments = attribute_arguments(std::slice::from_ref(attr), |_| true);
+        let is_of_other = |name: &Path| name.is_ident("with") || name.is_ident("schema_with");
+        let text = attr.meta.to_token_stream().to_string();
+        let extends = |name: &Path| {
+            name.is_ident("extend") && ["\"enum\"", "\"const\""].iter().any(|list| text.contains(list))
+        };
+        arguments.iter().any(|(name, _)| is_of_other(name) || extends(name))
+    })
 }
 
 /// Generates an expression for the default of a field as JSON. The expression has the type `Option<Value>`.

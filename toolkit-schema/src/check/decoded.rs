@@ -6,6 +6,7 @@ use super::{MOST, Scope, Search};
 use crate::bounds::{has_constraints, is_equal};
 use crate::discriminator::Discriminator;
 use crate::json::{Json, Kind, quoted};
+use crate::own::names_of_type;
 use crate::properties::{member_schemas, property};
 use crate::reference::SchemaRef;
 use crate::sample::sample;
@@ -13,6 +14,7 @@ use crate::types::{fields, names};
 use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The cost of asking a type once: `STEPS_PER_QUESTION` steps, and one step for every `BYTES_PER_STEP` bytes
 /// of the whole value.
@@ -54,8 +56,8 @@ pub(crate) fn check_decoded(
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields. Returns
-    /// whether the value is such an array.
+    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields.
+    /// Returns whether the value is such an array.
     ///
     /// An array in the place of any other object cannot be compared with the schema: it is a violation.
     pub(super) fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
@@ -148,6 +150,26 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
+    /// Returns whether the type knows a value that is missing from its list under another name.
+    ///
+    /// An enum with `#[derive(ToolParams)]` has declared its aliases. Other types are asked: an enum refuses
+    /// arbitrary values, and takes the name also as `{"name": null}`. A type with rules of its own, such as a
+    /// pattern, does not.
+    pub(super) fn is_alias(&mut self, schema: &Value, keyword: &str, value: &Json<'_>) -> bool {
+        if let (Some(declared), Some(name)) = (names_of_type(schema), value.as_str()) {
+            return declared.contains(&name);
+        }
+        match (keyword, &value.kind) {
+            _ if self.accepts_other(value) => false,
+            (_, Kind::Bool(_)) | ("enum", Kind::Number) => false,
+            ("enum", Kind::String(_)) => {
+                let variant = format!("{{{}:null}}", value.text);
+                self.accepts_instead(value, &[&variant])
+            }
+            _ => true,
+        }
+    }
+
     /// Inspects a decoded value without a fitting branch. `closest` contains the violations of the most
     /// similar branch.
     ///
@@ -202,10 +224,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|_| !unlisted.is_empty()) else { return aliases };
         let own_name = |given: &str| property(properties, given).map(|(own, _)| own.as_str());
-        let is_given = |own: &str| members.iter().any(|(given, _)| own_name(given) == Some(own));
+        let given: HashSet<&str> = members.iter().filter_map(|(given, _)| own_name(given)).collect();
         let inner = object.text.strip_suffix('}').unwrap_or_default();
         let both = |own: &str, value: &str| format!("{inner},{}:{value}}}", quoted(own));
-        for (own, of_own) in properties.iter().filter(|(own, _)| !is_given(own)) {
+        for (own, of_own) in properties.iter().filter(|(own, _)| !given.contains(own.as_str())) {
             let is_constrained = has_constraints(of_own);
             if self.accepts.is_none() {
                 let every = if is_constrained { unlisted.as_slice() } else { &[] };

@@ -1,11 +1,22 @@
 //! Repeated names: two members with the same name in one object.
 
+use super::branches::candidates;
+use crate::discriminator::discriminator;
 use crate::json::{Json, Kind};
+use crate::keyword::{Keyword, Role, subschemas};
+use crate::properties::{item_schema, member_schemas};
+use crate::reference::{SchemaRef, resolve};
+use crate::types::{fields, types};
 use crate::violation::{Violation, ViolationKind};
+use serde_json::Value;
 use std::collections::HashMap;
+use std::ptr;
 
 /// The maximum number of reported names.
 const MOST: usize = 64;
+
+/// The maximum number of schemas that apply to the same value.
+const MOST_SCHEMAS: usize = 256;
 
 /// Returns a violation for each name given more than once in the same object, at every depth.
 ///
@@ -13,35 +24,149 @@ const MOST: usize = 64;
 /// last.
 #[must_use]
 pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
-    let mut found = Vec::new();
-    collect(value, &mut at.to_owned(), &mut found);
-    found
+    repeated_names_in(SchemaRef::from(&Value::Bool(true)), value, at, None)
 }
 
-fn collect(value: &Json<'_>, path: &mut String, found: &mut Vec<Violation>) {
-    let here = path.len();
-    match &value.kind {
-        Kind::Object(members) => {
-            let mut given: HashMap<&str, usize> = HashMap::with_capacity(members.len());
-            for (name, member) in members {
-                path.extend([if here == 0 { "" } else { "." }, name]);
-                let times = given.entry(name).or_default();
-                *times += 1;
-                if *times == 2 && found.len() < MOST {
-                    let message = "given twice; give it once";
-                    found.push(Violation::new(path.as_str(), ViolationKind::Duplicate, message));
+/// Returns a violation for each name given more than once in the same object, unless the type ignores the
+/// name.
+///
+/// A type ignores a name if the schema of the object lists other properties, but not this name. The name may
+/// still be an alias unknown to the schema. The type itself then refuses the repeated alias, but may keep the
+/// last of the repeated names inside of the alias' value. To find this out, `accepts` is asked about changed
+/// texts of the value. If `accepts` is `None`, names repeated inside of the value are violations.
+#[must_use]
+pub fn repeated_names_in(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    at: &str,
+    accepts: Option<&mut dyn FnMut(&str) -> bool>,
+) -> Vec<Violation> {
+    let path = at.to_owned();
+    let mut names = Names { root: schema.root, text: value.text, accepts, path, found: Vec::new() };
+    names.collect(&[schema.schema], value);
+    names.found
+}
+
+struct Names<'a, 't> {
+    root: &'a Value,
+    /// The text of the whole value.
+    text: &'a str,
+    accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
+    path: String,
+    found: Vec<Violation>,
+}
+
+impl<'a> Names<'a, '_> {
+    /// Collects the names repeated in `value`. `schemas` contains all schemas of the value; without a schema,
+    /// every name counts.
+    fn collect(&mut self, schemas: &[&'a Value], value: &Json<'_>) {
+        let here = self.path.len();
+        match &value.kind {
+            Kind::Object(members) => {
+                let parts = self.parts(schemas, value);
+                let reads_all = reads_all(&parts);
+                let mut given: HashMap<&str, usize> = HashMap::with_capacity(members.len());
+                for (name, member) in members {
+                    self.path.extend([if here == 0 { "" } else { "." }, name]);
+                    let of_member = parts.iter().map(|part| member_schemas(part, name));
+                    let inside: Vec<&Value> = of_member
+                        .flat_map(|(named, other)| named.into_iter().chain(other))
+                        .filter(|schema| *schema != &Value::Bool(false))
+                        .collect();
+                    if reads_all || !inside.is_empty() {
+                        let times = given.entry(name).or_default();
+                        *times += 1;
+                        if *times == 2 && self.found.len() < MOST {
+                            let message = "given twice; give it once";
+                            self.found.push(Violation::new(
+                                self.path.as_str(),
+                                ViolationKind::Duplicate,
+                                message,
+                            ));
+                        }
+                        self.collect(&inside, member);
+                    } else {
+                        let repeated = repeated_names(member, &self.path);
+                        if !repeated.is_empty() && !self.ignores(member) {
+                            self.found.extend(repeated);
+                        }
+                    }
+                    self.path.truncate(here);
                 }
-                collect(member, path, found);
-                path.truncate(here);
             }
-        }
-        Kind::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push_str(&format!("[{index}]"));
-                collect(item, path, found);
-                path.truncate(here);
+            Kind::Array(items) => {
+                let parts = self.parts(schemas, value);
+                for (index, item) in items.iter().enumerate() {
+                    // A list may stand for a struct, with the values in the order of the fields.
+                    let of_item = |part: &&'a Value| {
+                        item_schema(part, index).or_else(|| fields(part)?.values().nth(index))
+                    };
+                    let inside: Vec<&Value> = parts.iter().filter_map(of_item).collect();
+                    self.path.push_str(&format!("[{index}]"));
+                    self.collect(&inside, item);
+                    self.path.truncate(here);
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
+
+    /// Returns the schemas, the targets of their references, and the schemas inside of them for the same
+    /// value.
+    fn parts(&self, schemas: &[&'a Value], value: &Json<'_>) -> Vec<&'a Value> {
+        let mut parts: Vec<&'a Value> = Vec::new();
+        let mut open: Vec<&'a Value> = schemas.to_vec();
+        while let Some(schema) = open.pop().filter(|_| parts.len() < MOST_SCHEMAS) {
+            let Some(own) = resolve(self.root, schema) else { continue };
+            if parts.iter().any(|part| ptr::eq(*part, own)) {
+                continue;
+            }
+            parts.push(own);
+            for inside in subschemas(own).filter(|inside| inside.role == Role::InPlace) {
+                if !matches!(inside.keyword, "anyOf" | "oneOf" | "not" | "if") {
+                    open.push(inside.schema);
+                }
+            }
+            for keyword in ["anyOf", "oneOf"] {
+                let Some(branches) = own.get(keyword).and_then(Value::as_array) else { continue };
+                let choice = discriminator(self.root, branches);
+                let fitting = candidates(self.root, branches, choice.as_ref(), value);
+                match fitting.is_empty() {
+                    true => open.extend(branches),
+                    false => open.extend(fitting),
+                }
+            }
+        }
+        parts
+    }
+
+    /// Returns whether the type ignores a member: it accepts arbitrary values instead.
+    fn ignores(&mut self, member: &Json<'_>) -> bool {
+        let start = member.text.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
+        let around =
+            start.and_then(|start| self.text.get(..start).zip(self.text.get(start + member.text.len()..)));
+        let (Some((before, after)), Some(accepts)) = (around, &mut self.accepts) else { return false };
+        ["true", r#""\u0001""#].iter().all(|other| accepts(&format!("{before}{other}{after}")))
+    }
+}
+
+/// Returns whether a type reads every name of an object. `parts` contains all schemas of the object.
+///
+/// A map has a schema for other names, and a value of any type has no schema. An object schema without any
+/// properties may be the schema of such a value, too.
+fn reads_all(parts: &[&Value]) -> bool {
+    let has = |part: &Value, keyword: &str| part.get(keyword).is_some();
+    let is_untyped = |part: &Value| match part.as_object() {
+        Some(keywords) => keywords.keys().all(|name| Keyword::is_annotation(name)),
+        None => part == &Value::Bool(true),
+    };
+    let reads_others = |part: &Value| {
+        is_untyped(part) || part.get("unevaluatedProperties").is_some_and(|it| it != &Value::Bool(false))
+    };
+    let may_be_object =
+        |part: &Value| types(part.get("type")).all(|name| name == "object") || !has(part, "type");
+    parts.iter().any(|part| reads_others(part))
+        || !parts.iter().any(|part| {
+            has(part, "properties") || has(part, "patternProperties") || has(part, "additionalProperties")
+        }) && parts.iter().all(|part| may_be_object(part))
 }
