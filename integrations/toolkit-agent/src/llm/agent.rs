@@ -349,3 +349,22 @@ impl LlmAgent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<'a, F>(
+        _: impl Fn(&'a LlmAgent, &'a mut Conversation, &'a Run, Option<Step>) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    /// The future is moved into a box once for each run. Functions that take a future by value have made it four times
+    /// as large, unnoticed.
+    #[test]
+    fn the_future_of_a_run_is_small() {
+        let size = size_of_future(LlmAgent::turns);
+        assert!(size < 10_000, "{size} bytes");
+    }
+}
