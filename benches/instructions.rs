@@ -63,11 +63,13 @@ enum Work {
     List(usize),
     /// The same, as part of a request that `serde_json` writes.
     ListInRequest(usize),
-    /// A thousand tasks that wait for ten milliseconds, spawned and joined by hand. The calls of [`Work::Batch`] are
+    /// Making this many calls of [`Work::Batch`], without running them.
+    MakeCalls(u32),
+    /// This many tasks that wait for ten milliseconds, spawned and joined by hand. The calls of [`Work::Batch`] are
     /// made too.
-    SpawnAndJoin,
-    /// A batch of a thousand calls of a tool that waits for ten milliseconds, with this timeout.
-    Batch(Option<Duration>),
+    SpawnAndJoin(u32),
+    /// A batch of this many calls of a tool that waits for ten milliseconds, with this timeout.
+    Batch(u32, Option<Duration>),
     /// The loop of an agent by hand: two turns, and this many calls in the first.
     LoopByHand(usize),
     /// A run of an agent: two turns, and this many calls in the first.
@@ -149,21 +151,22 @@ impl Case {
                 let registry = registry_of(tools);
                 repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
             }
-            Work::SpawnAndJoin => {
+            Work::MakeCalls(calls) => repeat(count, || support::waiting_calls(calls)),
+            Work::SpawnAndJoin(calls) => {
                 let runtime = agents::runtime();
                 repeat(count, || {
-                    black_box(support::waiting_calls(1_000));
-                    runtime.block_on(by_hand::spawn_and_join(1_000))
+                    black_box(support::waiting_calls(calls));
+                    runtime.block_on(by_hand::spawn_and_join(calls))
                 });
             }
-            Work::Batch(timeout) => {
+            Work::Batch(calls, timeout) => {
                 let runtime = agents::runtime();
                 let dispatcher = Dispatcher::new(support::registry()).unwrap();
                 let dispatcher = match timeout {
                     Some(timeout) => dispatcher.with_timeout(timeout),
                     None => dispatcher,
                 };
-                repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(1_000))));
+                repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(calls))));
             }
             Work::LoopByHand(calls) => {
                 let (model, tools) = (agents::Script::new(calls), support::registry().into());
@@ -260,10 +263,24 @@ const CASES: &[Case] = &[
     Case::new("look_up/100000", Work::LookUp(100_000), Some("look_up/10"), Target::OfFloor(1.05, 0)),
     Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
     Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
-    Case::new("batch/spawn_and_join", Work::SpawnAndJoin, None, Target::None).count(4),
-    Case::new("batch/calls", Work::Batch(None), Some("batch/spawn_and_join"), Target::None).count(4),
-    Case::new("batch/calls_timeout", Work::Batch(Some(MINUTE)), Some("batch/spawn_and_join"), Target::None)
-        .count(4),
+    Case::new("batch/making_calls", Work::MakeCalls(1_000), None, Target::None).count(4),
+    Case::new("batch/spawn_and_join", Work::SpawnAndJoin(1_000), None, Target::None).count(4),
+    Case::new("batch/calls", Work::Batch(1_000, None), Some("batch/spawn_and_join"), Target::None).count(4),
+    Case::new(
+        "batch/calls_timeout",
+        Work::Batch(1_000, Some(MINUTE)),
+        Some("batch/spawn_and_join"),
+        Target::None,
+    )
+    .count(4),
+    Case::new("batch/10000_by_hand", Work::SpawnAndJoin(10_000), None, Target::None).count(2),
+    Case::new(
+        "batch/10000_timeout",
+        Work::Batch(10_000, Some(MINUTE)),
+        Some("batch/10000_by_hand"),
+        Target::None,
+    )
+    .count(2),
     Case::new("agent/by_hand_1", Work::LoopByHand(1), None, Target::None),
     Case::new("agent/run_1", Work::AgentRun(1), Some("agent/by_hand_1"), Target::OfFloor(2.5, ANY)),
     Case::new("agent/by_hand_100", Work::LoopByHand(100), None, Target::None).count(20),

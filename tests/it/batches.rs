@@ -62,6 +62,46 @@ async fn lanes_hold_for_calls_pushed_later() {
     assert_eq!(*written.lock().unwrap(), ["b2", "a1", "a3"]);
 }
 
+/// Works for as long as it is told.
+#[tool(register = false)]
+async fn work(milliseconds: u64) -> u64 {
+    sleep(Duration::from_millis(milliseconds)).await;
+    milliseconds
+}
+
+/// Works in short steps, so that the call is often woken before its time limit.
+#[tool(register = false, timeout = "40ms")]
+async fn step(milliseconds: u64) -> u64 {
+    for _ in 0..milliseconds {
+        sleep(Duration::from_millis(1)).await;
+    }
+    milliseconds
+}
+
+/// The calls have different limits and begin at different times, so the ends of their limits are in no order.
+#[tokio::test(start_paused = true)]
+async fn each_call_of_a_batch_times_out_at_its_own_limit() {
+    let registry = ToolRegistry::from_tools(tools![work, step]).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap().with_timeout(Duration::from_millis(100));
+    let mut batch = dispatcher.batch([]);
+    let (mut expected, mut random) = (Vec::new(), 1_u64);
+    for position in 0..500 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (tool, limit) = if random >> 63 == 0 { ("work", 100) } else { ("step", 40) };
+        // Not the limit itself: in the same millisecond, either may be first.
+        let works = match (random >> 33) % 200 {
+            works if works == limit => works + 1,
+            works => works,
+        };
+        batch.push(ToolCall::new(position.to_string(), tool, json!({"milliseconds": works}).to_string()));
+        expected.push((works > limit).then_some(ErrorKind::TimedOut));
+        sleep(Duration::from_millis((random >> 40) % 4)).await;
+    }
+    let results = batch.finish().await;
+    let kinds: Vec<_> = results.iter().map(|result| result.error().map(|error| error.kind())).collect();
+    assert_eq!(kinds, expected);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_session_changes_at_the_end_in_the_order_of_the_calls() {
     let session = Session::new("1");

@@ -314,13 +314,9 @@ impl Conversation {
             return false;
         }
         let results = turn::in_order(&message.calls, results);
-        let agent = message.agent.clone();
+        let given = (!results.is_empty()).then(|| ToolMessage { agent: message.agent.clone(), results });
         self.add(Message::Assistant(message));
-        let has_results = !results.is_empty();
-        if has_results {
-            self.add(Message::Tool(ToolMessage { agent, results }));
-        }
-        has_results
+        given.map(|given| self.add(Message::Tool(given))).is_some()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::name::ToolName;
 use crate::output::Outcome;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
+use crate::tool::{Running, Timer, Tool, ToolDefinition, ToolFuture, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -183,13 +183,15 @@ pub(super) struct Ended {
 }
 
 impl PreparedCall {
-    /// Runs the call. The future can be dropped at any time and does not panic.
+    /// Runs the call. The future can be dropped at any time and does not panic. `timer` is the timer of the batch, if
+    /// the calls of the batch have tasks of their own.
     #[inline]
     pub(super) fn run<'a>(
         &'a mut self,
         settings: &'a Settings,
         registry: &'a ToolRegistry,
         run: Option<&'a Arc<RunContext>>,
+        timer: Option<&'a Timer>,
     ) -> impl Future<Output = Ended> + 'a {
         let span = self.span.clone();
         span.around(async move {
@@ -208,7 +210,11 @@ impl PreparedCall {
                             let started = Instant::now();
                             let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                                 Ok(outcome) => outcome,
-                                Err(running) => running.await,
+                                // Awaited in place, because a task would have room for two if it were moved.
+                                Err(ref mut running) => {
+                                    running.set_timer(timer);
+                                    running.await
+                                }
                             };
                             (outcome, started.elapsed())
                         }

@@ -31,7 +31,12 @@ struct Called {
 impl CalledAgents {
     /// Forgets the calls of the last turn.
     pub(crate) fn begin_turn(&self) {
-        *lock(&self.0) = Called::default();
+        let called = &mut *lock(&self.0);
+        called.conversations.clear();
+        called.calls.clear();
+        called.positions.clear();
+        called.working.clear();
+        called.unknown = 0;
     }
 
     /// Registers a call before it runs, with the unfinished conversation of its agent if there is one.

@@ -14,7 +14,7 @@ use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
-use std::convert::Infallible;
+use std::fmt::Write;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -223,9 +223,10 @@ impl Run {
         }
         match &self.0.journal {
             Some(journal) if conversation.saved.is_in(&journal.cursor) => {
-                let save = journal.save(&self.0.node, conversation);
+                // Boxed, because most runs are not saved, and the future of a run has room for several saves.
+                let save = Box::pin(journal.save(&self.0.node, conversation));
                 match Handle::try_current() {
-                    Ok(_) => Ok(self.until_late(save).await??),
+                    Ok(_) => Ok(Box::pin(self.until_late(save)).await??),
                     // Without a runtime, a save that is dropped may be lost.
                     Err(_) => Ok(save.await?),
                 }
@@ -304,7 +305,7 @@ impl Run {
     /// Waits for `future`. Returns an error if the run is cancelled or out of time, [`GRACE`] after that.
     async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let mut late = pin!(async {
-            let Err(reason) = self.until_stopped(pending::<Infallible>()).await;
+            let reason = self.stopped().await;
             if !self.0.is_late.load(Ordering::Relaxed) {
                 sleep(GRACE).await;
                 self.0.is_late.store(true, Ordering::Relaxed);
@@ -321,6 +322,18 @@ impl Run {
 
     /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
+        // First polled when `future` has to wait, which many do not.
+        let mut stopped = pin!(self.stopped());
+        let mut future = pin!(future);
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(value) => Poll::Ready(Ok(value)),
+            Poll::Pending => stopped.as_mut().poll(cx).map(Err),
+        })
+        .await
+    }
+
+    /// Waits until the run is cancelled, ended by a guardrail or out of time. Returns the error of the run.
+    async fn stopped(&self) -> AgentError {
         let mut cancelled = pin!(self.cancellation().cancelled());
         let mut deadline = pin!(async {
             match self.0.budget.time_left() {
@@ -329,18 +342,14 @@ impl Run {
             }
         });
         let mut ended = pin!(self.0.ended.token.cancelled());
-        let mut future = pin!(future);
         poll_fn(|cx| {
-            if let Poll::Ready(value) = future.as_mut().poll(cx) {
-                return Poll::Ready(Ok(value));
-            }
             if ended.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Err(self.0.ended.get().unwrap_or(AgentError::Cancelled)));
+                return Poll::Ready(self.0.ended.get().unwrap_or(AgentError::Cancelled));
             }
             if cancelled.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Err(AgentError::Cancelled));
+                return Poll::Ready(AgentError::Cancelled);
             }
-            deadline.as_mut().poll(cx).map(|()| Err(self.0.budget.out_of_time()))
+            deadline.as_mut().poll(cx).map(|()| self.0.budget.out_of_time())
         })
         .await
     }
@@ -354,7 +363,11 @@ fn new_id() -> Arc<str> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         format!("run_{now:x}_{:x}_", std::process::id())
     });
-    format!("{first}{:x}", RUNS.fetch_add(1, Ordering::Relaxed)).into()
+    let mut id = String::with_capacity(first.len() + 16);
+    id.push_str(first);
+    // Writing to a string does not fail.
+    let _ = write!(id, "{:x}", RUNS.fetch_add(1, Ordering::Relaxed));
+    id.into()
 }
 
 debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);

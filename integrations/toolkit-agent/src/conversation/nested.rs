@@ -238,7 +238,8 @@ impl Conversation {
 
     /// Removes and returns the unfinished conversation of an agent called as a tool.
     pub(crate) fn take_called(&mut self, position: usize) -> Option<Self> {
-        self.children.remove(&child_of_call(position))
+        // Checked first, because the key is a string and most turns call no agent.
+        if self.children.is_empty() { None } else { self.children.remove(&child_of_call(position)) }
     }
 
     pub(crate) fn has_called(&self, position: usize) -> bool {

@@ -279,7 +279,9 @@ pub(crate) fn key(calls: &[ToolCall], position: usize) -> String {
 
 /// Returns one result per call, in the order of the calls. The position of a result is the index of its call.
 pub(super) fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
-    results.sort_by_key(|result| result.position);
+    if results.len() > 1 {
+        results.sort_by_key(|result| result.position);
+    }
     let mut results = results.into_iter().peekable();
     let of_call = |(position, call): (usize, &ToolCall)| {
         let cancelled = || ToolResult::of(call, Err(ToolError::cancelled(&call.name)));

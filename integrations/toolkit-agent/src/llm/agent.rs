@@ -24,6 +24,7 @@ use crate::span::AgentSpan;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -161,13 +162,19 @@ impl LlmAgent {
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
                 None => {
-                    let ask = self.answer(&dispatcher, &mut calls);
-                    let asked = match beside_check.is_some() {
-                        true => run.until_stopped(beside(&mut beside_check, &gate, ask)).await,
-                        false => Ok(Ok(ask.await)),
+                    let asked = {
+                        // Pinned here, because each function that takes a future by value makes the future of the
+                        // run larger.
+                        let ask = pin!(self.answer(&dispatcher, &mut calls));
+                        match beside_check.is_some() {
+                            true => run.until_stopped(pin!(beside(&mut beside_check, &gate, ask))).await,
+                            false => Ok(Ok(ask.await)),
+                        }
                     };
                     match asked.unwrap_or_else(|error| Ok(Err(error))) {
-                        Ok(Ok(response)) => self.receive_calls(response, &mut calls).await,
+                        Ok(Ok(mut response)) => {
+                            self.receive_calls(&mut response, &mut calls).await.map(|()| response)
+                        }
                         Ok(Err(error)) => Err(error),
                         Err(judged) => {
                             drop(calls);
@@ -192,7 +199,8 @@ impl LlmAgent {
             };
             let broken = calls.broken.take();
             let before = calls.conversation.messages().len();
-            let results = calls.end_turn(!response.hosted.is_empty()).await?;
+            let finished = calls.finish().await;
+            let results = calls.end_turn(finished, !response.hosted.is_empty())?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(results);
             let accepted = answer.accepted(&response.message.calls, results);
@@ -312,11 +320,11 @@ impl LlmAgent {
             self.begin_turn(calls.conversation);
             let proceed = match callbacks.before.is_empty() {
                 true => ControlFlow::Continue(request),
-                false => run.until_stopped(callbacks.before(request, calls.situation)).await??,
+                false => run.until_stopped(Box::pin(callbacks.before(request, calls.situation))).await??,
             };
             let asked = match proceed {
                 ControlFlow::Break(response) => break response,
-                ControlFlow::Continue(request) => self.ask(request, calls).await,
+                ControlFlow::Continue(request) => self.ask(&request, calls).await,
             };
             let error = match asked {
                 Ok(response) => break response,
@@ -328,7 +336,7 @@ impl LlmAgent {
                 Err(error) => return Err(error),
             };
             // One compaction, then the error goes to the program.
-            let Some(shorter) = self.shorter_request(dispatcher, calls).await? else {
+            let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };
             let (agent, error) = (|| name.clone(), error.to_string());
@@ -343,8 +351,27 @@ impl LlmAgent {
         run.emit_losses(name, &response.losses);
         run.add_usage(response.usage, price);
         match callbacks.may_change_calls() {
-            true => run.until_stopped(callbacks.after(response, calls.situation)).await?,
+            true => run.until_stopped(Box::pin(callbacks.after(response, calls.situation))).await?,
             false => Ok(response),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<'a, F>(
+        _: impl Fn(&'a LlmAgent, &'a mut Conversation, &'a Run, Option<Step>) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    /// The future is moved into a box once for each run. Functions that take a future by value have made it four times
+    /// as large, unnoticed.
+    #[test]
+    fn the_future_of_a_run_is_small() {
+        let size = size_of_future(LlmAgent::turns);
+        assert!(size < 10_000, "{size} bytes");
     }
 }

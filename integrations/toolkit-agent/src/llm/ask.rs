@@ -24,7 +24,7 @@ impl LlmAgent {
     /// as it is complete, unless an `after_model` callback may change it.
     pub(super) async fn ask(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
@@ -34,7 +34,7 @@ impl LlmAgent {
                 model: model.name().to_owned(),
                 within: run.within(),
             });
-            let error = match self.attempt(request.clone(), calls).await {
+            let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone, so the model continues from their results instead of
                 // answering again.
@@ -95,16 +95,18 @@ impl LlmAgent {
         }
     }
 
-    /// Moves the complete message of the model into the turn, and starts the remaining calls. The returned response
-    /// keeps the text of the message.
+    /// Moves the complete message of the model into the turn, and starts the remaining calls. The response keeps the
+    /// text of the message.
     pub(super) async fn receive_calls(
         &self,
-        mut response: ModelResponse,
+        response: &mut ModelResponse,
         calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, AgentError> {
+    ) -> Result<(), AgentError> {
         let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
         let mut message = std::mem::take(&mut response.message);
         response.message.text.clone_from(&message.text);
+        // Takes the name from the turn, whose message is replaced below.
+        calls.conversation.turn().edit(|turn| std::mem::swap(&mut turn.agent, &mut message.agent));
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
         message.paused = paused;
@@ -128,18 +130,18 @@ impl LlmAgent {
             run.save(calls.conversation).await?;
         }
         calls.start();
-        Ok(response)
+        Ok(())
     }
 
     async fn attempt(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
         let (provider, conversation) = (model.provider(), calls.conversation.id());
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
-        let span = ModelSpan::new(&call, &request, run.0.traced_messages);
+        let span = ModelSpan::new(&call, request, run.0.traced_messages);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
         let mut response = pin!(self.receive(request, calls, &span));
         let response = match run.0.budget.limits.model_timeout {
@@ -158,13 +160,13 @@ impl LlmAgent {
 
     async fn receive(
         &self,
-        request: ModelRequest,
+        request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
         span: &ModelSpan,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
         if !streaming {
-            let response = span.around(model.respond(request)).await?;
+            let response = span.around(model.respond(request.clone())).await?;
             for call in &response.hosted {
                 calls.emit_piece(false, || RunEvent::HostedCall {
                     agent: name.clone(),
@@ -174,7 +176,7 @@ impl LlmAgent {
             }
             return Ok(response);
         }
-        let mut stream = span.around(model.stream(request)).await?;
+        let mut stream = span.around(model.stream(request.clone())).await?;
         loop {
             // Yield now and then, so that a fast stream does not delay cancellation.
             consume_budget().await;

@@ -217,12 +217,15 @@ impl<'a> TurnCalls<'a> {
         self.conversation.add_result(result);
     }
 
-    /// Waits for all results, and adds the turn to the conversation. Returns the results in the order of the
-    /// calls.
+    /// Adds the turn to the conversation, after all calls have finished as `finished` says. Returns the results in the
+    /// order of the calls.
     ///
     /// If calls are pending, the turn stays unfinished.
-    pub(super) async fn end_turn(mut self, is_kept: bool) -> Result<&'a [ToolResult], AgentError> {
-        let finished = self.finish().await;
+    pub(super) fn end_turn(
+        self,
+        finished: Result<(), AgentError>,
+        is_kept: bool,
+    ) -> Result<&'a [ToolResult], AgentError> {
         if self.conversation.turn().has_pending() {
             // The batch has already applied the changes to the session.
             self.conversation.turn().take_state_changes();
@@ -239,7 +242,7 @@ impl<'a> TurnCalls<'a> {
 
     /// Waits for all results. If the run is cancelled or out of time, the running calls are cancelled, and
     /// each of them still gets a result.
-    async fn finish(&mut self) -> Result<(), AgentError> {
+    pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         let run = self.run;
         let mut stopped = Ok(());
         while !self.batch.is_empty() {

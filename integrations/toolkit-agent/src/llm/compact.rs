@@ -59,7 +59,8 @@ impl LlmAgent {
         };
         let Some(plan) = planner.plan(bounds) else { return Ok(request) };
         let before = (&compacted, view.start);
-        self.compact(compaction, before, plan, counted, calls).await?;
+        // Boxed, because few turns begin with a compaction, and each future of a run has room for it.
+        Box::pin(self.compact(compaction, before, plan, counted, calls)).await?;
         Ok(self.request(calls.conversation, dispatcher, calls.answer))
     }
 

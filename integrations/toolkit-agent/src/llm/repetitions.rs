@@ -76,7 +76,7 @@ impl Repetitions {
                     latest => {
                         *latest = Some(Latest {
                             tool: call.name.clone(),
-                            arguments: call.arguments.to_string(),
+                            arguments: call.arguments.as_str().to_owned(),
                             output: output.into_owned(),
                             times: 1,
                         });

@@ -74,9 +74,12 @@ impl Tools {
             .clone()
             .with_agent_name(agent)
             .with_session(conversation.session())
-            .with_extension(Owner(conversation.user_id().to_owned()))
             .with_extension(run.clone())
             .with_extension(called.clone());
+        // The context of the program may be the context of a run for another user.
+        if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {
+            context = context.with_extension(Owner(conversation.user_id().to_owned()));
+        }
         if let Some(approvals) = approvals {
             context = context.with_extension(approvals.clone());
         }

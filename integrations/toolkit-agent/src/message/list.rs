@@ -50,7 +50,7 @@ impl Messages {
 
 impl Clone for Messages {
     fn clone(&self) -> Self {
-        Self { list: self.list.clone(), ..Self::default() }
+        Self { list: self.list.clone(), checked: Default::default() }
     }
 }
 
@@ -71,7 +71,7 @@ impl DerefMut for Messages {
 
 impl From<Vec<Message>> for Messages {
     fn from(messages: Vec<Message>) -> Self {
-        Self { list: Arc::new(messages), ..Self::default() }
+        Self { list: Arc::new(messages), checked: Default::default() }
     }
 }
 
