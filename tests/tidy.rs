@@ -131,7 +131,7 @@ const SOURCES: &[&str] = &[
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
-    SOURCES.iter().flat_map(|folder| rust_files(folder)).collect()
+    SOURCES.iter().flat_map(rust_files).collect()
 }
 
 /// The room that a file of a crate belongs to: `src/output/content.rs` and `src/output.rs` to `output`.

@@ -98,7 +98,7 @@ async fn each_call_of_a_batch_times_out_at_its_own_limit() {
         sleep(Duration::from_millis((random >> 40) % 4)).await;
     }
     let results = batch.finish().await;
-    let kinds: Vec<_> = results.iter().map(|result| result.error().map(|error| error.kind())).collect();
+    let kinds: Vec<_> = results.iter().map(|result| result.error().map(ToolError::kind)).collect();
     assert_eq!(kinds, expected);
 }
 

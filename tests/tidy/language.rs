@@ -79,7 +79,7 @@ fn room(path: &Path) -> String {
 }
 
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
-    SOURCES.iter().flat_map(|folder| rust_files(folder))
+    SOURCES.iter().flat_map(rust_files)
 }
 
 /// Faults for each room, printed with their number.

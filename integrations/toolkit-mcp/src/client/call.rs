@@ -227,7 +227,7 @@ impl Call<'_> {
                     ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
                 }
                 // The server has not taken the call.
-                400..500 | 501 | 503 => self.error(&what, later).with_retryable(true),
+                400..=499 | 501 | 503 => self.error(&what, later).with_retryable(true),
                 _ => self.unknown(&what, later),
             };
             return error.with_details(details);
