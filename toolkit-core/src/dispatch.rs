@@ -295,7 +295,7 @@ impl Dispatcher {
         let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
         let mut results = Vec::with_capacity(prepared.len());
         for mut call in prepared {
-            let ended = call.run(settings, &registry, run, None).await;
+            let ended = call.run(settings, &registry, run).await;
             results.push(call.into_result(ended));
         }
         if let Some(run) = run {
@@ -314,7 +314,7 @@ impl Dispatcher {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
         let preparation = Preparation { settings, registry: &registry, run, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
-        let ended = call.run(settings, &registry, run, None).await;
+        let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);
         if let Some(run) = &settings.run {
             run.apply(&result.actions.state_delta);

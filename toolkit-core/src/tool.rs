@@ -20,7 +20,6 @@ mod metadata;
 mod provider;
 mod rewriting;
 mod run;
-mod timer;
 mod toolset;
 
 pub use adapted::AdaptedTool;
@@ -39,7 +38,6 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
-pub(crate) use timer::Timer;
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 
 use crate::context::ToolContext;

@@ -18,7 +18,7 @@ use std::ptr;
 /// - `false` if the author of a parameter added the list to its type.
 ///
 /// An unmarked range or list is enforced only by checking each value.
-const OF_TYPE: &str = "x-toolkit-of-type";
+pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 
 /// The keyword for the aliases of the variants of an enum with `#[derive(ToolParams)]`.
 const NAMES: &str = "x-toolkit-names";
@@ -57,7 +57,12 @@ pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, V
 pub fn mark_lists_of_author(schema: &mut Schema) {
     let mut value = std::mem::take(schema).to_value();
     each_subschema(&mut value, &mut |keywords| {
-        if keywords.contains_key("enum") {
+        // Documented variants are branches with one value each, and become one list.
+        let branches = keywords.get("oneOf").and_then(Value::as_array);
+        let are_values = |branches: &Vec<Value>| {
+            branches.iter().all(|branch| branch.as_object().is_some_and(lists_values))
+        };
+        if keywords.contains_key("enum") || branches.is_some_and(are_values) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         }
     });

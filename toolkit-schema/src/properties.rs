@@ -28,6 +28,13 @@ pub(crate) fn is_exact(schema: &Value) -> bool {
     schema.get(EXACT).is_some()
 }
 
+/// Removes the aliases of properties and the marks for checks from one schema. Returns whether there were any.
+pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) -> bool {
+    let aliases = keywords.shift_remove(ALIASES);
+    let exact = keywords.shift_remove(EXACT);
+    strip_rules(keywords) || aliases.or(exact).is_some()
+}
+
 /// Removes the aliases of properties and the marks for checks from a schema. Returns the original schema if
 /// the checks need its aliases or [marks](mark_exact), otherwise `None`.
 ///
@@ -36,9 +43,7 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     let original = schema.clone();
     let mut found = false;
     each_subschema(schema, &mut |keywords| {
-        found |= keywords.shift_remove(ALIASES).is_some();
-        found |= keywords.shift_remove(EXACT).is_some();
-        found |= strip_rules(keywords);
+        found |= strip_marks(keywords);
         found |= keywords.shift_remove(SINGLE) == Some(Value::Bool(true));
     });
     found.then_some(original)

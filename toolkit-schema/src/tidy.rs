@@ -2,7 +2,8 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::keyword::each_subschema;
-use crate::own::{mark_rules, range_of, strip_names};
+use crate::own::{OF_TYPE, mark_rules, range_of};
+use crate::properties::strip_marks;
 use crate::single::mark_single;
 use crate::time::describe_time;
 use crate::types::{names, types};
@@ -46,7 +47,7 @@ pub fn tidy_arguments(schema: &mut Value) {
 pub(crate) fn tidy_output(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         tidy_keywords(keywords);
-        strip_names(keywords);
+        strip_marks(keywords);
     });
 }
 
@@ -141,7 +142,9 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
     let kind = branches.first()?.get("type")?;
     let (mut values, mut notes) = (Vec::new(), Vec::new());
     for branch in branches {
-        let known = |keyword: &String| matches!(keyword.as_str(), "type" | "const" | "enum" | "description");
+        let known = |keyword: &String| {
+            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | OF_TYPE)
+        };
         if branch.get("type") != Some(kind) || !branch.as_object()?.keys().all(known) {
             return None;
         }

@@ -9,7 +9,6 @@ use crate::context::RunContext;
 use crate::error::ToolError;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::Timer;
 use foldhash::fast::RandomState;
 use futures_core::Stream;
 use serde_json::Value;
@@ -67,7 +66,6 @@ struct Shared {
     registry: Arc<ToolRegistry>,
     run: Option<Arc<RunContext>>,
     results: Results,
-    timer: Timer,
 }
 
 impl Batch {
@@ -78,13 +76,7 @@ impl Batch {
     ) -> Self {
         let (settings, run) = (settings.clone(), settings.run.clone());
         Self {
-            shared: Arc::new(Shared {
-                settings,
-                registry,
-                run,
-                results: Results::default(),
-                timer: Timer::default(),
-            }),
+            shared: Arc::new(Shared { settings, registry, run, results: Results::default() }),
             numbering: Numbering::default(),
             turns: Turns::default(),
             cancellation: cancellation.map(|all| Cancellation { all, calls: HashMap::default() }),
@@ -120,9 +112,9 @@ impl Batch {
             Ok(runtime) => {
                 self.tasks.push(runtime.spawn(async move {
                     // The slot is not moved into a variable, because the task would then have room for two.
-                    let Shared { settings, registry, run, timer, .. } = &*slot.shared;
+                    let Shared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
-                    let ended = call.run(settings, registry, run.as_ref(), Some(timer)).await;
+                    let ended = call.run(settings, registry, run.as_ref()).await;
                     slot.fill(ended);
                 }));
             }

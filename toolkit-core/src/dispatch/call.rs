@@ -15,7 +15,7 @@ use crate::name::ToolName;
 use crate::output::Outcome;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Running, Timer, Tool, ToolDefinition, ToolFuture, start};
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -183,15 +183,13 @@ pub(super) struct Ended {
 }
 
 impl PreparedCall {
-    /// Runs the call. The future can be dropped at any time and does not panic. `timer` is the timer of the batch, if
-    /// the calls of the batch have tasks of their own.
+    /// Runs the call. The future can be dropped at any time and does not panic.
     #[inline]
     pub(super) fn run<'a>(
         &'a mut self,
         settings: &'a Settings,
         registry: &'a ToolRegistry,
         run: Option<&'a Arc<RunContext>>,
-        timer: Option<&'a Timer>,
     ) -> impl Future<Output = Ended> + 'a {
         let span = self.span.clone();
         span.around(async move {
@@ -210,11 +208,7 @@ impl PreparedCall {
                             let started = Instant::now();
                             let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                                 Ok(outcome) => outcome,
-                                // Awaited in place, because a task would have room for two if it were moved.
-                                Err(ref mut running) => {
-                                    running.set_timer(timer);
-                                    running.await
-                                }
+                                Err(running) => running.await,
                             };
                             (outcome, started.elapsed())
                         }

@@ -1,6 +1,5 @@
 //! The run of one call: panic guard, time limit, cancellation.
 
-use super::timer::{Alarm, Timer};
 use super::{Tool, ToolFuture};
 use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
@@ -41,7 +40,6 @@ pub(crate) fn start<'a>(
             call,
             context,
             is_limited: limit.is_some(),
-            alarm: None,
             stop: None,
         }),
         Err(panicked) => Ok(Err(panicked.of_call(context))),
@@ -57,8 +55,6 @@ pub(crate) struct Running<'a> {
     context: &'a ToolContext,
     /// Whether the time limit is stored in `context`, so that `stop` can be created later.
     is_limited: bool,
-    /// The end of the time limit in the timer of the batch, for a call with such a timer.
-    alarm: Option<Alarm<'a>>,
     /// The future for stopping the call. Created when the tool first waits, because most calls end without
     /// waiting.
     stop: Option<Stop<'a>>,
@@ -69,38 +65,20 @@ impl<'a> Running<'a> {
     pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
         let limit = limit.and_then(Limit::from_now);
         let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
-        Self { call, context, is_limited: false, alarm: None, stop }
-    }
-
-    /// Enforces the time limit with the timer of the batch, which costs less than a timer of the call's own.
-    pub(crate) fn set_timer(&mut self, timer: Option<&'a Timer>) {
-        if let (true, Some(timer), Some(limit)) = (self.is_limited, timer, self.context.limit()) {
-            self.alarm = Some(timer.alarm(limit.end));
-            self.is_limited = false;
-        }
+        Self { call, context, is_limited: false, stop }
     }
 
     /// Polls the future for stopping the call, after the tool has returned `Pending`.
     #[inline(never)]
     fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { context, is_limited, alarm, stop, .. } = self;
-        let may_stop = stop.is_some() || *is_limited || context.can_be_cancelled();
-        if !may_stop && alarm.is_none() {
+        let Self { context, is_limited, stop, .. } = self;
+        if stop.is_none() && !*is_limited && !context.can_be_cancelled() {
             return Poll::Pending;
         }
         let limit = || context.limit().filter(|_| *is_limited);
+        let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
         // In a runtime without a timer, polling panics.
-        let stopped = guarded(|| {
-            if may_stop {
-                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
-                if let Poll::Ready(error) = stop.as_mut().poll(cx) {
-                    return Poll::Ready(error);
-                }
-            }
-            let Some(alarm) = alarm else { return Poll::Pending };
-            alarm.poll(cx).map(|()| timed_out(context))
-        });
-        let error = match stopped {
+        let error = match guarded(|| stop.as_mut().poll(cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(error)) => error,
             Err(panicked) => panicked.of_call(context),
@@ -137,11 +115,6 @@ impl Drop for Running<'_> {
             self.discard_call();
         }
     }
-}
-
-fn timed_out(context: &ToolContext) -> ToolError {
-    let length = context.limit().map(|limit| limit.length);
-    ToolError::timed_out(context.known_name(), length.unwrap_or_default())
 }
 
 /// Waits for the cancellation or the end of the time limit, and returns the error of the call.

@@ -2,7 +2,7 @@
 
 use super::branches::candidates;
 use crate::discriminator::discriminator;
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, quoted};
 use crate::keyword::{Keyword, Role, subschemas};
 use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
@@ -17,6 +17,9 @@ const MOST: usize = 64;
 
 /// The maximum number of schemas that apply to the same value.
 const MOST_SCHEMAS: usize = 256;
+
+/// The maximum number of bytes that a type is asked to decode to find out whether it ignores members.
+const MOST_ASKED: usize = 1 << 20;
 
 /// Returns a violation for each name given more than once in the same object, at every depth.
 ///
@@ -33,7 +36,8 @@ pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
 /// A type ignores a name if the schema of the object lists other properties, but not this name. The name may
 /// still be an alias unknown to the schema. The type itself then refuses the repeated alias, but may keep the
 /// last of the repeated names inside of the alias' value. To find this out, `accepts` is asked about changed
-/// texts of the value. If `accepts` is `None`, names repeated inside of the value are violations.
+/// texts of the value. If `accepts` is `None`, names repeated inside of the value are violations. The questions have a
+/// budget: in a value with very many such members, the members after the last question count as read.
 #[must_use]
 pub fn repeated_names_in(
     schema: SchemaRef<'_>,
@@ -42,7 +46,8 @@ pub fn repeated_names_in(
     accepts: Option<&mut dyn FnMut(&str) -> bool>,
 ) -> Vec<Violation> {
     let path = at.to_owned();
-    let mut names = Names { root: schema.root, text: value.text, accepts, path, found: Vec::new() };
+    let left = MOST_ASKED.max(4 * value.text.len());
+    let mut names = Names { root: schema.root, text: value.text, accepts, left, path, found: Vec::new() };
     names.collect(&[schema.schema], value);
     names.found
 }
@@ -52,6 +57,8 @@ struct Names<'a, 't> {
     /// The text of the whole value.
     text: &'a str,
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
+    /// The number of bytes left for questions to the type.
+    left: usize,
     path: String,
     found: Vec<Violation>,
 }
@@ -86,9 +93,11 @@ impl<'a> Names<'a, '_> {
                         }
                         self.collect(&inside, member);
                     } else {
-                        let repeated = repeated_names(member, &self.path);
-                        if !repeated.is_empty() && !self.ignores(member) {
-                            self.found.extend(repeated);
+                        if self.found.len() < MOST {
+                            let repeated = repeated_names(member, &self.path);
+                            if !repeated.is_empty() && !self.ignores(name, member) {
+                                self.found.extend(repeated);
+                            }
                         }
                     }
                     self.path.truncate(here);
@@ -140,13 +149,15 @@ impl<'a> Names<'a, '_> {
         parts
     }
 
-    /// Returns whether the type ignores a member: it accepts arbitrary values instead.
-    fn ignores(&mut self, member: &Json<'_>) -> bool {
+    /// Returns whether the type ignores a member: it accepts the member twice, with arbitrary values.
+    fn ignores(&mut self, name: &str, member: &Json<'_>) -> bool {
         let start = member.text.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let around =
             start.and_then(|start| self.text.get(..start).zip(self.text.get(start + member.text.len()..)));
         let (Some((before, after)), Some(accepts)) = (around, &mut self.accepts) else { return false };
-        ["true", r#""\u0001""#].iter().all(|other| accepts(&format!("{before}{other}{after}")))
+        let Some(left) = self.left.checked_sub(self.text.len()) else { return false };
+        self.left = left;
+        accepts(&format!(r#"{before}true,{}:"\u0001"{after}"#, quoted(name)))
     }
 }
 

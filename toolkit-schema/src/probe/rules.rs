@@ -36,9 +36,11 @@ impl Probe<'_, '_> {
             let mut others = [json!(true), json!(false)].into_iter().filter(|it| !listed.contains(&it));
             if others.any(|other| self.takes(&around(other))) {
                 self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
+                return;
             }
-        } else if listed.iter().find_map(|it| it.as_str()).is_some_and(|name| self.is_enum(name, around)) {
-            if self.knows_other_names(own, &listed, around) {
+        }
+        if listed.iter().find_map(|it| it.as_str()).is_some_and(|name| self.is_enum(name, around)) {
+            if self.knows_other_names(own, &listed, around) || self.takes_unlisted(own, &listed, around) {
                 self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
             }
         } else {
@@ -72,6 +74,27 @@ impl Probe<'_, '_> {
         self.takes(&around(json!({name: null})))
             && !self.takes(&around(json!({})))
             && !self.takes(&around(json!({name: null, NO_NAME: null})))
+    }
+
+    /// Returns whether a type that decodes an enum also takes values that neither a variant nor another branch of
+    /// the schema has: the type is a union of the enum and another type. An enum with a variant for all other names
+    /// takes an unknown name also as `{"name": null}`.
+    fn takes_unlisted(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
+        if is_of_type(own) {
+            return false;
+        }
+        let others = [json!(97), json!(113), json!(0.000_123), json!(NO_NAME)];
+        let others = others.into_iter().filter(|other| !listed.contains(&other)).map(|other| {
+            let is_name = other.is_string();
+            (is_name, around(other))
+        });
+        let mut refused = others
+            .filter(|(_, other)| !check_text(self.schema, &other.to_string(), Scope::All).is_empty())
+            .collect::<Vec<_>>()
+            .into_iter();
+        refused.any(|(is_name, other)| {
+            self.takes(&other) && !(is_name && self.takes(&around(json!({NO_NAME: null}))))
+        })
     }
 
     /// Returns whether an enum with `#[derive(ToolParams)]` knows names that are neither in its list of
