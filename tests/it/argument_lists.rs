@@ -127,8 +127,20 @@ impl JsonSchema for TextOrMap {
     }
 }
 
+/// A variant of an enum, or any other text.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WordOrText {
+    Word(Two),
+    Text(String),
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Fields {
+    #[schemars(extend("enum" = ["auto", true, false]))]
+    mixed: Option<Value>,
+    #[schemars(extend("enum" = ["First", "Second"]))]
+    word_or_text: Option<WordOrText>,
     #[schemars(with = "Option<DeclaredTwo>")]
     with_declared: Option<Three>,
     #[schemars(extend("enum" = ["First", "Second"]))]
@@ -226,7 +238,12 @@ const LISTED: [(&str, &str, bool); 4] = [
     ("extended", r#""Third""#, false),
 ];
 
-const FIELDS: [(&str, &str, bool); 31] = [
+const FIELDS: [(&str, &str, bool); 36] = [
+    ("mixed", r#""auto""#, true),
+    ("mixed", "false", true),
+    ("mixed", r#""banana""#, false),
+    ("word_or_text", r#""First""#, true),
+    ("word_or_text", r#""anything""#, false),
     ("with_declared", r#""Second""#, true),
     ("with_declared", r#""Third""#, false),
     ("declared", r#""Second""#, true),
