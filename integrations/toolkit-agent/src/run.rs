@@ -56,7 +56,8 @@ impl Agent {
     /// Resumes an unanswered conversation, for example after a crash, an error, a cancelled run or an
     /// [interruption](AgentError::Interrupted).
     ///
-    /// After a crash, a call without a saved result runs again only if its tool is idempotent or read-only.
+    /// After a crash, a call without a saved result runs again only if its tool is
+    /// idempotent, or read-only and not marked as not idempotent.
     /// An agent called as a tool continues from its saved conversation. For any other call, the model reads
     /// that the call may have run.
     ///

@@ -256,6 +256,11 @@ async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
                 assert_eq!(output.text, "So.", "{limit}");
                 let lines = transcript(&output.messages);
                 assert!(lines.contains(&format!("group: (No answer: {limit})")), "{lines:?}");
+                // The messages of the inner agents stay, with the results of their calls.
+                assert!(lines.contains(&"quick: Fine.".to_owned()), "{lines:?}");
+                let results = lines.iter().filter(|line| line.starts_with("results:")).count();
+                let calls = lines.iter().filter(|line| line.starts_with("endless:")).count();
+                assert!(results > 0 && calls == results, "{lines:?}");
                 continue;
             }
             assert_eq!(ended.unwrap_err().error, AgentError::Limit(limit), "{kind}");

@@ -437,3 +437,20 @@ fn cache_writes_have_their_own_price() {
     let usage = Usage::new(1_000_000, 0).with_cached_input(500_000).with_cache_write(200_000);
     assert_eq!(price.of(usage), 0.5 + 1.0 + 1.2);
 }
+
+#[test]
+fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
+    for (thinking, is_lost) in [(Thinking::Budget(5_000), true), (Thinking::Effort(Effort::High), false)] {
+        let mut asked = request(ModelOptions::new().with_thinking(thinking)).with_tools(tools());
+        let call = toolkit_core::ToolCall::new("c", "add", r#"{"a": 1, "b": 2}"#);
+        let said = toolkit_agent::ModelResponse::calls([call]).message;
+        asked.messages.push(Message::Assistant(said));
+        let encoded = encode_request(ApiFormat::Anthropic, MODEL, &asked, false);
+        assert_eq!(
+            encoded.losses.iter().any(|loss| loss.path == "/options/thinking"),
+            is_lost,
+            "{thinking:?}"
+        );
+        assert_eq!(encoded.body.contains_key("thinking"), !is_lost, "{thinking:?}");
+    }
+}

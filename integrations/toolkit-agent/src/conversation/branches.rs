@@ -105,9 +105,17 @@ impl Conversation {
         self.take_over(branch.compactions, outer + shared, outer);
     }
 
+    /// Ends the unfinished turn, and appends the messages of unfinished parallel agents. Withholds an answer that was
+    /// being checked. `outer` is the number of messages in the enclosing conversations.
+    pub(crate) fn give_up_work(&mut self, outer: usize) {
+        self.settle();
+        self.withhold_unchecked();
+        self.add_branches(outer);
+    }
+
     /// Appends the messages of all parallel agents that an earlier run has left unfinished. `outer` is the
     /// number of messages in the enclosing conversations.
-    pub(super) fn add_branches(&mut self, outer: usize) {
+    fn add_branches(&mut self, outer: usize) {
         let mut unfinished: Vec<(Vec<usize>, Self)> = Vec::new();
         for (key, branch) in std::mem::take(&mut self.children) {
             if let Some(place) = key.strip_prefix(BRANCH) {
@@ -117,9 +125,7 @@ impl Conversation {
         unfinished.sort_by(|(one, _), (other, _)| one.cmp(other));
         let base = self.messages.len();
         for (_, branch) in &mut unfinished {
-            branch.settle();
-            branch.withhold_unchecked();
-            branch.add_branches(outer + base);
+            branch.give_up_work(outer + base);
         }
         self.replace_as(unfinished.iter().map(|(_, branch)| branch));
         for (_, branch) in unfinished {

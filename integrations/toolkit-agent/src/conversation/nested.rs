@@ -40,9 +40,7 @@ impl Conversation {
 
     /// Gives up the latest run if it is unfinished. The messages of its parallel agents are kept.
     pub(super) fn give_up_run(&mut self) {
-        self.settle();
-        self.withhold_unchecked();
-        self.add_branches(0);
+        self.give_up_work(0);
         self.replaced.clear();
         self.progress = None;
     }

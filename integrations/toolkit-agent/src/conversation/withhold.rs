@@ -19,6 +19,11 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolRes
         replace_calls(message, "{}", |_| true);
         results.retain(|result| is_answer.get(result.position) != Some(&true));
     }
+    withhold_outputs(results);
+}
+
+/// Replaces the outputs of tools whose output is the answer.
+fn withhold_outputs(results: &mut [ToolResult]) {
     for result in results.iter_mut().filter(|result| result.actions.skip_summarization) {
         result.outcome = Ok(ToolOutput::text(WITHHELD));
     }
@@ -69,6 +74,24 @@ impl Conversation {
         }
     }
 
+    /// Withholds all answers in the calls and results of the last turn. Other calls, and the text beside them, stay.
+    /// Returns the changed message, or `None` if the last turn has no calls.
+    pub(crate) fn withhold_answers(&mut self) -> Option<&AssistantMessage> {
+        let begin = self.messages.len().checked_sub(2)?;
+        let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {
+            return None;
+        };
+        if said.calls.iter().any(|call| said.is_answer(call)) {
+            replace_calls(said, "{}", |_| true);
+        }
+        withhold_outputs(&mut given.results);
+        self.mark_changed(begin);
+        match self.messages.get(begin) {
+            Some(Message::Assistant(said)) => Some(said),
+            _ => None,
+        }
+    }
+
     /// Replaces the answer in the last messages: the text, the arguments of a call whose arguments are the answer,
     /// or the output of a tool.
     pub(crate) fn replace_answer(&mut self, text: &str) {
@@ -83,6 +106,7 @@ impl Conversation {
                 if said.calls.iter().any(|call| said.is_answer(call)) {
                     let is_object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
                     replace_calls(said, if is_object { text } else { "{}" }, |_| true);
+                    withhold_outputs(&mut given.results);
                 } else {
                     let mut texts = Some(text);
                     for result in &mut given.results {

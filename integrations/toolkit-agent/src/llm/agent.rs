@@ -229,9 +229,9 @@ impl LlmAgent {
                 conversation.set_step(Step::Repair { escalate });
             }
             if let Some(to) = &transfer_to_agent {
-                if is_accepted {
+                if is_accepted || skip_summarization {
                     // The other agent answers.
-                    guards.withhold(conversation, &mut held, is_added);
+                    guards.withhold_beside_transfer(conversation, &mut held);
                 }
                 conversation.set_step(Step::Transfer(to.clone()));
             }

@@ -84,13 +84,8 @@ impl Situation {
         let (run, agent) = (&self.run, || self.context.agent.clone());
         run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
         if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            self.emit_message(message);
+            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
         }
-    }
-
-    fn emit_message(&self, message: &AssistantMessage) {
-        let run = &self.run;
-        run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
     }
 
     fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
@@ -212,8 +207,7 @@ impl Guards {
         }))
     }
 
-    /// Withholds an answer that no check of the agent sees: an invalid answer of a typed run, or an answer beside a
-    /// transfer to another agent.
+    /// Withholds an invalid answer of a typed run, which no check of the agent sees.
     ///
     /// `is_added` is `false` if the answer is empty, so that it is not in the conversation.
     pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
@@ -222,6 +216,15 @@ impl Guards {
             if is_added {
                 conversation.replace_answer(WITHHELD);
             }
+        }
+    }
+
+    /// Withholds the answers beside a transfer to another agent, which no check of this agent sees.
+    pub(super) fn withhold_beside_transfer(&self, conversation: &mut Conversation, held: &mut Held) {
+        if !self.outputs.is_empty()
+            && let Some(message) = conversation.withhold_answers()
+        {
+            held.replace_message(message);
         }
     }
 
@@ -251,8 +254,7 @@ impl Guards {
         let (text, finish) = match checked {
             Ok(Checked::Passed(output)) => {
                 if is_added && let Some(message) = conversation.withhold_beside_answer() {
-                    held.clear();
-                    situation.emit_message(message);
+                    held.replace_message(message);
                 }
                 held.emit(&situation.run);
                 return Ok(output);

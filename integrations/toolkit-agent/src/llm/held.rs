@@ -2,6 +2,8 @@
 
 use crate::agent::Run;
 use crate::event::RunEvent;
+use crate::message::AssistantMessage;
+use toolkit_core::CallId;
 
 /// The events of an answer that are not emitted before a check has passed.
 #[derive(Default)]
@@ -17,6 +19,22 @@ impl Held {
     pub(super) fn emit(&mut self, run: &Run) {
         for event in self.events.drain(..) {
             run.emit(|| event);
+        }
+    }
+
+    /// Puts a message in place of the held message, and removes the pieces of text and answers that came before it.
+    /// Changes no event if the message was already emitted.
+    pub(super) fn replace_message(&mut self, new: &AssistantMessage) {
+        let is_other = |id: &CallId| new.calls.iter().any(|call| call.id == *id && !new.is_answer(call));
+        self.events.retain(|event| match event {
+            RunEvent::Text { .. } => false,
+            RunEvent::CallArguments { call_id, .. } => is_other(call_id),
+            _ => true,
+        });
+        for event in &mut self.events {
+            if let RunEvent::Message { message, .. } = event {
+                **message = new.clone();
+            }
         }
     }
 

@@ -155,6 +155,8 @@ impl ParallelAgent {
         let base = conversation.messages().len();
         let indexes = 0..self.workflow.sub_agents.len();
         let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
+        // A group within a failed agent may have stopped at a limit of its own, with unfinished copies.
+        copies.iter_mut().flatten().for_each(|copy| copy.give_up_work(base));
         // The input guardrails of an agent may have replaced messages in its copy.
         conversation.replace_as(copies.iter().flatten());
         for (index, agent) in self.workflow.sub_agents.iter().enumerate() {

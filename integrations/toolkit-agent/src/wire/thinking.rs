@@ -1,7 +1,8 @@
 //! Writes the amount of thinking into the fields of each API.
 
 use super::draft::{Draft, UNKNOWN};
-use crate::model::{Effort, Thinking};
+use crate::message::Message;
+use crate::model::{Effort, ModelRequest, Thinking};
 use serde_json::{Value, json};
 use toolkit_core::ToolChoice;
 use toolkit_wire::ApiFormat;
@@ -71,6 +72,15 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
 }
 
+/// Returns whether the current turn has calls without their native form, which contains the signed thinking. A
+/// guardrail that changes a message drops the native form.
+fn has_lost_thinking(request: &ModelRequest) -> bool {
+    let turn = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
+    turn.into_iter().any(|message| {
+        matches!(message, Message::Assistant(said) if !said.calls.is_empty() && said.native.is_none())
+    })
+}
+
 fn anthropic_thinking(draft: &mut Draft<'_>) {
     let options = &draft.request.options;
     let thinking = match options.thinking {
@@ -94,6 +104,9 @@ fn anthropic_thinking(draft: &mut Draft<'_>) {
         return draft.lose("thinking", "the API refuses thinking if the tool choice forces a call");
     }
     match thinking {
+        Thinking::Budget(_) if has_lost_thinking(draft.request) => {
+            return draft.lose("thinking", "the API needs the thinking of each call, and a call has lost it");
+        }
         Thinking::Budget(tokens) => {
             let most = draft.body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
             let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);

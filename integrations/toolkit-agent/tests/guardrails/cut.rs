@@ -30,9 +30,11 @@ enum Kind {
     RepairedAgain,
     TextBeside,
     Transfer,
+    OutputBeside,
+    OutputTransfer,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 10] = [
     Kind::Text,
     Kind::Call,
     Kind::SlowCall,
@@ -41,11 +43,13 @@ const KINDS: [Kind; 8] = [
     Kind::RepairedAgain,
     Kind::TextBeside,
     Kind::Transfer,
+    Kind::OutputBeside,
+    Kind::OutputTransfer,
 ];
 
 impl Kind {
     const fn is_typed(self) -> bool {
-        !matches!(self, Self::Text | Self::ToolOutput)
+        !matches!(self, Self::Text | Self::ToolOutput | Self::OutputTransfer)
     }
 
     /// Returns whether the answer itself passes the check.
@@ -80,6 +84,10 @@ impl Kind {
             Self::Transfer => {
                 let to = r#"{"agent_name": "other"}"#;
                 model.call("final_answer", SECRET).call("transfer_to_agent", to)
+            }
+            Self::OutputBeside => model.call("show", "{}").call("final_answer", INVALID),
+            Self::OutputTransfer => {
+                model.call("show", "{}").call("transfer_to_agent", r#"{"agent_name": "other"}"#)
             }
         }
     }
@@ -154,7 +162,8 @@ async fn an_answer_that_was_not_checked_is_not_kept_wherever_the_run_stops() {
 
 #[tokio::test]
 async fn no_event_contains_what_was_not_checked() {
-    for kind in KINDS.into_iter().filter(|kind| kind.is_typed()) {
+    // The result of a tool is emitted before it is the answer.
+    for kind in KINDS.into_iter().filter(|kind| kind.is_typed() && *kind != Kind::OutputBeside) {
         for streaming in [true, false] {
             let (agent, mut conversation) = (kind.agent(streaming), Conversation::new("1"));
             let form = StructuredOptions::new().with_attempts(1);
@@ -172,7 +181,9 @@ async fn no_event_contains_what_was_not_checked() {
                 }
             }
             assert_eq!(is_answered, kind.passes(), "{kind:?} {streaming}");
-            assert_eq!(messages, i32::from(kind.passes()), "{kind:?} {streaming}");
+            // The message with the transfer is emitted without its answer.
+            let expected = i32::from(kind.passes()) + i32::from(kind == Kind::Transfer);
+            assert_eq!(messages, expected, "{kind:?} {streaming}");
         }
     }
 }
@@ -197,5 +208,48 @@ async fn text_beside_calls_of_tools_is_kept_if_the_run_stops() {
         let options = crate::support::cancelled_after(Duration::from_millis(10));
         assert!(agent.build().unwrap().run_with(&mut conversation, "go", options).await.is_err());
         assert_eq!(crate::support::transcript(conversation.messages())[1], "agent: I look. calls slow");
+    }
+}
+
+#[tokio::test]
+async fn the_events_beside_an_answer_are_emitted_after_its_check() {
+    let pieces = ["text", "reasoning", "call_started", "call_arguments"];
+    for hold in [true, false] {
+        let (answer, slow) =
+            (ToolCall::new("c", "final_answer", RED), ToolCall::new("d", "slow", r#"{"x": 1}"#));
+        let mut said = ModelResponse::calls([answer.clone(), slow.clone()]);
+        said.message.text = "beside it".to_owned();
+        let deltas = [
+            ModelDelta::Text("beside it".to_owned()),
+            ModelDelta::Reasoning("Hm.".to_owned()),
+            ModelDelta::CallStarted { id: "c".into(), name: "final_answer".to_owned() },
+            ModelDelta::Arguments { id: "c".into(), piece: RED.to_owned() },
+            ModelDelta::Call(answer),
+            ModelDelta::CallStarted { id: "d".into(), name: "slow".to_owned() },
+            ModelDelta::Arguments { id: "d".into(), piece: r#"{"x": 1}"#.to_owned() },
+            ModelDelta::Call(slow),
+            ModelDelta::Done(Box::new(said)),
+        ];
+        let model = ScriptedModel::new().deltas(deltas.map(Ok));
+        let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| "waited").unwrap();
+        let tools = ToolRegistry::from_tools([slow]).unwrap();
+        let agent = Agent::builder(model).tools(tools).guardrail(blocks_secrets()).hold_text(hold);
+        let (agent, mut conversation) = (agent.build().unwrap(), Conversation::new("1"));
+        let form = StructuredOptions::new();
+        let mut answers =
+            agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", RunOptions::new(), form);
+        let (mut kinds, mut messages) = (Vec::new(), Vec::new());
+        while let Some(event) = answers.next().await {
+            match event.unwrap() {
+                AnswerEvent::Run(RunEvent::Message { message, .. }) => messages.push(message.text.clone()),
+                AnswerEvent::Run(event) => kinds.push(crate::support::kind(&event)),
+                _ => {}
+            }
+        }
+        // Released text was emitted before the check. Held text was withheld.
+        assert_eq!(messages, [if hold { "" } else { "beside it" }], "{hold}");
+        let count = |piece: &str| kinds.iter().filter(|kind| kind.starts_with(piece)).count();
+        let expected = if hold { [0, 1, 2, 1] } else { [1, 1, 2, 2] };
+        assert_eq!(pieces.map(count), expected, "{hold}: {kinds:?}");
     }
 }

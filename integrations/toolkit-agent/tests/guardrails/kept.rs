@@ -10,8 +10,8 @@ use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, Message, ModelDelta, ModelResponse, RunEvent, RunOptions,
-    ScriptedModel, Sessions, UserMessage,
+    Agent, AgentError, AgentOutput, Conversation, Limits, Message, ModelDelta, ModelResponse, RunEvent,
+    RunOptions, ScriptedModel, Sessions, UserMessage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
 
@@ -120,6 +120,25 @@ async fn an_input_stays_replaced_if_its_parallel_agent_is_interrupted() {
         }
         assert_eq!(saved.messages()[0].to_text(), "clean");
         assert!(!history(&saved).contains("secret"), "{}", history(&saved));
+    }
+}
+
+#[tokio::test]
+async fn an_input_stays_replaced_if_the_group_of_its_agent_stops_at_its_own_limit() {
+    for depth in [1, 2] {
+        let model = ScriptedModel::new().call("pay", r#"{"to": "x"}"#).text("Done.");
+        let agent = Agent::builder(model).name("one").tools(pay(&Arc::default()));
+        let agent = agent.guardrail(no_secrets(Some("clean"))).build().unwrap();
+        let limits = Limits::default().with_max_model_calls(1);
+        let inner = (1..depth)
+            .fold(agent, |agent, level| ParallelAgent::new(format!("group {level}"), [agent]).into());
+        let group = ParallelAgent::new("group", [inner]).with_limits(limits);
+        let team = Agent::from(ParallelAgent::new("team", [group.into(), says("other", "So.")]));
+        let mut conversation = Conversation::new("1");
+        team.run_in(&mut conversation, "the secret input").await.unwrap();
+        assert_eq!(conversation.messages()[0].to_text(), "clean", "{depth}");
+        assert!(!history(&conversation).contains("secret input"), "{depth}: {}", history(&conversation));
+        assert!(history(&conversation).contains("receipt for x"), "{depth}: {}", history(&conversation));
     }
 }
 

@@ -214,9 +214,11 @@ fn metadata(
     metadata.destructive = hint(annotations.destructive_hint, true);
     metadata.idempotent = hint(annotations.idempotent_hint, false);
     metadata.open_world = hint(annotations.open_world_hint, true);
-    // According to the protocol, a read-only tool destroys nothing, regardless of its other hints.
+    // According to the protocol, a read-only tool destroys nothing, regardless of its other hints. The idempotent hint
+    // has a meaning only for tools that are not read-only.
     if metadata.read_only == Some(true) {
         metadata.destructive = Some(false);
+        metadata.idempotent = metadata.idempotent.filter(|idempotent| *idempotent);
         metadata.tags.insert(ToolTag::ReadOnly);
     }
     if metadata.destructive == Some(true) {
