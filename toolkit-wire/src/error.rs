@@ -72,8 +72,10 @@ impl WireError {
         Self { path: path.into(), expected: expected.into(), report: None }
     }
 
-    /// Reads the report in the body of a failed HTTP response, or in a string with the provider's message. Returns
-    /// `None` if the body has no message.
+    /// Reads the report in the body of a failed HTTP response, or in a string with the provider's message.
+    ///
+    /// Returns `None` if the body has neither the field `error` nor a message. If the error has
+    /// no message, the report is the JSON of the error.
     ///
     /// ```
     /// use serde_json::json;
@@ -125,7 +127,7 @@ impl WireError {
     /// same request is then blocked again.
     ///
     /// Blocks are recognised in the fields of Gemini, and in the errors of OpenAI, Azure, Anthropic, Bedrock,
-    /// OpenRouter, xAI and LiteLLM.
+    /// OpenRouter, xAI, Alibaba and LiteLLM.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.report.as_ref().is_some_and(|report| report.is_blocked)

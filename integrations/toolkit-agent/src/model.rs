@@ -11,6 +11,7 @@ mod settings;
 mod stream;
 
 pub use boxed::BoxModel;
+pub(crate) use error::has_media;
 pub use error::{ModelError, ModelErrorKind};
 pub use fallback::Fallback;
 pub use options::{ModelOptions, OutputFormat, OutputLosses};

@@ -3,6 +3,7 @@
 //! The crate `toolkit_wire` encodes and decodes tool definitions, calls, results, responses and streams. This
 //! module adds the other fields of a request body, such as instructions and options.
 
+mod background;
 mod cache;
 mod draft;
 mod extra;

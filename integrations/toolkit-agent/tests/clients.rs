@@ -222,6 +222,26 @@ async fn a_missing_key_fails_before_any_request() {
     }
 }
 
+/// `genai` ignores the base URL for some providers. The key must not be sent to these providers.
+#[tokio::test]
+async fn genai_refuses_models_for_which_the_base_url_has_no_effect() {
+    for name in ["glm-4.6", "zai::glm-4.6", "zai_coding::glm-4.6", "baidu::glm-4.6"] {
+        let model = GenAi::new().with_key("secret").with_base_url("http://127.0.0.1:9/v1").model(name);
+        let request = || ModelRequest::new([Message::user("hi")]);
+        let whole = model.respond(request()).await.unwrap_err();
+        let streamed = model.stream(request()).await.map(drop).unwrap_err();
+        for error in [whole, streamed] {
+            assert_eq!(error.kind, ModelErrorKind::InvalidRequest, "{error}");
+            let told = [format!("`{name}`"), "`openai::glm-4.6`".to_owned()];
+            assert!(told.iter().all(|part| error.message.contains(part)), "{error}");
+        }
+    }
+    let server = Server::start(vec![reply(chat(json!({"role": "assistant", "content": "Hello."})))]).await;
+    let model = GenAi::new().with_base_url(format!("{}/v1", server.url)).model("openai::glm-4.6");
+    let answer = model.respond(ModelRequest::new([Message::user("hi")])).await.unwrap();
+    assert_eq!(answer.message.text, "Hello.");
+}
+
 #[test]
 fn a_gemini_model_in_another_folder_has_its_own_path() {
     let gemini = Gemini::new().with_key("secret").with_base_url("http://localhost/v1");

@@ -1,5 +1,7 @@
 //! Refusals, and requests that are too long, in the formats of the providers.
 
+mod cut;
+
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -343,8 +345,14 @@ async fn answers_of_media_are_not_empty() {
     ] {
         assert_eq!(parse_response(format, &body).unwrap().message.text, text, "{body}");
     }
-    let empty = parse_response(ApiFormat::OpenAiChat, &chat("images", &json!([]))).unwrap_err();
-    assert_eq!(empty.kind, ModelErrorKind::Empty);
+    for (field, value) in [
+        ("images", json!([])),
+        ("provider_specific_fields", json!({"refusal": null})),
+        ("annotations", json!([{"type": "url_citation", "url": "https://example.org"}])),
+    ] {
+        let empty = parse_response(ApiFormat::OpenAiChat, &chat(field, &value)).unwrap_err();
+        assert_eq!(empty.kind, ModelErrorKind::Empty, "{field}");
+    }
 }
 
 /// Another provider may accept the prompt, but only the program can decide to send it there.

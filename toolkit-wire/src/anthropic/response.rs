@@ -37,7 +37,8 @@ impl ResponseCodec for Anthropic {
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
         // The service does not count tokens read from or written into the cache as input tokens.
         let usage = &mut response.usage;
-        usage.input_tokens += usage.cached_input_tokens + usage.cache_write_tokens;
+        let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
+        usage.input_tokens = usage.input_tokens.saturating_add(cached);
     }
 }
 

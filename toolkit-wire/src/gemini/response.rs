@@ -47,8 +47,8 @@ impl ResponseCodec for Gemini {
         // The service does not count reasoning tokens as output tokens, and does not count the results of its
         // own tools as input tokens.
         let usage = &mut response.usage;
-        usage.output_tokens += usage.reasoning_tokens;
-        usage.input_tokens += usage.tool_tokens;
+        usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
+        usage.input_tokens = usage.input_tokens.saturating_add(usage.tool_tokens);
     }
 }
 

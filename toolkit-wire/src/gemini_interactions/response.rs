@@ -35,7 +35,8 @@ impl ResponseCodec for GeminiInteractions {
         }
         response.finish = finish(text(reading.payload, "status"));
         // The service does not count the tokens of thoughts as output tokens.
-        response.usage.output_tokens += response.usage.reasoning_tokens;
+        let usage = &mut response.usage;
+        usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
     }
 }
 

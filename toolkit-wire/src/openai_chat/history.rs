@@ -4,7 +4,7 @@ use super::results::OPENAI;
 use super::{FACTS, OpenAiChat, call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
-use crate::fields::{Fields, set};
+use crate::fields::{Fields, set, text};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -41,10 +41,7 @@ impl HistoryCodec for OpenAiChat {
         // The call in `function_call` was moved to `tool_calls`. Some servers also write `null` here, but
         // services refuse `null` in requests.
         fields.shift_remove("function_call");
-        // The service keeps the sound of an earlier answer, and accepts only the id of the sound.
-        if let Some(id) = fields.get("audio").and_then(|audio| audio.get("id")).cloned() {
-            set(&mut fields, "audio", json!({"id": id}));
-        }
+        write_audio(&mut fields);
         if calls.is_empty() {
             // In requests, services refuse both an empty list and `null`.
             fields.shift_remove("tool_calls");
@@ -68,6 +65,25 @@ impl HistoryCodec for OpenAiChat {
 
     fn encode_user(&self, contents: &[Content]) -> Value {
         OPENAI.encode_user(contents)
+    }
+}
+
+/// Writes the sound of an earlier answer. The service keeps the sound, and accepts only its id. Without an id,
+/// the transcript becomes the content of a message that has no text.
+fn write_audio(fields: &mut Fields) {
+    let Some(audio) = fields.get("audio").filter(|audio| !audio.is_null()) else { return };
+    let id = text(audio, "id");
+    if !id.is_empty() {
+        let id = json!({"id": id});
+        set(fields, "audio", id);
+        return;
+    }
+    let transcript = text(audio, "transcript").to_owned();
+    fields.shift_remove("audio");
+    let content = fields.get("content");
+    let has_text = content.is_some_and(|content| !content.is_null() && content.as_str() != Some(""));
+    if !has_text && !transcript.is_empty() {
+        set(fields, "content", transcript);
     }
 }
 

@@ -118,7 +118,7 @@ fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
 #[test]
 fn empty_fields_are_no_content() {
     let empty = json!({"annotations": [], "citations": null, "audio": null, "refusal": "", "prefix": false, "index": 0,
-        "provider_specific_fields": {}});
+        "provider_specific_fields": {"refusal": null, "safety": [{"blocked": false, "reason": ""}]}});
     for format in ApiFormat::ALL {
         let body = body(format, &Value::Null, &empty);
         let native = format.parse_response(&body).unwrap().native;
@@ -150,4 +150,28 @@ fn the_sound_of_a_chat_answer_is_sent_back_by_its_id() {
     assert_eq!(end.body["choices"][0]["message"]["audio"]["data"], "UklGRg==");
     assert_eq!(end.response.unwrap(), ApiFormat::OpenAiChat.parse_response(&end.body).unwrap());
     check(ApiFormat::OpenAiChat, &end.body, "audio", &json!({"id": "audio_1"}));
+}
+
+/// The service needs an id of the sound. Without an id, the transcript is the text of the message.
+#[test]
+fn the_sound_of_a_chat_answer_without_an_id_is_sent_back_as_text() {
+    let sound = |id: Value| json!({"id": id, "data": "UklGRg==", "transcript": "Hello."});
+    let mut nameless = sound(Value::Null);
+    nameless.as_object_mut().unwrap().shift_remove("id");
+    for (content, audio, expected) in [
+        (Value::Null, sound(json!("audio_1")), json!({"content": null, "audio": {"id": "audio_1"}})),
+        (Value::Null, sound(json!("")), json!({"content": "Hello."})),
+        (Value::Null, sound(Value::Null), json!({"content": "Hello."})),
+        (json!(""), sound(json!(7)), json!({"content": "Hello."})),
+        (Value::Null, nameless, json!({"content": "Hello."})),
+        (json!("Hi."), sound(Value::Null), json!({"content": "Hi."})),
+        (Value::Null, json!({"id": null}), json!({"content": ""})),
+        (Value::Null, json!("UklGRg=="), json!({"content": ""})),
+    ] {
+        let message = json!({"role": "assistant", "content": content, "audio": audio});
+        let sent = ApiFormat::OpenAiChat.assistant_messages(&message).unwrap();
+        let mut expected = expected;
+        expected["role"] = "assistant".into();
+        assert_eq!(sent, [expected], "{audio}");
+    }
 }

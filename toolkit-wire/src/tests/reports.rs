@@ -197,3 +197,22 @@ fn the_container_of_anthropics_code_execution_is_returned() {
         ("container_1", "2026-11-23T00:00:00Z")
     );
 }
+
+/// The counts of a server may be wrong. Sums of counts stop at the maximum.
+#[test]
+fn the_largest_token_counts_are_added_without_overflow() {
+    for format in ApiFormat::ALL {
+        let facts = format.codec().facts();
+        let mut body = json!({});
+        let more = [facts.cache_writes, facts.tool_tokens, "/usage/cacheWriteInputTokens"];
+        for pointer in facts.usage.into_iter().chain(more).filter(|pointer| !pointer.is_empty()) {
+            let (last, objects) = pointer[1..].rsplit_once('/').map_or((&pointer[1..], ""), |(a, b)| (b, a));
+            let objects = objects.split('/').filter(|name| !name.is_empty());
+            let object = objects.fold(&mut body, |object, name| &mut object[name]);
+            object[last] = u64::MAX.into();
+        }
+        let usage = format.parse_usage(&body);
+        assert_eq!((usage.input_tokens, usage.output_tokens), (u64::MAX, u64::MAX), "{format}: {body}");
+        assert_eq!(usage.total(), u64::MAX, "{format}");
+    }
+}

@@ -209,18 +209,23 @@ const FIELDS: [&str; 20] = [
 
 /// Returns the names of all other fields of `json` that have a value.
 fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
-    let is_empty = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
-    };
     let fields = json.as_object().into_iter().flatten();
     let fields = fields.filter(move |(name, value)| {
         !known.contains(&name.as_str()) && !name.starts_with("thought") && !is_empty(value)
     });
     fields.map(|(name, _)| name.as_str())
+}
+
+/// Returns whether a value has no content: `null`, `false`, an empty string, or a list or an object of such
+/// values.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.iter().all(is_empty),
+        Value::Object(fields) => fields.values().all(is_empty),
+        _ => false,
+    }
 }
 
 /// Returns whether a value is a message with parts rather than a part itself.

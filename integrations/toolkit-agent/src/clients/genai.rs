@@ -140,6 +140,7 @@ impl GenAiModel {
     async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let mut service = self.service(client).await?;
+        self.check_base_url(&service)?;
         self.check_host(&service)?;
         let limits = &self.settings.limits;
         let token = self.settings.auth.token("the provider", limits.idle.min(limits.total)).await?;
@@ -157,6 +158,20 @@ impl GenAiModel {
     async fn service(&self, client: &Client) -> Result<ServiceTarget, ModelError> {
         let service = client.resolve_service_target(self.name.as_str()).await;
         service.map_err(|error| fault::of_genai(error, &[]))
+    }
+
+    /// Checks that `genai` sends the request to the base URL. Its adapters for Z.AI and Baidu ignore the URL.
+    fn check_base_url(&self, service: &ServiceTarget) -> Result<(), ModelError> {
+        let is_ignored = matches!(service.model.adapter_kind, AdapterKind::Zai | AdapterKind::Baidu);
+        if self.settings.base_url.is_empty() || !is_ignored {
+            return Ok(());
+        }
+        let name = self.name.split_once("::").map_or(self.name.as_str(), |(_, name)| name);
+        let text = format!(
+            "the base URL has no effect for the model `{}`; use the name `openai::{name}`, or remove the base URL",
+            self.name
+        );
+        Err(ModelError::new(ModelErrorKind::InvalidRequest, text))
     }
 
     /// Checks that the key or the token of the program is not sent to a second host.

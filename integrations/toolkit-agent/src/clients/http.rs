@@ -68,6 +68,8 @@ pub(super) struct Received {
     pub(super) body: BoundedBody,
     /// Whether the body is a complete answer, although a stream was requested.
     pub(super) is_whole: bool,
+    /// The secrets of the request, to remove from errors.
+    pub(super) secrets: Vec<String>,
 }
 
 impl Http {
@@ -160,7 +162,7 @@ impl Http {
                 }
             };
         }
-        Ok(Received { body, is_whole })
+        Ok(Received { body, is_whole, secrets })
     }
 }
 
@@ -205,7 +207,7 @@ pub(super) fn secrets(headers: &HeaderMap) -> Vec<String> {
 
 /// Returns the body of a failed response without the secrets of the request. Some servers repeat these
 /// secrets: AWS shows the headers of a request whose signature is wrong.
-fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
+pub(super) fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
     without_secrets(&String::from_utf8_lossy(body), secrets).into_bytes()
 }
 

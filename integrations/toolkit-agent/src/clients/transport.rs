@@ -2,7 +2,7 @@
 
 use super::connection::uri;
 use super::fault;
-use super::http::{BoundedBody, Expected, Http, Received};
+use super::http::{BoundedBody, Expected, Http, Received, redacted};
 use super::settings::Settings;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::{EventStream, Fragment, Transport};
@@ -58,19 +58,19 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        let body = self.post(&body, &self.url, Expected::Json).await?.body.all().await?;
-        serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
+        document(self.post(&body, &self.url, Expected::Json).await?).await
     }
 
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
-        let Received { mut body, is_whole } = self.post(&body, &self.stream_url, Expected::Events).await?;
+        let received = self.post(&body, &self.stream_url, Expected::Events).await?;
+        let Received { mut body, is_whole, secrets } = received;
         if !is_whole {
             return Ok(Box::pin(Fragments::Bytes(body)));
         }
         let body = body.all().await?;
         let fragments = match serde_json::from_slice(&body) {
             Ok(Value::Array(events)) => events.into_iter().map(Fragment::Event).collect(),
-            Ok(response) => [Fragment::Response(response)].into(),
+            Ok(response) => [Fragment::Response(without_secrets_in_error(response, &body, &secrets)?)].into(),
             // Lines of JSON, or server-sent events under a wrong media type.
             Err(_) => [Fragment::Bytes(body)].into(),
         };
@@ -86,10 +86,27 @@ impl Transport for HttpTransport {
         }
         let (path, query) = self.url.split_at(self.url.find('?').unwrap_or(self.url.len()));
         let url = format!("{path}/{id}{query}");
-        let received = self.request(Method::GET, &url, Bytes::new(), Expected::Json).await;
-        let body = received?.body.all().await?;
-        serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
+        document(self.request(Method::GET, &url, Bytes::new(), Expected::Json).await?).await
     }
+}
+
+/// Reads a body that is one JSON document.
+async fn document(received: Received) -> Result<Value, ModelError> {
+    let Received { mut body, secrets, .. } = received;
+    let body = body.all().await?;
+    match serde_json::from_slice(&body) {
+        Ok(document) => without_secrets_in_error(document, &body, &secrets),
+        Err(error) => Err(fault::no_json(&error, &redacted(&body, &secrets))),
+    }
+}
+
+/// Removes the secrets of the request from a document that reports an error. `body` is the text of the document.
+fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) -> Result<Value, ModelError> {
+    if document.get("error").is_none_or(Value::is_null) {
+        return Ok(document);
+    }
+    let body = redacted(body, secrets);
+    serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
 }
 
 /// The fragments of an answer: from a stream, or from a body that was already received.

@@ -67,7 +67,7 @@ impl Visible<'_> {
         let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
         let output = usage.output_tokens.saturating_sub(unsent);
         // The count of an answer that broke off may be incomplete.
-        Some((index, usage.input_tokens + output.max(self.tokens(index))))
+        Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))))
     }
 }
 
@@ -77,7 +77,7 @@ impl Meter {
     pub(super) fn count(&mut self, view: Visible<'_>, usage_from: usize, request: &ModelRequest) -> u64 {
         if let Some((index, tokens)) = view.reported(usage_from.max(view.compacted.made_at)) {
             let newer = (index + 1)..view.messages.len();
-            return tokens + newer.map(|index| view.tokens(index)).sum::<u64>();
+            return tokens.saturating_add(newer.map(|index| view.tokens(index)).sum::<u64>());
         }
         if self.start != view.start || !(view.start..=view.messages.len()).contains(&self.counted) {
             (self.start, self.counted, self.tokens) = (view.start, view.start, 0);

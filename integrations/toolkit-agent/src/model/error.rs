@@ -131,11 +131,8 @@ impl ModelResponse {
     pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
         let native = self.message.native.as_ref();
         let format = native.and_then(|native| native.format.parse::<ApiFormat>().ok());
-        let has_media = || {
-            native
-                .zip(format)
-                .is_some_and(|(native, format)| !format.special_content(&native.messages).is_empty())
-        };
+        let has_media =
+            || native.zip(format).is_some_and(|(native, format)| has_media(format, &native.messages));
         if !self.message.is_empty()
             || !self.hosted.is_empty()
             || self.finish != FinishReason::Stop
@@ -145,6 +142,15 @@ impl ModelResponse {
         }
         Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))
     }
+}
+
+/// Words in the names of content with media items, in lowercase.
+const MEDIA: [&str; 7] = ["image", "audio", "video", "file", "document", "inlinedata", "inline_data"];
+
+/// Returns whether the messages of a model, in the JSON of the API `format`, contain a media item.
+pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
+    let mut kinds = format.special_content(native).into_iter().map(str::to_lowercase);
+    kinds.any(|kind| MEDIA.iter().any(|word| kind.contains(word)))
 }
 
 setters! { ModelError:

@@ -1,20 +1,20 @@
 //! Models over a transport for the JSON of an API.
 
 use super::EncodedRequest;
+use super::background::finished;
 use super::draft::Server;
 use super::request::encode_for;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelStream, OutputFormat, OutputLosses, RequestLoss, ServerState,
+    ModelStream, OutputFormat, OutputLosses, RequestLoss, ServerState, has_media,
 };
 use futures_core::Stream;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
-use tokio::time::sleep;
+use toolkit_core::{CallId, ToolCall};
 use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
 
 /// A connection to a model server, to send the JSON body of a request and receive the response.
@@ -99,36 +99,6 @@ impl<T: Transport> WireModel<T> {
     pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
         encode_for(self.server, self.format, &self.name, request, stream)
     }
-
-    /// Waits until the provider has finished a background response. A failed look at the response is repeated, because
-    /// a new request would be a second answer to pay for.
-    async fn finished(&self, mut body: Value) -> Result<Value, ModelError> {
-        let (mut pause, mut failures) = (FIRST_POLL, 0);
-        while let Some(id) = unfinished(&body) {
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_POLL);
-            match self.transport.retrieve(&id).await {
-                Ok(current) => (body, failures) = (current, 0),
-                Err(error) if error.is_retryable() && failures < MOST_FAILURES => failures += 1,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(body)
-    }
-}
-
-/// The first and the longest pause between two requests for a background response.
-const FIRST_POLL: Duration = Duration::from_millis(500);
-const LONGEST_POLL: Duration = Duration::from_secs(10);
-
-/// The number of failed requests for a background response in a row that are repeated.
-const MOST_FAILURES: u32 = 10;
-
-/// Returns the id of an unfinished background response. Returns `None` if the response is finished.
-fn unfinished(body: &Value) -> Option<String> {
-    let text = |name: &str| body.get(name).and_then(Value::as_str);
-    text("status").filter(|status| matches!(*status, "queued" | "in_progress"))?;
-    text("id").map(ToOwned::to_owned)
 }
 
 impl<T: Transport> ChatModel for WireModel<T> {
@@ -155,7 +125,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
         let EncodedRequest { body, losses } = self.encode(&request, false);
         let mut body = self.transport.send(body.into()).await?;
         if request.options.background {
-            body = self.finished(body).await?;
+            body = finished(&self.transport, body).await?;
         }
         let response = read_response(self.format, &body, request.options.server_state.as_ref())?;
         Ok(response.with_losses(losses.into_iter().map(RequestLoss::from).collect()))
@@ -175,6 +145,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
             state: request.options.server_state,
             events,
             has_thinking,
+            returned: Vec::new(),
             response: Some(self.format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
         }))
@@ -261,6 +232,8 @@ struct Deltas {
     events: EventStream,
     /// Whether the message may contain signed thinking.
     has_thinking: bool,
+    /// The ids of the calls already returned.
+    returned: Vec<CallId>,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
@@ -284,7 +257,8 @@ impl Deltas {
             match event {
                 Ok(event) => {
                     self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
-                    if matches!(event, StreamEvent::Call(_)) {
+                    if let StreamEvent::Call(call) = &event {
+                        self.returned.push(call.id.clone());
                         self.ready.extend(self.native().map(|native| Ok(ModelDelta::Native(native))));
                     }
                     self.ready.extend(delta(event).map(Ok));
@@ -319,27 +293,49 @@ impl Deltas {
         }
     }
 
+    /// Returns whether a call was complete when the stream ended.
+    fn is_complete(&self, call: &ToolCall) -> bool {
+        // Gemini sends a call at once, and the arguments of a call cut off between its pieces are not JSON. A call
+        // without arguments is returned only when the next part arrives.
+        let is_whole =
+            || serde_json::from_str::<Value>(call.arguments.as_str()).is_ok_and(|args| args.is_object());
+        self.returned.contains(&call.id) || self.format == ApiFormat::Gemini && is_whole()
+    }
+
     /// Ends the stream after the provider has blocked the prompt or the answer. The response contains the parts
-    /// received so far. If there are none, its text is the provider's report.
+    /// received so far, but not a call that was incomplete. If there are no parts, the text of the response is the
+    /// provider's report.
     fn end_blocked(&mut self, error: &WireError) {
         let Some(response) = self.response.take() else { return };
+        let complete = response.native();
         let end = response.finish();
-        let begun = end.response.ok().filter(|begun| {
+        let begun = end.response.map(|mut begun| {
+            let calls = begun.calls.len();
+            begun.calls.retain(|call| self.is_complete(call));
+            if begun.calls.len() < calls {
+                begun.native = complete;
+            }
+            begun
+        });
+        let begun = begun.ok().filter(|begun| {
             !begun.text.is_empty()
                 || !begun.reasoning.is_empty()
+                || !begun.refusal.is_empty()
                 || !begun.calls.is_empty()
                 || !begun.hosted.is_empty()
+                || has_media(self.format, &begun.native)
         });
-        let response = match begun {
-            Some(begun) => {
-                self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
-                // The provider may not have stored a blocked response.
-                model_response(self.format, begun, None)
-                    .map(|response| response.answered_by(&end.body).with_finish(FinishReason::Refused))
-            }
-            None => return self.end_with(blocked(error, self.format, &end.body).ok_or_else(ModelError::cut)),
+        let Some(begun) = begun else {
+            return self.end_with(blocked(error, self.format, &end.body).ok_or_else(ModelError::cut));
         };
-        let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
+        let is_kept =
+            |event: &StreamEvent| !matches!(event, StreamEvent::Call(call) if !begun.calls.contains(call));
+        self.ready.extend(end.events.into_iter().filter(is_kept).filter_map(delta).map(Ok));
+        // The provider may not have stored a blocked response.
+        let response = model_response(self.format, begun, None).map(|response| {
+            let losses = std::mem::take(&mut self.losses);
+            response.answered_by(&end.body).with_finish(FinishReason::Refused).with_losses(losses)
+        });
         self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
     }
 
