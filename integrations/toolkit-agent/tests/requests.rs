@@ -445,7 +445,7 @@ fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
         let call = toolkit_core::ToolCall::new("c", "add", r#"{"a": 1, "b": 2}"#);
         let said = toolkit_agent::ModelResponse::calls([call]).message;
         asked.messages.push(Message::Assistant(said));
-        let encoded = encode_request(ApiFormat::Anthropic, MODEL, &asked, false);
+        let encoded = wire::encode_request(Anthropic, MODEL, &asked, false);
         assert_eq!(
             encoded.losses.iter().any(|loss| loss.path == "/options/thinking"),
             is_lost,

@@ -143,6 +143,11 @@ impl Turn {
         !self.pending.is_empty()
     }
 
+    /// Returns whether the call at `position` has a result other than an error.
+    pub(crate) fn has_succeeded(&self, position: usize) -> bool {
+        self.results.iter().any(|result| result.position == position && result.outcome.is_ok())
+    }
+
     /// Returns the indexes of the calls without a result.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let mut is_open = vec![true; self.message.calls.len()];

@@ -33,7 +33,9 @@ impl Restart {
     ) -> Self {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
-        let invalid = calls.iter().position(|call| answer.is_invalid(call)).unwrap_or(calls.len());
+        // The calls after an accepted answer were started, even if the form of the answer has changed since.
+        let is_invalid = |(position, call)| !turn.has_succeeded(position) && answer.is_invalid(call);
+        let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
         for position in turn.unanswered() {
             let Some(call) = calls.get(position) else { continue };
             let id = format!("{}{}", run.0.prefix, key(calls, position));
