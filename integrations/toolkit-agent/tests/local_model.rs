@@ -173,8 +173,9 @@ fn agent(trial: Trial) -> Result<Agent, AgentError> {
 fn protocol_error(trial: &TrialReport) -> Option<String> {
     let transcript = &trial.transcript;
     match &trial.error {
-        // Small models may call without end.
+        // Small models may call without end, and fill no form.
         Some(error) if error.starts_with("exceeded") => return None,
+        Some(error) if error.starts_with("the answer does not match the requested type") => return None,
         Some(error) => return Some(error.clone()),
         None if transcript.finish == FinishReason::Interrupted => {
             return Some("the answer was cut".to_owned());
