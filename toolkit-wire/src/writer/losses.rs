@@ -107,7 +107,7 @@ impl HistoryWriter<'_> {
     }
 
     /// Returns the losses when the messages `native` of the API `format` are replaced by their text and their
-    /// calls, because this history is for another API. Such losses are the calls of the provider's own tools,
+    /// calls, because this history is for another API, or for a server that refuses their ids. Such losses are the calls of the provider's own tools,
     /// generated media items and all content with an unknown type. Each type is reported once, and the path
     /// of a loss is the type, as in `/web_search_tool_result`.
     ///
@@ -125,14 +125,13 @@ impl HistoryWriter<'_> {
     /// let names = WireNames::default();
     /// let losses = ApiFormat::Gemini.history(&names).native_losses(ApiFormat::Anthropic, &native);
     /// assert_eq!(losses[0].keyword, "server_tool_use");
-    /// assert!(ApiFormat::Anthropic.history(&names).native_losses(ApiFormat::Anthropic, &native).is_empty());
     /// ```
     #[must_use]
     pub fn native_losses(&self, format: ApiFormat, native: &[Value]) -> Vec<SchemaLoss> {
-        if format.name() == self.codec.facts().name {
-            return Vec::new();
-        }
-        let reason = format!("only the API `{format}` has such content");
+        let reason = match format.name() == self.codec.facts().name {
+            true => "the message is replaced by its text and its calls".to_owned(),
+            false => format!("only the API `{format}` has such content"),
+        };
         let kinds = format.special_content(native).into_iter();
         kinds.map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()
     }
