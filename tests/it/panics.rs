@@ -5,14 +5,14 @@ use std::fmt;
 use std::panic::panic_any;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use toolkit::events::ToolEvent;
 use toolkit::middleware::{Approval, Next, PermissionRule, Permissions, ToolRequest};
 use toolkit::output::{FullOutput, Truncation};
 use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind, RunContext, ToolDefinition, ToolFuture, ToolName};
+use toolkit::{CancellationToken, ErrorKind, RunContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName};
 
 /// A payload whose drop panics, too.
 struct Bomb;
@@ -217,4 +217,45 @@ async fn a_panic_anywhere_costs_no_result() {
         let works = dispatcher.dispatch(calls(1)).await;
         assert_eq!(works[0].is_error(), place == Place::DropRunning, "{place:?}: {:?}", works[0]);
     }
+}
+
+/// A tool with a lane, whose definition is asked for often. The `panics_at`th time, it panics.
+#[derive(Debug)]
+struct Laned {
+    definition: ToolDefinition,
+    asked: AtomicUsize,
+    panics_at: usize,
+}
+
+impl Tool for Laned {
+    fn definition(&self) -> &ToolDefinition {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        assert!(asked != self.panics_at, "asked too often");
+        &self.definition
+    }
+
+    fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::running(async { Ok(ToolOutput::text("done")) }, |outcome| outcome)
+    }
+}
+
+#[tokio::test]
+async fn a_panic_at_any_look_at_a_definition_costs_no_result() {
+    let schema = serde_json::json!({"type": "object", "properties": {"to": {"type": "string"}}});
+    let mut panics = 0;
+    for panics_at in 1..60 {
+        let definition = ToolDefinition::new(ToolName::new("laned").unwrap(), "Waits.", schema.clone())
+            .with_metadata(ToolMetadata::default().with_lane("to"));
+        let tool = Arc::new(Laned { definition, asked: AtomicUsize::new(usize::MAX / 2), panics_at });
+        let registry = ToolRegistry::from_tools([tool.clone() as Arc<dyn Tool>]).unwrap();
+        let dispatcher = Dispatcher::new(registry).unwrap();
+        tool.asked.store(0, Ordering::SeqCst);
+        let calls = (0..3).map(|n| ToolCall::new(n.to_string(), "laned", r#"{"to": "a"}"#));
+        let results = dispatcher.dispatch(calls).await;
+        let failed = results.iter().filter(|result| result.is_error()).count();
+        assert_eq!(results.len(), 3, "{panics_at}");
+        assert!(failed <= 1, "{panics_at}: {results:?}");
+        panics += failed;
+    }
+    assert!(panics > 3, "{panics} panics");
 }

@@ -81,12 +81,18 @@ impl Preparation<'_> {
                 let metadata = &definition.metadata;
                 let limit = self.settings.limit(metadata, registry.timeout());
                 let run = if self.settings.needs_plan(metadata) {
-                    Run::Planned(self.plan(tool, definition, limit, arguments))
+                    // The lane of the call is read from the arguments, so the tool may be asked and panic.
+                    guarded(|| self.plan(tool, definition, limit, arguments)).map(Run::Planned)
                 } else {
-                    Run::Direct { tool: tool.clone(), limit, arguments }
+                    Ok(Run::Direct { tool: tool.clone(), limit, arguments })
                 };
                 let max_result_size = self.settings.max_result_size(metadata);
-                Ok(Work { tool_name: definition.name.clone(), max_result_size, run })
+                match run {
+                    Ok(run) => Ok(Work { tool_name: definition.name.clone(), max_result_size, run }),
+                    Err(PanicText(text)) => {
+                        Err(self.settings.failure(&name, ToolError::panicked(&name, &text)))
+                    }
+                }
             }
         };
         PreparedCall { position, id, name, call_reason, extras, called_as, work, cancellation, guard, span }
