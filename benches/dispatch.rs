@@ -219,6 +219,7 @@ mod ten_thousand_at_once {
     use tokio::runtime::{Builder, Runtime};
 
     const COUNT: u32 = 10_000;
+    const MINUTE: Duration = Duration::from_secs(60);
 
     fn runtime() -> Runtime {
         Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
@@ -228,6 +229,13 @@ mod ten_thousand_at_once {
     fn floor_spawn_and_join(bencher: Bencher<'_, '_>) {
         let runtime = runtime();
         bencher.bench_local(|| runtime.block_on(by_hand::spawn_and_join(COUNT)));
+    }
+
+    /// With a timeout for each task.
+    #[divan::bench]
+    fn floor_timeout(bencher: Bencher<'_, '_>) {
+        let runtime = runtime();
+        bencher.bench_local(|| runtime.block_on(by_hand::spawn_and_join_timeout(COUNT, MINUTE)));
     }
 
     #[divan::bench]
@@ -241,7 +249,7 @@ mod ten_thousand_at_once {
     #[divan::bench]
     fn dispatcher_timeout(bencher: Bencher<'_, '_>) {
         let runtime = runtime();
-        let dispatcher = Dispatcher::new(support::registry()).unwrap().with_timeout(Duration::from_secs(60));
+        let dispatcher = Dispatcher::new(support::registry()).unwrap().with_timeout(MINUTE);
         bench(bencher, &runtime, &dispatcher);
     }
 

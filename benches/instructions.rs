@@ -65,9 +65,9 @@ enum Work {
     ListInRequest(usize),
     /// Making this many calls of [`Work::Batch`], without running them.
     MakeCalls(u32),
-    /// This many tasks that wait for ten milliseconds, spawned and joined by hand. The calls of [`Work::Batch`] are
-    /// made too.
-    SpawnAndJoin(u32),
+    /// This many tasks that wait for ten milliseconds, spawned and joined by hand, with this timeout. The calls of
+    /// [`Work::Batch`] are made too.
+    SpawnAndJoin(u32, Option<Duration>),
     /// A batch of this many calls of a tool that waits for ten milliseconds, with this timeout.
     Batch(u32, Option<Duration>),
     /// The loop of an agent by hand: two turns, and this many calls in the first.
@@ -152,11 +152,16 @@ impl Case {
                 repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
             }
             Work::MakeCalls(calls) => repeat(count, || support::waiting_calls(calls)),
-            Work::SpawnAndJoin(calls) => {
+            Work::SpawnAndJoin(calls, timeout) => {
                 let runtime = agents::runtime();
                 repeat(count, || {
                     black_box(support::waiting_calls(calls));
-                    runtime.block_on(by_hand::spawn_and_join(calls))
+                    runtime.block_on(async {
+                        match timeout {
+                            Some(timeout) => by_hand::spawn_and_join_timeout(calls, timeout).await,
+                            None => by_hand::spawn_and_join(calls).await,
+                        }
+                    })
                 });
             }
             Work::Batch(calls, timeout) => {
@@ -264,16 +269,18 @@ const CASES: &[Case] = &[
     Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
     Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
     Case::new("batch/making_calls", Work::MakeCalls(1_000), None, Target::None).count(4),
-    Case::new("batch/spawn_and_join", Work::SpawnAndJoin(1_000), None, Target::None).count(4),
+    Case::new("batch/spawn_and_join", Work::SpawnAndJoin(1_000, None), None, Target::None).count(4),
     Case::new("batch/calls", Work::Batch(1_000, None), Some("batch/spawn_and_join"), Target::None).count(4),
+    Case::new("batch/spawn_and_join_timeout", Work::SpawnAndJoin(1_000, Some(MINUTE)), None, Target::None)
+        .count(4),
     Case::new(
         "batch/calls_timeout",
         Work::Batch(1_000, Some(MINUTE)),
-        Some("batch/spawn_and_join"),
+        Some("batch/spawn_and_join_timeout"),
         Target::None,
     )
     .count(4),
-    Case::new("batch/10000_by_hand", Work::SpawnAndJoin(10_000), None, Target::None).count(2),
+    Case::new("batch/10000_by_hand", Work::SpawnAndJoin(10_000, Some(MINUTE)), None, Target::None).count(2),
     Case::new(
         "batch/10000_timeout",
         Work::Batch(10_000, Some(MINUTE)),

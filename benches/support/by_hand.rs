@@ -102,14 +102,32 @@ pub(crate) async fn by_map(map: &Map, tool: &str, text: &str) -> Outcome {
 
 /// Spawns tasks that wait for ten milliseconds, and joins them.
 pub(crate) async fn spawn_and_join(count: u32) -> Vec<String> {
-    let wait = |index: u32| async move {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        serde_json::to_string(&index)
-    };
+    joined(count, |index| async move {
+        tokio::time::sleep(TEN_MILLISECONDS).await;
+        serde_json::to_string(&index).unwrap()
+    })
+    .await
+}
+
+/// Does the work of [`spawn_and_join`] with this timeout for each task.
+pub(crate) async fn spawn_and_join_timeout(count: u32, timeout: Duration) -> Vec<String> {
+    joined(count, move |index| async move {
+        tokio::time::timeout(timeout, tokio::time::sleep(TEN_MILLISECONDS)).await.unwrap();
+        serde_json::to_string(&index).unwrap()
+    })
+    .await
+}
+
+const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
+
+async fn joined<F>(count: u32, wait: impl Fn(u32) -> F) -> Vec<String>
+where
+    F: Future<Output = String> + Send + 'static,
+{
     let tasks: Vec<_> = (0..count).map(|index| tokio::spawn(wait(index))).collect();
     let mut results = Vec::with_capacity(tasks.len());
     for task in tasks {
-        results.push(task.await.unwrap().unwrap());
+        results.push(task.await.unwrap());
     }
     assert_eq!(results.len(), count as usize);
     results
