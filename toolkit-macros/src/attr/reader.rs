@@ -81,7 +81,10 @@ pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
 
 /// Parses `= expr`. The expression may be a string literal, a constant or a macro such as `concat!`.
 pub(super) fn text(input: ParseStream<'_>) -> syn::Result<Expr> {
-    let expr: Expr = value(input)?;
+    one_text(value(input)?)
+}
+
+fn one_text(expr: Expr) -> syn::Result<Expr> {
     match ungrouped(&expr) {
         Expr::Lit(_) if only_string(&expr).is_none() => {
             Err(syn::Error::new_spanned(expr, "expected a string"))
@@ -151,14 +154,20 @@ pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     flag.map(|flag| flag.value).map_err(|error| syn::Error::new(error.span(), "expected `true` or `false`"))
 }
 
-/// Parses `("a", B)` or `= "a"`.
+/// Parses `("a", B)`, `= ["a", B]` or `= "a"`.
 pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
-    if input.peek(Token![=]) {
-        return text(input).map(|only| vec![only]);
-    }
-    let list;
-    parenthesized!(list in input);
-    Ok(Punctuated::<Expr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
+    let texts: Vec<Expr> = if input.peek(Token![=]) {
+        let value: Expr = value(input)?;
+        match ungrouped(&value) {
+            Expr::Array(array) => array.elems.iter().cloned().collect(),
+            _ => vec![value],
+        }
+    } else {
+        let list;
+        parenthesized!(list in input);
+        Punctuated::<Expr, Token![,]>::parse_terminated(&list)?.into_iter().collect()
+    };
+    texts.into_iter().map(one_text).collect()
 }
 
 /// Parses `= [expr, expr]`.
