@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
+use toolkit::schema::ViolationKind;
 use toolkit::{FunctionTool, ToolParams};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -227,6 +228,10 @@ fn a_repeated_name_is_refused_unless_the_type_ignores_it() {
                     let context = ToolContext::new(tool.definition().name.clone());
                     let validated = tool.validate(&arguments, &context);
                     assert_eq!(validated.is_ok(), is_taken, "{arguments}, coerce: {coerce}: {validated:?}");
+                    for violation in validated.err().iter().flat_map(ToolError::violations) {
+                        let is_told = violation.message.contains("given twice");
+                        assert_eq!(is_told, violation.kind == ViolationKind::Duplicate, "{violation:?}");
+                    }
                 }
             }
         }

@@ -48,7 +48,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         for own in members.iter().filter_map(|(name, _)| property(properties, name)).map(|(own, _)| own) {
             if !given.insert(own) {
                 self.at_member(own, |this| {
-                    this.add(ViolationKind::Unknown, "given twice; give it once".to_owned());
+                    this.add(ViolationKind::Duplicate, "given twice; give it once".to_owned());
                 });
             }
         }
