@@ -1,11 +1,17 @@
 //! A name pattern means the same in rules, limits, caches and filters.
 
 use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::runtime::Builder;
+use tokio::time::Instant;
 use toolkit::middleware::{AttemptLimit, Permission, PermissionRule, Permissions, RateLimit};
 use toolkit::name::normalize;
+use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ToolDefinition, ToolFilter, ToolName};
+use toolkit::{ClosureTool, RunContext, ToolDefinition, ToolFilter, ToolName};
 
 fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))
@@ -52,9 +58,32 @@ fn a_pattern_without_a_possible_match_is_a_build_error() {
     }
 }
 
+/// Calls a tool twice with equal arguments, through one middleware. Returns the number of runs, and whether the
+/// second call waited.
+fn two_calls(name: &str, fails: bool, middleware: impl toolkit::middleware::Middleware) -> (usize, bool) {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counter = runs.clone();
+    let tool = ClosureTool::new(name, "", move |_: BTreeMap<String, Value>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        if fails { Err(ToolError::failed("no luck")) } else { Ok("done") }
+    });
+    let registry = ToolRegistry::from_tools([tool.unwrap()]).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(middleware);
+    let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let waited = runtime.block_on(async {
+        let start = Instant::now();
+        let run = dispatcher.with_run(RunContext::new());
+        for id in ["1", "2"] {
+            run.dispatch([ToolCall::new(id, name, "{}")]).await;
+        }
+        start.elapsed() > Duration::ZERO
+    });
+    (runs.load(Ordering::Relaxed), waited)
+}
+
 proptest! {
     #[test]
-    fn rules_and_filters_agree(pattern in "[ab?*_]{1,6}", name in "[ab]{1,3}(_[ab]{1,3})?") {
+    fn rules_filters_limits_and_caches_agree(pattern in "[ab?*_]{1,6}", name in "[ab]{1,3}(_[ab]{1,3})?") {
         prop_assume!(normalize(&name) == name);
         let definition = definition(&name);
         let rule = PermissionRule::allow().for_tool(pattern.as_str()).unwrap();
@@ -62,6 +91,15 @@ proptest! {
         let included = ToolFilter::new().include([pattern.as_str()]).unwrap().matches(&definition);
         let excluded = !ToolFilter::new().exclude([pattern.as_str()]).unwrap().matches(&definition);
         prop_assert_eq!([included, excluded], [allowed; 2]);
+        let rate = RateLimit::new().for_tool(pattern.as_str(), 1, Duration::from_secs(1)).unwrap();
+        prop_assert_eq!(two_calls(&name, false, rate), (2, allowed));
+        let attempts = AttemptLimit::new(9).for_tool(pattern.as_str(), 1).unwrap();
+        prop_assert_eq!(two_calls(&name, true, attempts), (if allowed { 1 } else { 2 }, false));
+        #[cfg(feature = "cache")]
+        {
+            let cache = toolkit::middleware::Cache::new(9).for_tool(pattern.as_str()).unwrap();
+            prop_assert_eq!(two_calls(&name, false, cache), (if allowed { 1 } else { 2 }, false));
+        }
     }
 }
 
