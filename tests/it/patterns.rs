@@ -11,7 +11,7 @@ use toolkit::middleware::{AttemptLimit, Permission, PermissionRule, Permissions,
 use toolkit::name::normalize;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ClosureTool, RunContext, ToolDefinition, ToolFilter, ToolName};
+use toolkit::{ClosureTool, ErrorKind, ToolDefinition, ToolFilter, ToolName};
 
 fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))
@@ -58,27 +58,35 @@ fn a_pattern_without_a_possible_match_is_a_build_error() {
     }
 }
 
-/// Calls a tool twice with equal arguments, through one middleware. Returns the number of runs, and whether the
-/// second call waited.
-fn two_calls(name: &str, fails: bool, middleware: impl toolkit::middleware::Middleware) -> (usize, bool) {
+/// What two equal calls of a tool have shown.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    runs: usize,
+    second_waited: bool,
+    first_was_last_attempt: bool,
+}
+
+/// Calls a tool twice with equal arguments, through one middleware.
+fn two_calls(name: &str, fails: bool, middleware: impl toolkit::middleware::Middleware) -> Seen {
     let runs = Arc::new(AtomicUsize::new(0));
     let counter = runs.clone();
     let tool = ClosureTool::new(name, "", move |_: BTreeMap<String, Value>| {
         counter.fetch_add(1, Ordering::Relaxed);
-        if fails { Err(ToolError::failed("no luck")) } else { Ok("done") }
+        if fails { Err(ToolError::retry("no luck")) } else { Ok("done") }
     });
     let registry = ToolRegistry::from_tools([tool.unwrap()]).unwrap();
     let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(middleware);
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    let waited = runtime.block_on(async {
+    runtime.block_on(async {
         let start = Instant::now();
-        let run = dispatcher.with_run(RunContext::new());
-        for id in ["1", "2"] {
-            run.dispatch([ToolCall::new(id, name, "{}")]).await;
+        let first = dispatcher.dispatch([ToolCall::new("1", name, "{}")]).await;
+        dispatcher.dispatch([ToolCall::new("2", name, "{}")]).await;
+        Seen {
+            runs: runs.load(Ordering::Relaxed),
+            second_waited: start.elapsed() > Duration::ZERO,
+            first_was_last_attempt: first[0].error().map(ToolError::kind) == Some(ErrorKind::Exhausted),
         }
-        start.elapsed() > Duration::ZERO
-    });
-    (runs.load(Ordering::Relaxed), waited)
+    })
 }
 
 proptest! {
@@ -92,13 +100,17 @@ proptest! {
         let excluded = !ToolFilter::new().exclude([pattern.as_str()]).unwrap().matches(&definition);
         prop_assert_eq!([included, excluded], [allowed; 2]);
         let rate = RateLimit::new().for_tool(pattern.as_str(), 1, Duration::from_secs(1)).unwrap();
-        prop_assert_eq!(two_calls(&name, false, rate), (2, allowed));
+        let limited = two_calls(&name, false, rate);
+        prop_assert_eq!(limited, Seen { runs: 2, second_waited: allowed, first_was_last_attempt: false });
         let attempts = AttemptLimit::new(9).for_tool(pattern.as_str(), 1).unwrap();
-        prop_assert_eq!(two_calls(&name, true, attempts), (if allowed { 1 } else { 2 }, false));
+        let limited = two_calls(&name, true, attempts);
+        prop_assert_eq!(limited, Seen { runs: 2, second_waited: false, first_was_last_attempt: allowed });
         #[cfg(feature = "cache")]
         {
             let cache = toolkit::middleware::Cache::new(9).for_tool(pattern.as_str()).unwrap();
-            prop_assert_eq!(two_calls(&name, false, cache), (if allowed { 1 } else { 2 }, false));
+            let cached = two_calls(&name, false, cache);
+            let runs = if allowed { 1 } else { 2 };
+            prop_assert_eq!(cached, Seen { runs, second_waited: false, first_was_last_attempt: false });
         }
     }
 }

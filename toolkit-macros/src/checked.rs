@@ -1,6 +1,6 @@
 //! Checks of parameter types, so that the compiler reports each unsuitable type once.
 
-use crate::draft::PassMode;
+use crate::draft::{PassMode, is_unsized};
 use crate::item::{is_primitive, only_argument, peel};
 use crate::model::ParamModel;
 use proc_macro2::TokenStream;
@@ -27,14 +27,14 @@ pub(crate) fn checks(types: &[Type]) -> TokenStream {
     }
 }
 
-/// Returns the type inside all nested `Option`, `Vec` and `Box`. The types are compared in this form, so each
-/// type is checked only once.
+/// Returns the type inside all nested `Option`, `Vec` and `Box`, except in `Box<str>` and `Box<[T]>`. The types are
+/// compared in this form, so each type is checked only once.
 pub(crate) fn innermost(ty: TokenStream) -> TokenStream {
     let parsed = syn::parse2::<Type>(ty.clone()).ok();
     let inner = parsed.as_ref().and_then(|ty| {
         ["Option", "Vec", "Box"].into_iter().find_map(|container| only_argument(ty, container))
     });
-    inner.map_or(ty, |inner| innermost(inner.to_token_stream()))
+    inner.filter(|inner| !is_unsized(peel(inner))).map_or(ty, |inner| innermost(inner.to_token_stream()))
 }
 
 /// Marks the parameters whose type the compiler would report more than once without a check: borrowed slices,

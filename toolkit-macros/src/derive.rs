@@ -50,6 +50,12 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             (attrs, ident, generics, vec![fields])
         }
         Item::Enum(ItemEnum { attrs, ident, generics, variants, .. }) => {
+            if variants.is_empty() {
+                diag.error(
+                    &ident,
+                    format!("`{ident}` has no variants, so the model can send no value of it; add one"),
+                );
+            }
             let content = serde_values(attrs, "content").pop();
             let is_other = |variant: &Variant| {
                 serde_arguments(&variant.attrs).iter().any(|(name, _)| name.is_ident("other"))

@@ -33,7 +33,22 @@ pub(crate) struct Settings {
 }
 
 /// The settings read last, with the path of their manifest and the time of the manifest's last change.
-static LAST: Mutex<Option<(PathBuf, Option<SystemTime>, Settings)>> = Mutex::new(None);
+type Last = Option<(PathBuf, Option<SystemTime>, Settings)>;
+
+#[cfg(not(test))]
+static LAST: Mutex<Last> = Mutex::new(None);
+
+// Each test has a manifest of its own.
+#[cfg(test)]
+thread_local!(static LAST: Mutex<Last> = const { Mutex::new(None) });
+
+fn with_last<T>(use_last: impl FnOnce(&mut Last) -> T) -> T {
+    let locked = |last: &Mutex<Last>| use_last(&mut last.lock().unwrap_or_else(PoisonError::into_inner));
+    #[cfg(not(test))]
+    return locked(&LAST);
+    #[cfg(test)]
+    LAST.with(locked)
+}
 
 impl Settings {
     /// Reads the manifest again if it has changed. Each use of a macro calls this function once.
@@ -42,13 +57,17 @@ impl Settings {
     /// edit.
     pub(crate) fn refresh() {
         let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else { return };
-        let path = Path::new(&folder).join("Cargo.toml");
+        Self::refresh_from(Path::new(&folder).join("Cargo.toml"));
+    }
+
+    fn refresh_from(path: PathBuf) {
         let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
-            let settings = Self::read(&path);
-            *last = Some((path, changed, settings));
-        }
+        with_last(|last| {
+            if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
+                let settings = Self::read(&path);
+                *last = Some((path, changed, settings));
+            }
+        });
     }
 
     /// Returns the settings of the crate being compiled.
@@ -83,8 +102,7 @@ impl Settings {
     }
 
     fn last<T: Default>(read: impl FnOnce(&mut Self) -> T) -> T {
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_mut().map(|(_, _, settings)| read(settings)).unwrap_or_default()
+        with_last(|last| last.as_mut().map(|(_, _, settings)| read(settings)).unwrap_or_default())
     }
 
     fn read(path: &Path) -> Self {
@@ -210,6 +228,58 @@ mod tests {
                 "`strict_docs` is `1`; write `true` or `false`"
             ]
         );
+    }
+
+    #[test]
+    fn the_manifest_makes_documentation_mandatory() {
+        let file = env::temp_dir().join(format!("toolkit-strict-docs-{}.toml", std::process::id()));
+        let tool = |attr, code| crate::expand_tool(attr, code).to_string();
+        let derived = |code| crate::derive::expand_params(code).to_string();
+        let undocumented = || {
+            quote!(
+                fn add(a: i64) {}
+            )
+        };
+        let documented = || {
+            quote!(
+                #[doc = "Add."]
+                fn add(#[doc = "How much."] a: i64) {}
+            )
+        };
+        for (strict_docs, is_strict) in [("true", true), ("false", false), ("true", true)] {
+            let manifest = format!("[package.metadata.toolkit]\nstrict_docs = {strict_docs}\n");
+            fs::write(&file, manifest).expect("a temporary file");
+            with_last(|last| *last = None);
+            Settings::refresh_from(file.clone());
+            for (expansion, name) in [
+                (tool(quote!(), undocumented()), "parameter `a`"),
+                (tool(quote!(), undocumented()), "`add`"),
+                (
+                    derived(quote!(
+                        struct Sum {
+                            a: i64,
+                        }
+                    )),
+                    "field `a`",
+                ),
+            ] {
+                let message = format!("{name} is undocumented and `strict_docs` is set");
+                assert_eq!(expansion.contains(&message), is_strict, "{strict_docs}: {expansion}");
+            }
+            for expansion in [
+                tool(quote!(), documented()),
+                tool(quote!(strict_docs = false), undocumented()),
+                derived(quote!(
+                    struct Sum {
+                        #[doc = "How much."]
+                        a: i64,
+                    }
+                )),
+            ] {
+                assert!(!expansion.contains("undocumented"), "{strict_docs}: {expansion}");
+            }
+        }
+        fs::remove_file(&file).expect("it was written");
     }
 
     #[test]

@@ -153,7 +153,7 @@ impl<T: Container> DefaultByContainer for Emptiable<T> {
 #[diagnostic::on_unimplemented(
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",
-    note = "add `#[derive(serde::Serialize)]` to the type, or to the type inside of it",
+    note = "add `#[derive(serde::Serialize)]` to the type, or to the type inside of it; a type parameter needs the bound",
     note = "to leave the default of a field out of the schema, add `#[serde(skip_serializing)]` to the field"
 )]
 pub trait WritableDefault: Serialize {}
