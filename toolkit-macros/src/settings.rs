@@ -51,7 +51,7 @@ fn with_last<T>(use_last: impl FnOnce(&mut Last) -> T) -> T {
 }
 
 impl Settings {
-    /// Reads the manifest again if it has changed. Each use of a macro calls this function once.
+    /// Reads the manifest of the crate again if it has changed. Each use of a macro calls this function once.
     ///
     /// In a language server, one process expands the macros of many crates, and expands them again after each
     /// edit.
@@ -60,7 +60,8 @@ impl Settings {
         Self::refresh_from(Path::new(&folder).join("Cargo.toml"));
     }
 
-    fn refresh_from(path: PathBuf) {
+    /// Reads the manifest at `path` again if it is another one, or has changed.
+    pub(crate) fn refresh_from(path: PathBuf) {
         let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
         with_last(|last| {
             if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
@@ -228,58 +229,6 @@ mod tests {
                 "`strict_docs` is `1`; write `true` or `false`"
             ]
         );
-    }
-
-    #[test]
-    fn the_manifest_makes_documentation_mandatory() {
-        let file = env::temp_dir().join(format!("toolkit-strict-docs-{}.toml", std::process::id()));
-        let tool = |attr, code| crate::expand_tool(attr, code).to_string();
-        let derived = |code| crate::derive::expand_params(code).to_string();
-        let undocumented = || {
-            quote!(
-                fn add(a: i64) {}
-            )
-        };
-        let documented = || {
-            quote!(
-                #[doc = "Add."]
-                fn add(#[doc = "How much."] a: i64) {}
-            )
-        };
-        for (strict_docs, is_strict) in [("true", true), ("false", false), ("true", true)] {
-            let manifest = format!("[package.metadata.toolkit]\nstrict_docs = {strict_docs}\n");
-            fs::write(&file, manifest).expect("a temporary file");
-            with_last(|last| *last = None);
-            Settings::refresh_from(file.clone());
-            for (expansion, name) in [
-                (tool(quote!(), undocumented()), "parameter `a`"),
-                (tool(quote!(), undocumented()), "`add`"),
-                (
-                    derived(quote!(
-                        struct Sum {
-                            a: i64,
-                        }
-                    )),
-                    "field `a`",
-                ),
-            ] {
-                let message = format!("{name} is undocumented and `strict_docs` is set");
-                assert_eq!(expansion.contains(&message), is_strict, "{strict_docs}: {expansion}");
-            }
-            for expansion in [
-                tool(quote!(), documented()),
-                tool(quote!(strict_docs = false), undocumented()),
-                derived(quote!(
-                    struct Sum {
-                        #[doc = "How much."]
-                        a: i64,
-                    }
-                )),
-            ] {
-                assert!(!expansion.contains("undocumented"), "{strict_docs}: {expansion}");
-            }
-        }
-        fs::remove_file(&file).expect("it was written");
     }
 
     #[test]
