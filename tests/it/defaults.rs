@@ -155,6 +155,7 @@ fn defaults_of_fields_are_shown_as_json_at_any_depth() {
 
 /// Plan.
 #[tool(register = false)]
+#[allow(clippy::too_many_arguments)]
 fn plan(
     #[param(default = rome())] from: Area,
     #[param(default)] to: Option<Area>,

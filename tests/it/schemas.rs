@@ -115,6 +115,7 @@ fn properties_are_in_the_order_of_the_signature() {
 #[tokio::test]
 async fn boxed_texts_and_slices_are_parameters_and_fields_at_any_depth() {
     #[derive(ToolParams, Debug)]
+    #[allow(dead_code)]
     struct Boxed {
         text: Box<str>,
         #[param(length = 1..)]
@@ -125,7 +126,7 @@ async fn boxed_texts_and_slices_are_parameters_and_fields_at_any_depth() {
 
     /// Take boxes.
     #[tool(register = false)]
-    fn take(one: Box<str>, more: Box<[Boxed]>, two: Option<Box<str>>, last: &Box<[u8]>) -> String {
+    fn take(one: Box<str>, more: Box<[Boxed]>, two: Option<Box<str>>, last: Box<[u8]>) -> String {
         format!("{one:?} {more:?} {two:?} {last:?}")
     }
 
