@@ -31,7 +31,7 @@ pub struct PlainVariant<T>(Emptiable<T>);
 #[derive(Debug)]
 pub struct Emptiable<T>(Unwritable<T>);
 
-/// The inner wrapper of [`Emptiable`], used for types that are no [`Container`] either.
+/// The inner wrapper of [`Emptiable`], used for types that are no container either.
 #[derive(Debug)]
 pub struct Unwritable<T>(T);
 
@@ -131,7 +131,7 @@ containers! {
     HashMap<K, V, S> where K, V, S => json!({});
 }
 
-/// The conversion of the value of `Default` for a [`Container`].
+/// The conversion of the value of `Default` for a container.
 pub trait DefaultByContainer {
     /// Returns the value of `Default` as JSON.
     fn of_type(&self) -> DefaultJson;
