@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use toolkit::middleware::Retry;
 use toolkit::prelude::*;
+use toolkit::{AdaptedTool, ArgumentTransform};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Instrument, Subscriber};
@@ -122,10 +123,14 @@ static SPANS: LazyLock<Spans> = LazyLock::new(|| {
 
 /// The spans of a batch that is run within a span of its own.
 fn spans(prepare: impl FnOnce(Dispatcher) -> Dispatcher, calls: Vec<ToolCall>) -> Vec<Seen> {
-    let spans = &*SPANS;
     let tools =
         ToolRegistry::from_tools(tools![add, asks, blocks, fails, oversleeps]).expect("no collisions");
-    let dispatcher = prepare(Dispatcher::new(tools).expect("no collisions"));
+    spans_of(&prepare(Dispatcher::new(tools).expect("no collisions")), calls)
+}
+
+/// The spans of a batch of this dispatcher.
+fn spans_of(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Seen> {
+    let spans = &*SPANS;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let chat = tracing::info_span!("chat");
     // Ids are used again when spans are closed, so this one has to stay.
@@ -213,6 +218,29 @@ fn retries_without_effect_are_warned_of_once_for_a_dispatcher() {
         run(&dispatcher.clone().with_timeout(Duration::from_secs(1)), count);
         assert_eq!(warnings(), [dispatcher.warnings()[0].to_string()]);
     }
+}
+
+/// Quotes its arguments.
+#[tool]
+fn quotes(secret: String, q: u8) -> Result<String, String> {
+    tracing::info!("quoting");
+    Err(format!("{secret} is of no use for {q}"))
+}
+
+#[test]
+fn hidden_values_are_in_no_span_also_not_in_contents() {
+    let hide = ArgumentTransform::of("secret").fixed("HUSH-HUSH");
+    let adapted = AdaptedTool::new(quotes::tool()).with_arguments([hide]).expect("possible");
+    let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
+    for contents in [false, true] {
+        let dispatcher = Dispatcher::new(registry.clone()).expect("one tool").with_event_contents(contents);
+        let arguments = [r#"{"q": 1}"#, r#"{"q": "x"}"#, r#"{"secret": "given", "q": 1}"#];
+        let calls = arguments.map(|arguments| call("1", "quotes", arguments)).to_vec();
+        let seen = spans_of(&dispatcher, calls);
+        assert_eq!(seen.len(), 3, "{seen:?}");
+        assert!(!format!("{seen:?}").contains("HUSH"), "{seen:?}");
+    }
+    assert!(SPANS.1.lock().expect("no panic").iter().all(|message| !message.contains("HUSH")));
 }
 
 #[test]

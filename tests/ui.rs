@@ -28,6 +28,24 @@ fn rustc_version() -> String {
     text.split_whitespace().nth(1).unwrap_or_default().to_owned()
 }
 
+/// The first lines of an error and its labels name only what users can write. Notes of the compiler about bounds
+/// name items by the place of their definition.
+#[test]
+fn no_first_line_and_no_label_names_a_module_of_the_core() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
+    for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_some_and(|extension| extension == "stderr") {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            let named = text.lines().filter(|line| line.contains("toolkit_core::"));
+            let named: Vec<&str> = named
+                .filter(|line| !line.starts_with("note: required by") && !line.contains("help: the trait "))
+                .collect();
+            assert!(named.is_empty(), "{}: {named:#?}", path.display());
+        }
+    }
+}
+
 /// Users of a message can find what it names: nothing in it is private to the macros.
 #[test]
 fn no_message_names_a_private_module() {

@@ -512,6 +512,8 @@ fn a_number_beyond_its_type_is_named_wherever_it_stands() {
             ("single", "-1e300"),
             ("single", "\"1e39\""),
             ("double", "1e400"),
+            ("double", "\"1e400\""),
+            ("double", "\"-1e400\""),
             ("list[1]", "1e39"),
         ] {
             let members = match name {

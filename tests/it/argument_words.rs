@@ -330,6 +330,65 @@ async fn every_coercion_is_in_the_last_event() {
     }
 }
 
+#[derive(Debug, ToolParams)]
+#[allow(dead_code)]
+struct Flattened {
+    n: Option<u8>,
+    #[serde(flatten)]
+    inner: Lenient,
+    by_speed: Option<std::collections::BTreeMap<Speed, u8>>,
+}
+
+#[tokio::test]
+async fn coercions_are_reported_by_every_kind_of_tool() {
+    let closure = || ClosureTool::new("tool", "", |it: Flattened| format!("{it:?}")).expect("a tool");
+    let nested = || {
+        let by_list = |it: Vec<Flattened>| format!("{it:?}");
+        #[derive(ToolParams)]
+        struct List {
+            list: Vec<Flattened>,
+        }
+        ClosureTool::new("tool", "", move |it: List| by_list(it.list)).expect("a tool")
+    };
+    /// Takes one struct.
+    #[tool(register = false)]
+    fn flattened(#[param(flatten)] it: Flattened) -> String {
+        format!("{it:?}")
+    }
+    for (arguments, coerced) in [
+        (r#"{"n": "5", "flag": "yes"}"#, serde_json::json!(["n", "flag"])),
+        (r#"{"mode": "FAST MODE", "text": 5}"#, serde_json::json!(["mode", "text"])),
+        (r#"{"by_speed": {"Very Fast": 5}}"#, serde_json::json!(["by_speed"])),
+        (r#"{"by_speed": {"very_fast": 5.0}}"#, serde_json::json!(["by_speed"])),
+        (r#"{"by_speed": {"very_fast": 5, "lazy": 1}, "n": 5}"#, serde_json::Value::Null),
+    ] {
+        assert_eq!(reported_coercions(Arc::new(closure()), arguments).await, coerced, "{arguments}");
+        assert_eq!(reported_coercions(Arc::new(flattened::tool()), arguments).await, coerced, "{arguments}");
+        let (list, expected) = (format!(r#"{{"list": [{{}}, {arguments}]}}"#), !coerced.is_null());
+        let expected = if expected { serde_json::json!(["list"]) } else { serde_json::Value::Null };
+        assert_eq!(reported_coercions(Arc::new(nested()), &list).await, expected, "{arguments}");
+    }
+}
+
+#[cfg(feature = "jsonschema")]
+#[tokio::test]
+async fn coercions_of_dynamic_tools_are_reported() {
+    let schema = serde_json::json!({"type": "object", "properties": {
+        "n": {"type": "integer"}, "flag": {"type": "boolean"}, "unit": {"enum": ["km", "mile"]},
+        "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+    }});
+    let answer = |args: serde_json::Value| args.to_string();
+    let tool =
+        || toolkit::DynamicTool::new("tool", "", schema.clone(), answer).expect("a schema").with_coerce(true);
+    for (arguments, coerced) in [
+        (r#"{"n": "5", "flag": "yes", "unit": "KM"}"#, serde_json::json!(["n", "flag", "unit"])),
+        (r#"{"map": {"a": "5"}}"#, serde_json::json!(["map"])),
+        (r#"{"n": 5, "map": {"a": 5}, "unit": "km"}"#, serde_json::Value::Null),
+    ] {
+        assert_eq!(reported_coercions(Arc::new(tool()), arguments).await, coerced, "{arguments}");
+    }
+}
+
 /// How fast a parcel travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ToolParams)]
 #[serde(rename_all = "snake_case")]

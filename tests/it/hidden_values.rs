@@ -195,6 +195,41 @@ proptest! {
     }
 }
 
+#[tokio::test]
+async fn a_request_for_approval_has_no_hidden_value() {
+    use toolkit::middleware::{Approval, ApprovalRequest, Permission, Permissions};
+
+    /// Take a secret.
+    #[tool(register = false)]
+    fn take(secret: String, q: u8) -> String {
+        format!("{} {q}", secret.len())
+    }
+
+    let ways = [
+        ArgumentTransform::of("secret").fixed("HUSH-HUSH"),
+        ArgumentTransform::of("secret").computed(|_| Ok("HUSH-HUSH".into())),
+    ];
+    for hide in ways {
+        let adapted = AdaptedTool::new(take::tool()).with_arguments([hide]).expect("possible");
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let texts = asked.clone();
+        let permissions = Permissions::new()
+            .otherwise(Permission::Ask("it is dear".to_owned()))
+            .with_handler(move |request: ApprovalRequest| {
+                let json = request.request.arguments_json();
+                texts.lock().expect("no panic").push(format!("{request:?} {json:?} {}", request.arguments));
+                std::future::ready(Approval::Granted)
+            });
+        let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
+        let dispatcher = Dispatcher::new(registry).expect("one tool").with_middleware(permissions);
+        let results = dispatcher.dispatch([ToolCall::new("1", "take", r#"{"q": "7"}"#)]).await;
+        assert_eq!(results[0].to_text(), "9 7");
+        let asked = asked.lock().expect("no panic").clone();
+        assert_eq!(asked.len(), 1);
+        assert!(asked[0].contains('7') && !asked[0].contains("HUSH"), "{asked:?}");
+    }
+}
+
 #[derive(Deserialize, JsonSchema)]
 struct Optional {
     #[serde(default, alias = "s")]

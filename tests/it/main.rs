@@ -20,6 +20,7 @@ mod batches;
 mod call_reason;
 mod closures;
 mod constraints;
+mod defaults;
 mod directory;
 mod dispatch;
 mod events;

@@ -112,6 +112,36 @@ fn properties_are_in_the_order_of_the_signature() {
     assert_eq!(names, ["text", "whole", "small", "real", "yes", "list"]);
 }
 
+#[tokio::test]
+async fn boxed_texts_and_slices_are_parameters_and_fields_at_any_depth() {
+    #[derive(ToolParams, Debug)]
+    #[allow(dead_code)]
+    struct Boxed {
+        text: Box<str>,
+        #[param(length = 1..)]
+        maybe: Option<Box<str>>,
+        list: Box<[Box<str>]>,
+        lists: Vec<Box<[u8]>>,
+    }
+
+    /// Take boxes.
+    #[tool(register = false)]
+    fn take(one: Box<str>, more: Box<[Boxed]>, two: Option<Box<str>>, last: Box<[u8]>) -> String {
+        format!("{one:?} {more:?} {two:?} {last:?}")
+    }
+
+    let text = json!({"type": "string"});
+    let tool = take::tool();
+    let boxed = &tool.definition().parameters["properties"]["more"]["items"]["properties"];
+    assert_eq!((&boxed["text"], &boxed["list"]["items"]), (&text, &text));
+    assert_eq!(boxed["maybe"], json!({"type": "string", "minLength": 1}));
+    let registry = ToolRegistry::from_tools(tools![take]).unwrap();
+    let arguments = json!({"one": "a", "more": [{"text": "b", "list": ["c"], "lists": [[1]]}], "last": [2]});
+    let output = registry.call("take", &arguments.to_string()).await.unwrap();
+    let more = r#"[Boxed { text: "b", maybe: None, list: ["c"], lists: [[1]] }]"#;
+    assert_eq!(output.to_text(), format!(r#""a" {more} None [2]"#));
+}
+
 #[test]
 fn schemas_have_no_keywords_that_only_the_generator_needs() {
     let text = everything::tool().definition().parameters.to_string();

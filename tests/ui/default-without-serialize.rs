@@ -1,6 +1,6 @@
 use toolkit::{ToolParams, tool};
 
-#[derive(ToolParams)]
+#[derive(ToolParams, Default)]
 struct Area {
     city: String,
 }
@@ -18,6 +18,34 @@ struct Trip {
     area: Area,
     #[param(default = Unit::Metric)]
     unit: Unit,
+    #[serde(default)]
+    back: Area,
+    #[serde(default = "around")]
+    by: Area,
+    /// An empty list and `None` need nothing more, nor does a default that is left out.
+    #[serde(default)]
+    stops: Vec<Area>,
+    #[param(default)]
+    end: Option<Area>,
+    #[serde(default, skip_serializing)]
+    hidden: Area,
+}
+
+/// The fields of a struct with defaults are asked for one by one.
+#[derive(ToolParams, Default)]
+#[serde(default)]
+struct Stay {
+    area: Area,
+    areas: Vec<Area>,
+    nights: u8,
+}
+
+#[derive(ToolParams)]
+struct Page<T> {
+    #[serde(default)]
+    first: T,
+    #[serde(default)]
+    rest: Vec<T>,
 }
 
 fn around() -> Area {
@@ -26,7 +54,7 @@ fn around() -> Area {
 
 #[tool]
 fn find(#[param(default = around())] area: Area, #[param(default = Unit::Imperial)] unit: Unit) -> String {
-    let _ = (unit, |trip: Trip| (trip.area, trip.unit));
+    let _ = (unit, |trip: Trip, stay: Stay, page: Page<u8>| (trip.area, stay.area, page.first));
     area.city
 }
 

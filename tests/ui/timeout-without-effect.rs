@@ -21,6 +21,11 @@ struct Counter;
 impl Counter {
     #[tool(register = false, timeout = "5s")]
     async fn count(&self) {}
+
+    #[tool(timeout = "5s")]
+    fn total(&self) -> u64 {
+        0
+    }
 }
 
 fn main() {}

@@ -23,6 +23,11 @@ async fn count(places: Vec<Place>, home: Option<Place>, points: &[Point]) -> usi
 }
 
 #[tool]
+fn nearest(points: Option<&[Point]>, names: &[String], unit: &str) -> usize {
+    points.iter().count() + names.len() + unit.len()
+}
+
+#[tool]
 fn visit(#[param(flatten)] place: Place) -> String {
     place.city
 }

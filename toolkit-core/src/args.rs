@@ -20,7 +20,10 @@ mod slot;
 mod struct_args;
 
 pub(crate) use decode::decode;
-pub use default::{DefaultBySerialize, DefaultByVariant, PlainVariants, default_value, set_default};
+pub use default::{
+    DefaultByContainer, DefaultBySerialize, DefaultByVariant, DefaultJson, PlainVariants, default_value,
+    set_default,
+};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::{check_json, given_twice, parse_value, unknown};

@@ -5,14 +5,14 @@
 
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_parameter, is_text};
 pub use crate::args::{
-    Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, ToolParams,
-    default_value, set_default, struct_args,
+    DefaultJson, Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants,
+    ToolParams, default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::probes::{Output, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
-pub use crate::schema::__private::{constants_to_enum, mark_lists_of_author, type_name};
+pub use crate::schema::__private::{constants_to_enum, mark_lists_of_author, remove_description, type_name};
 pub use crate::schema::Constraints;
 pub use crate::tool::{
     BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, ToolTag,
@@ -47,7 +47,9 @@ pub mod params {
 
 /// Traits for method resolution in generated code, imported as `_` to avoid conflicts with the user's names.
 pub mod prelude {
-    pub use crate::args::{DefaultBySerialize as _, DefaultByVariant as _, PlainParamType as _};
+    pub use crate::args::{
+        DefaultByContainer as _, DefaultBySerialize as _, DefaultByVariant as _, PlainParamType as _,
+    };
     pub use crate::output::probes::{
         AlwaysSuccess as _, ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _,
         Infallible as _, SchemaByConversion as _, SchemaByType as _,

@@ -4,7 +4,7 @@ mod constraint;
 mod param;
 mod reader;
 
-pub(crate) use param::{DefaultAttr, ParamAttr};
+pub(crate) use param::{DefaultAttr, ParamAttr, default_of_type};
 pub(crate) use reader::{only_string, ungrouped};
 
 use crate::diag::{Diag, hint};

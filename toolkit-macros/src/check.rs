@@ -1,6 +1,6 @@
 //! The checks of a draft before it becomes a model.
 
-use crate::checked::mark_repeated;
+use crate::checked::mark_checked;
 use crate::diag::{Diag, hint};
 use crate::docs::{describe, is_described};
 use crate::draft::{Draft, DraftParam, Source, spelling};
@@ -33,7 +33,7 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
         draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
     // A constant cannot use the type parameters of the block around it.
     if draft.generics().is_none() {
-        mark_repeated(&mut params);
+        mark_checked(&mut params);
     }
     let attr = draft.attr.description.as_ref();
     let description = describe(attr, &draft.docs, None);

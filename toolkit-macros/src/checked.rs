@@ -1,5 +1,6 @@
 //! Checks of parameter types, so that the compiler reports each unsuitable type once.
 
+use crate::draft::{PassMode, is_unsized};
 use crate::item::{is_primitive, only_argument, peel};
 use crate::model::ParamModel;
 use proc_macro2::TokenStream;
@@ -26,29 +27,34 @@ pub(crate) fn checks(types: &[Type]) -> TokenStream {
     }
 }
 
-/// Returns the type inside all nested `Option`, `Vec` and `Box`. The types are compared in this form, so each
-/// type is checked only once.
+/// Returns the type inside all nested `Option`, `Vec` and `Box`, except in `Box<str>` and `Box<[T]>`. The types are
+/// compared in this form, so each type is checked only once.
 pub(crate) fn innermost(ty: TokenStream) -> TokenStream {
     let parsed = syn::parse2::<Type>(ty.clone()).ok();
     let inner = parsed.as_ref().and_then(|ty| {
         ["Option", "Vec", "Box"].into_iter().find_map(|container| only_argument(ty, container))
     });
-    inner.map_or(ty, |inner| innermost(inner.to_token_stream()))
+    inner.filter(|inner| !is_unsized(peel(inner))).map_or(ty, |inner| innermost(inner.to_token_stream()))
 }
 
-/// Marks the parameters whose innermost type is also the innermost type of another parameter. Without a check,
-/// the compiler would report an unsuitable type for each of them.
-pub(crate) fn mark_repeated(params: &mut [ParamModel<'_>]) {
-    if params.len() < 2 {
-        return;
-    }
+/// Marks the parameters whose type the compiler would report more than once without a check: borrowed slices,
+/// and parameters whose innermost type is also the innermost type of another parameter.
+pub(crate) fn mark_checked(params: &mut [ParamModel<'_>]) {
     let names: Vec<Option<String>> = params.iter().map(|param| own_type(param.ty)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
     names.iter().flatten().for_each(|name| *counts.entry(name).or_default() += 1);
     for (param, name) in params.iter_mut().zip(&names) {
-        param.is_checked =
-            name.as_deref().is_some_and(|name| counts.get(name).is_some_and(|count| *count > 1));
+        param.is_checked = name
+            .as_deref()
+            .is_some_and(|name| is_slice(param) || counts.get(name).is_some_and(|count| *count > 1));
     }
+}
+
+/// Returns `true` for `&[T]` and `Option<&[T]>`. If `T` is unsuitable, the compiler takes the decoded value
+/// for a slice itself, and reports that it has no size.
+fn is_slice(param: &ParamModel<'_>) -> bool {
+    let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
+    param.pass != PassMode::Owned && only_argument(inner, "Vec").is_some()
 }
 
 /// Returns the innermost type as text. Returns `None` for the usual types of the standard library.

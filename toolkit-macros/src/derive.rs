@@ -17,8 +17,8 @@ use crate::draft::check_owned;
 use crate::item::replace_self;
 use crate::settings::Settings;
 use attributes::{
-    attribute_arguments, default_bounds, has_serde_default, is_serde_or_schemars, refuse_helpers,
-    serde_arguments, serde_values, struct_default,
+    attribute_arguments, default_bounds, has_serde_default, is_flattened, is_serde_or_schemars,
+    refuse_helpers, serde_arguments, serde_values, struct_default,
 };
 use beside::Beside;
 use field::{Owner, is_decoded_by_type, mirror_field};
@@ -52,6 +52,12 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             (attrs, ident, generics, vec![fields])
         }
         Item::Enum(ItemEnum { attrs, ident, generics, variants, .. }) => {
+            if variants.is_empty() {
+                diag.error(
+                    &ident,
+                    format!("`{ident}` has no variants, so the model can send no value of it; add one"),
+                );
+            }
             let content = serde_values(attrs, "content").pop();
             let is_other = |variant: &Variant| {
                 serde_arguments(&variant.attrs).iter().any(|(name, _)| name.is_ident("other"))
@@ -97,22 +103,30 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         has_default: is_struct && has_default,
         strict_docs,
         generics: &generics.clone(),
-        is_concrete,
     };
     let mut checked = Vec::new();
     let mut is_sized = true;
+    let mut all_described = true;
     for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
         if is_decoded_by_type(&field.attrs) {
             is_sized &= check_owned(&field.ty, &mut diag);
         }
         // Inside of the mirror, `Self` would name the mirror.
         field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
-        mirror_field(field, &owner, &mut helpers, &mut diag);
+        all_described &= mirror_field(field, &owner, &mut helpers, &mut diag);
         if is_concrete && is_decoded_by_type(&field.attrs) {
             let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));
             field.ty = parse_quote!(__Checked<#ty>);
             checked.push(ty);
         }
+    }
+    let all_fields = || fields.iter().flat_map(|fields| fields.iter());
+    let is_described = docs.description().is_some()
+        || attribute_arguments(attrs, is_serde_or_schemars)
+            .iter()
+            .any(|(name, _)| name.is_ident("description"));
+    if is_struct && !is_described && all_fields().any(|field| is_flattened(&field.attrs)) {
+        attrs.insert(1, parse_quote!(#[schemars(transform = __toolkit::remove_description)]));
     }
     if is_struct && !checked.is_empty() {
         attrs.push(parse_quote!(#[serde(remote = "__Target")]));
@@ -134,7 +148,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             attrs.push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#other_names),*]))]));
         }
     }
-    let bounds = default_bounds(&this, generics, attrs, fields.iter().flat_map(|fields| fields.iter()));
+    let bounds = default_bounds(&this, generics, attrs, all_fields());
     generics.make_where_clause().predicates.extend(bounds);
     if has_serde_default(attrs) {
         helpers.push(struct_default(&this, generics));
@@ -144,7 +158,9 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let implementations = is_sized.then(|| implementations(&ident, generics, beside, diag.is_empty()));
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
     let tracked = Settings::report_once(&mut diag);
+    let warnings = (is_struct && !all_described).then(|| docs.warnings());
     diag.into_tokens(quote! {
+        #warnings
         #[allow(
             deprecated, dead_code, unused_imports, unused_qualifications, unreachable_pub, non_snake_case,
             clippy::all, clippy::pedantic
@@ -188,9 +204,15 @@ fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
 /// Adds a helper function with the code in `body` to change `__schema`. Returns the name of the helper
 /// function.
 fn transforming(helpers: &mut Vec<TokenStream>, body: TokenStream) -> Ident {
+    generic_transforming(helpers, &Generics::default(), body)
+}
+
+/// Adds a helper function like [`transforming`]. `body` may use `generics`.
+fn generic_transforming(helpers: &mut Vec<TokenStream>, generics: &Generics, body: TokenStream) -> Ident {
     let transform = format_ident!("__transform_{}", helpers.len());
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     helpers.push(quote! {
-        fn #transform(__schema: &mut __toolkit::schemars::Schema) {
+        fn #transform #impl_generics(__schema: &mut __toolkit::schemars::Schema) #where_clause {
             #body
         }
     });

@@ -3,7 +3,7 @@
 use crate::attr::{only_string, ungrouped};
 use crate::diag::{Diag, hint};
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use std::{env, fs};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -55,6 +55,24 @@ impl Docs {
             ("", unread) => Some(quote!(::core::concat!(#(#unread),*))),
             (text, unread) => Some(quote!(::core::concat!(#text, #("\n\n", #unread),*))),
         }
+    }
+
+    /// Generates a warning for each part that the macro cannot evaluate. Descriptions of parameters and fields
+    /// in such a part are not read.
+    ///
+    /// A macro cannot warn, but the compiler warns of deprecated items.
+    pub(crate) fn warnings(&self) -> TokenStream {
+        let warnings = self.unread.iter().map(|part| {
+            quote_spanned! {part.span()=>
+                const _: () = {
+                    #[deprecated(note = "this documentation is published whole, because only the compiler can \
+                        read it; describe each parameter in a comment on the parameter")]
+                    const UNREAD_DOCUMENTATION: () = ();
+                    UNREAD_DOCUMENTATION
+                };
+            }
+        });
+        warnings.collect()
     }
 
     /// Reports likely mistakes in the text.

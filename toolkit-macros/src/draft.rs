@@ -2,7 +2,7 @@
 
 mod types;
 
-pub(crate) use types::{PassMode, check_owned, find_token, spelling};
+pub(crate) use types::{PassMode, check_owned, find_token, is_unsized, spelling};
 
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;

@@ -4,6 +4,7 @@ mod call;
 mod params;
 
 use crate::attr::ToolsetAttr;
+use crate::docs::is_described;
 use crate::draft::{Draft, find_token};
 use crate::item::ImplBlock;
 use crate::model::Model;
@@ -25,8 +26,10 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
         .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
     let cfgs = model.draft.cfgs();
     let lints = allowed_lints();
+    let warnings = warnings(model);
     quote! {
         #marker
+        #warnings
 
         #(#cfgs)*
         #lints
@@ -91,6 +94,22 @@ fn allowed_lints() -> TokenStream {
     }
 }
 
+/// Generates warnings about documentation that cannot be read, if it may describe a parameter without a
+/// description. The warnings are outside of the code with [`allowed_lints`].
+fn warnings(model: &Model<'_>) -> TokenStream {
+    let lacks_description = model.struct_args().is_none()
+        && model.params.iter().any(|param| !is_described(Some(&param.description)));
+    let cfgs = model.draft.cfgs();
+    let warnings =
+        lacks_description.then(|| model.draft.docs.warnings()).filter(|warnings| !warnings.is_empty());
+    warnings.map_or_else(TokenStream::new, |warnings| {
+        quote! {
+            #(#cfgs)*
+            const _: () = { #warnings };
+        }
+    })
+}
+
 /// Generates an expression for the output schema of the return type. A type with `impl Trait` has no name and
 /// thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
@@ -150,7 +169,9 @@ pub(crate) fn toolset(
         },
     };
     let lints = allowed_lints();
+    let warnings = models.iter().map(warnings);
     quote! {
+        #(#warnings)*
         #lints
         const _: () = {
             use #krate::__private::{self as __toolkit, prelude::*};

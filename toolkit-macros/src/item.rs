@@ -5,8 +5,8 @@ use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, FnArg, GenericArgument, Generics, Ident, Meta, Path, PathArguments, ReturnType, Signature,
-    Type, TypePath, Visibility,
+    Attribute, FnArg, GenericArgument, GenericParam, Generics, Ident, Meta, Path, PathArguments, ReturnType,
+    Signature, Type, TypePath, Visibility,
 };
 
 pub(crate) struct FunctionItem {
@@ -190,6 +190,17 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
         GenericArgument::Type(ty) if arguments.args.len() == 1 => Some(ty),
         _ => None,
     }
+}
+
+/// Returns the type and constant arguments for a call of a function with the given generic parameters.
+pub(crate) fn type_arguments(generics: &Generics) -> Option<TokenStream> {
+    let arguments = generics.params.iter().filter_map(|param| match param {
+        GenericParam::Type(ty) => Some(&ty.ident),
+        GenericParam::Const(constant) => Some(&constant.ident),
+        GenericParam::Lifetime(_) => None,
+    });
+    let arguments: Vec<&Ident> = arguments.collect();
+    (!arguments.is_empty()).then(|| quote!(::<#(#arguments),*>))
 }
 
 /// Strips parentheses, and the invisible groups put around `$x:ty` by other macros.

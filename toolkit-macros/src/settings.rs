@@ -33,22 +33,42 @@ pub(crate) struct Settings {
 }
 
 /// The settings read last, with the path of their manifest and the time of the manifest's last change.
-static LAST: Mutex<Option<(PathBuf, Option<SystemTime>, Settings)>> = Mutex::new(None);
+type Last = Option<(PathBuf, Option<SystemTime>, Settings)>;
+
+#[cfg(not(test))]
+static LAST: Mutex<Last> = Mutex::new(None);
+
+// Each test has a manifest of its own.
+#[cfg(test)]
+thread_local!(static LAST: Mutex<Last> = const { Mutex::new(None) });
+
+fn with_last<T>(use_last: impl FnOnce(&mut Last) -> T) -> T {
+    let locked = |last: &Mutex<Last>| use_last(&mut last.lock().unwrap_or_else(PoisonError::into_inner));
+    #[cfg(not(test))]
+    return locked(&LAST);
+    #[cfg(test)]
+    LAST.with(locked)
+}
 
 impl Settings {
-    /// Reads the manifest again if it has changed. Each use of a macro calls this function once.
+    /// Reads the manifest of the crate again if it has changed. Each use of a macro calls this function once.
     ///
     /// In a language server, one process expands the macros of many crates, and expands them again after each
     /// edit.
     pub(crate) fn refresh() {
         let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else { return };
-        let path = Path::new(&folder).join("Cargo.toml");
+        Self::refresh_from(Path::new(&folder).join("Cargo.toml"));
+    }
+
+    /// Reads the manifest at `path` again if it is another one, or has changed.
+    pub(crate) fn refresh_from(path: PathBuf) {
         let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
-            let settings = Self::read(&path);
-            *last = Some((path, changed, settings));
-        }
+        with_last(|last| {
+            if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
+                let settings = Self::read(&path);
+                *last = Some((path, changed, settings));
+            }
+        });
     }
 
     /// Returns the settings of the crate being compiled.
@@ -83,8 +103,7 @@ impl Settings {
     }
 
     fn last<T: Default>(read: impl FnOnce(&mut Self) -> T) -> T {
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_mut().map(|(_, _, settings)| read(settings)).unwrap_or_default()
+        with_last(|last| last.as_mut().map(|(_, _, settings)| read(settings)).unwrap_or_default())
     }
 
     fn read(path: &Path) -> Self {

@@ -251,3 +251,54 @@ fn block_comments_are_parsed_like_line_comments() {
         assert!(expansion.contains(text), "{expansion}");
     }
 }
+
+#[test]
+fn the_manifest_makes_documentation_mandatory() {
+    let tool = |attr, code| crate::expand_tool(attr, code).to_string();
+    let derived = |code| crate::derive::expand_params(code).to_string();
+    let undocumented = || {
+        quote!(
+            fn add(a: i64) {}
+        )
+    };
+    let documented = || {
+        quote!(
+            #[doc = "Add."]
+            fn add(#[doc = "How much."] a: i64) {}
+        )
+    };
+    for (index, is_strict) in [true, false, true].into_iter().enumerate() {
+        let file = std::env::temp_dir().join(format!("toolkit-{}-{index}.toml", std::process::id()));
+        let manifest = format!("[package.metadata.toolkit]\nstrict_docs = {is_strict}\n");
+        std::fs::write(&file, manifest).expect("a temporary file");
+        crate::settings::Settings::refresh_from(file.clone());
+        std::fs::remove_file(&file).expect("it was written");
+        for (expansion, name) in [
+            (tool(quote!(), undocumented()), "parameter `a`"),
+            (tool(quote!(), undocumented()), "`add`"),
+            (
+                derived(quote!(
+                    struct Sum {
+                        a: i64,
+                    }
+                )),
+                "field `a`",
+            ),
+        ] {
+            let message = format!("{name} is undocumented and `strict_docs` is set");
+            assert_eq!(expansion.contains(&message), is_strict, "{is_strict}: {expansion}");
+        }
+        for expansion in [
+            tool(quote!(), documented()),
+            tool(quote!(strict_docs = false), undocumented()),
+            derived(quote!(
+                struct Sum {
+                    #[doc = "How much."]
+                    a: i64,
+                }
+            )),
+        ] {
+            assert!(!expansion.contains("undocumented"), "{is_strict}: {expansion}");
+        }
+    }
+}

@@ -19,8 +19,8 @@ const LONGEST: usize = 32;
 /// The message for a schema deeper than one of the two limits.
 pub(crate) const TOO_DEEP: &str = "the schema is nested too deep; use at most 128 levels, and at most 32 of `allOf`, `anyOf` or `$ref` in a row";
 
-/// The internal keyword to mark a schema as unusable: its type can never decode a value. The value of the
-/// keyword is the type's error message.
+/// The internal keyword to mark a schema as unusable. The value of the keyword is the path of the fault inside
+/// of the schema, and the message.
 const UNUSABLE: &str = "x-toolkit-unusable";
 
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
@@ -38,26 +38,30 @@ pub fn fault(schema: &Value) -> Option<Fault> {
     found.into_iter().next().or_else(|| unchecked(schema, schema, "#"))
 }
 
-/// Marks a schema as unusable, because its type can never decode a value. `message` is the type's error
-/// message.
-pub fn mark_unusable(schema: &mut Value, message: String) {
+/// Marks a schema as unusable, because of a fault. The path of the fault begins with `#`, the schema itself.
+pub fn mark_unusable(schema: &mut Value, (path, message): Fault) {
     if let Value::Object(keywords) = schema {
-        keywords.insert(UNUSABLE.to_owned(), message.into());
+        keywords.insert(UNUSABLE.to_owned(), vec![path, message].into());
     }
 }
 
 /// Removes the marks set by [`mark_unusable`] from an object schema and from its properties. Returns the
 /// first mark as a fault.
 pub fn strip_unusable(schema: &mut Value) -> Option<Fault> {
-    let own = schema.as_object_mut().and_then(|keywords| keywords.shift_remove(UNUSABLE));
-    let mut found = own.map(|message| ("#".to_owned(), message));
+    let mut found = strip_mark(schema, "#");
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
-        let mark = property.as_object_mut().and_then(|keywords| keywords.shift_remove(UNUSABLE));
-        found = found.or_else(|| Some((format!("#/properties/{}", escape(name)), mark?)));
+        let mark = strip_mark(property, &format!("#/properties/{}", escape(name)));
+        found = found.or(mark);
     }
-    let (path, message) = found?;
-    Some((path, format!("the type can never decode it: {}", message.as_str().unwrap_or_default())))
+    found
+}
+
+/// Removes the mark of one schema, which is at `path`, and returns it as a fault.
+fn strip_mark(schema: &mut Value, path: &str) -> Option<Fault> {
+    let mark = schema.as_object_mut()?.shift_remove(UNUSABLE)?;
+    let [inside, message] = mark.as_array()?.as_slice() else { return None };
+    Some((format!("{path}{}", inside.as_str()?.strip_prefix('#')?), message.as_str()?.to_owned()))
 }
 
 fn is_constraint(keyword: Keyword, value: &Value) -> bool {

@@ -6,6 +6,7 @@ mod bounds;
 mod check;
 mod coerce;
 mod constraints;
+mod default;
 mod describe;
 mod dialect;
 mod diff;
@@ -59,6 +60,7 @@ pub mod __private {
     pub use crate::bounds::has_constraints;
     pub use crate::check::{Scope, TOO_COMPLEX, check, missing, repeated_names, repeated_names_in, rounded};
     pub use crate::coerce::{check_decoded, coerced, coerced_except_words, coerced_with_words};
+    pub use crate::default::{check_null_default, set_default, strip_faulty_default};
     pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
@@ -71,6 +73,6 @@ pub mod __private {
     pub use crate::probe::{Difference, difference};
     pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::single::mark_overflowing;
-    pub use crate::tidy::{constants_to_enum, tidy_arguments, with_notes};
+    pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

@@ -1,6 +1,7 @@
 //! Simplification of generated schemas, for models and providers.
 
 use crate::constraints::{ONE_OF, VARIANTS};
+use crate::default::check_null_default;
 use crate::keyword::each_subschema;
 use crate::own::{OF_TYPE, mark_rules, range_of};
 use crate::properties::strip_marks;
@@ -36,8 +37,10 @@ pub fn tidy(schema: &mut Value) {
 }
 
 /// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`, and
-/// the ranges and lists of types, because the simplification removes formats.
+/// the ranges and lists of types, because the simplification removes formats. Defaults of `null` are checked
+/// first, because the simplification removes `null` from optional properties.
 pub fn tidy_arguments(schema: &mut Value) {
+    each_subschema(schema, &mut check_null_default);
     mark_single(schema);
     mark_rules(schema);
     tidy(schema);
@@ -110,6 +113,12 @@ pub fn constants_to_enum(schema: &mut Schema) {
         merge_constants(keywords);
         keywords.insert(VARIANTS.to_owned(), true.into());
     }
+}
+
+/// Removes the description of a schema. `schemars` describes a type without documentation by the type of a
+/// flattened field.
+pub fn remove_description(schema: &mut Schema) {
+    schema.remove("description");
 }
 
 /// Turns `oneOf: [{const: a, description: …}, {enum: [b, c]}]` into `enum: [a, b, c]`.

@@ -80,7 +80,7 @@ pub mod tripled {
 
 /// Generic fields with defaults.
 #[derive(Debug, ToolParams)]
-pub struct Defaulted<T, U> {
+pub struct Defaulted<T: tk::serde::Serialize, U> {
     #[serde(default)]
     value: T,
     #[param(default)]
@@ -92,6 +92,7 @@ pub struct Defaulted<T, U> {
 #[derive(Debug, Default, ToolParams)]
 #[serde(default)]
 pub struct DefaultedWhole<T> {
+    #[serde(skip_serializing)]
     value: T,
 }
 

@@ -165,7 +165,8 @@ impl Writer {
     /// Returns the content of `#[param(…)]` for a parameter or field.
     fn param(&mut self, ty: &Type, name: &str) -> String {
         let mut said = Vec::new();
-        if ty.has_default && self.random.once_in(5) {
+        let has_default = ty.has_default && self.random.once_in(5);
+        if has_default {
             said.push("default".to_owned());
         }
         if self.random.once_in(6) {
@@ -174,7 +175,8 @@ impl Writer {
         if self.random.once_in(5) {
             said.push(format!(r#"alias = "{name}{ALIAS}""#));
         }
-        if self.random.once_in(2) {
+        // A tool whose default violates the constraints is refused. `None` violates none.
+        if self.random.once_in(2) && (!has_default || ty.text.starts_with("Option<")) {
             said.extend(self.constraint(&ty.kind));
         }
         if said.is_empty() { String::new() } else { format!("#[param({})] ", said.join(", ")) }

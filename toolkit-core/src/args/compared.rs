@@ -4,7 +4,7 @@ use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
 use crate::schema::__private::{
     difference, has_constraints, has_unasked_rules, mark_exact, mark_exact_lists, mark_lists,
-    mark_overflowing, mark_unusable, unmark_rules,
+    mark_overflowing, mark_unusable, strip_faulty_default, unmark_rules,
 };
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
@@ -66,9 +66,16 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
         false => unmark_rules(schema),
     }
     if let Some(message) = found.unusable {
-        mark_unusable(schema, message);
+        mark_unusable(schema, ("#".to_owned(), format!("the type can never decode it: {message}")));
     }
     found.accepts_more || found.keeps_repeated || found.overflows || !is_enforced || has_constraints(schema)
+}
+
+/// Marks the whole schema as unusable if a default in it is no valid argument.
+pub(super) fn mark_faulty_default(root: &mut Value) {
+    if let Some(fault) = strip_faulty_default(root) {
+        mark_unusable(root, fault);
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,22 @@
 //! Converts the default values of parameters to JSON for the schema.
 //!
-//! Generated code calls `default_value(value).to_value()`. Method resolution picks the implementation by the
-//! type: `Serialize`, then an enum of plain variants, then the compiler's message about the missing
-//! `Serialize`.
+//! Generated code calls `default_value(value).to_value()` for the value of an expression, and
+//! `default_value(value).of_type()` for the value of `Default`. Method resolution picks the implementation by
+//! the type: `Serialize`, then an enum of plain variants, then an empty container, then the compiler's message
+//! about the missing `Serialize`.
 
 use super::slot::ToolParams;
-use crate::schema::__private::Json;
+use crate::schema::__private::{self as schema, Json};
 use schemars::{Schema, schema_for};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::mem::discriminant;
 use std::ops::Deref;
+
+/// A default value as JSON. `None` if a [`Value`] cannot hold the value exactly, such as an integer beyond 64
+/// bits. The error says why the value has no JSON; the tool is then refused.
+pub type DefaultJson = Result<Option<Value>, String>;
 
 /// A wrapper around a default value. The type of the value selects the conversion to JSON. For a type without
 /// `Serialize`, method resolution continues with the inner [`PlainVariant`].
@@ -19,54 +25,64 @@ pub struct DefaultValue<T>(PlainVariant<T>);
 
 /// The inner wrapper of [`DefaultValue`], used for types without `Serialize`.
 #[derive(Debug)]
-pub struct PlainVariant<T>(Unwritable<T>);
+pub struct PlainVariant<T>(Emptiable<T>);
 
 /// The inner wrapper of [`PlainVariant`], used for types with neither `Serialize` nor [`PlainVariants`].
 #[derive(Debug)]
+pub struct Emptiable<T>(Unwritable<T>);
+
+/// The inner wrapper of [`Emptiable`], used for types that are no container either.
+#[derive(Debug)]
 pub struct Unwritable<T>(T);
 
-/// Wraps a default value for the conversion to JSON with `to_value`.
+/// Wraps a default value for the conversion to JSON.
 pub const fn default_value<T>(value: T) -> DefaultValue<T> {
-    DefaultValue(PlainVariant(Unwritable(value)))
+    DefaultValue(PlainVariant(Emptiable(Unwritable(value))))
 }
 
-/// The implementation of `to_value` for default values of `Serialize` types.
+/// The conversion of default values of `Serialize` types.
 pub trait DefaultBySerialize {
-    /// Returns the value as JSON. Returns `None` if a [`Value`] cannot hold the value exactly, such as an
-    /// integer beyond 64 bits.
-    fn to_value(&self) -> Option<Value>;
+    /// Returns the value as JSON.
+    fn to_value(&self) -> DefaultJson;
+
+    /// Returns the value of `Default` as JSON.
+    fn of_type(&self) -> DefaultJson {
+        self.to_value()
+    }
 }
 
 impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
-    fn to_value(&self) -> Option<Value> {
+    fn to_value(&self) -> DefaultJson {
         // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
-        let text = serde_json::to_string(&self.0.0.0).ok()?;
+        let text = serde_json::to_string(&self.0.0.0.0).map_err(|error| error.to_string())?;
         let is_exact = Json::parse(&text).is_ok_and(|value| value.is_exact());
-        if is_exact { serde_json::from_str(&text).ok() } else { None }
+        Ok(if is_exact { serde_json::from_str(&text).ok() } else { None })
     }
 }
 
 /// An enum without fields in any variant. `#[derive(ToolParams)]` implements this trait for such enums.
 pub trait PlainVariants: ToolParams {}
 
-/// The implementation of `to_value` for [`PlainVariants`]. The schema of the enum lists the JSON of each
+/// The conversion of default values of [`PlainVariants`]. The schema of the enum lists the JSON of each
 /// variant.
 pub trait DefaultByVariant {
-    /// Returns the name of the variant as JSON, even if the enum is `Serialize`.
-    fn to_value(&self) -> Option<Value>;
-
     /// Returns the name of the variant as JSON.
-    fn plain_variant(&self) -> Option<Value> {
+    fn to_value(&self) -> DefaultJson;
+
+    /// Returns the name of the variant of `Default` as JSON.
+    fn of_type(&self) -> DefaultJson {
         self.to_value()
     }
 }
 
 impl<T: PlainVariants> DefaultByVariant for PlainVariant<T> {
-    fn to_value(&self) -> Option<Value> {
+    fn to_value(&self) -> DefaultJson {
         let is_same = |name: &Value| {
-            T::deserialize(name).is_ok_and(|variant| discriminant(&variant) == discriminant(&self.0.0))
+            T::deserialize(name).is_ok_and(|variant| discriminant(&variant) == discriminant(&self.0.0.0))
         };
-        names_in(schema_for!(T).as_value()).into_iter().find(is_same)
+        let name = names_in(schema_for!(T).as_value()).into_iter().find(is_same);
+        name.map(Some)
+            .ok_or_else(|| "the model can give no name for its variant; take an `Option`".to_owned())
     }
 }
 
@@ -81,12 +97,64 @@ fn names_in(schema: &Value) -> Vec<Value> {
     names.chain(tagged).chain(list("oneOf").flat_map(names_in)).collect()
 }
 
+/// A type whose empty value has the same JSON for any inner type.
+pub trait Container {
+    /// Returns the JSON of the empty value. Returns `None` if the value is not empty.
+    fn empty(&self) -> Option<Value>;
+}
+
+impl<T> Container for Option<T> {
+    fn empty(&self) -> Option<Value> {
+        self.is_none().then_some(Value::Null)
+    }
+}
+
+macro_rules! containers {
+    ($($ty:ty where $($param:ident),* => $empty:expr;)*) => {
+        $(impl<$($param),*> Container for $ty {
+            fn empty(&self) -> Option<Value> {
+                self.is_empty().then(|| $empty)
+            }
+        })*
+    };
+}
+
+containers! {
+    Vec<T> where T => json!([]);
+    VecDeque<T> where T => json!([]);
+    LinkedList<T> where T => json!([]);
+    BinaryHeap<T> where T => json!([]);
+    BTreeSet<T> where T => json!([]);
+    HashSet<T, S> where T, S => json!([]);
+    Box<[T]> where T => json!([]);
+    BTreeMap<K, V> where K, V => json!({});
+    HashMap<K, V, S> where K, V, S => json!({});
+}
+
+/// The conversion of the value of `Default` for a container.
+pub trait DefaultByContainer {
+    /// Returns the value of `Default` as JSON.
+    fn of_type(&self) -> DefaultJson;
+}
+
+impl<T: Container> DefaultByContainer for Emptiable<T> {
+    fn of_type(&self) -> DefaultJson {
+        let empty = self.0.0.empty();
+        empty.map(Some).ok_or_else(|| {
+            "it is not empty, and the type inside is not `Serialize`; derive `Serialize`, or add \
+             `#[serde(skip_serializing)]` to the field to leave the default out of the schema"
+                .to_owned()
+        })
+    }
+}
+
 /// Types whose default values can be shown in a schema: all `Serialize` types. The compiler reports other
 /// types with a message about defaults.
 #[diagnostic::on_unimplemented(
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",
-    note = "add `#[derive(serde::Serialize)]` to the type, or to the type inside of it"
+    note = "add `#[derive(serde::Serialize)]` to the type, or to the type inside of it; a type parameter needs the bound",
+    note = "to leave the default of a field out of the schema, add `#[serde(skip_serializing)]` to the field"
 )]
 pub trait WritableDefault: Serialize {}
 
@@ -95,16 +163,19 @@ impl<T: Serialize> WritableDefault for T {}
 
 impl<T> Unwritable<T> {
     /// Makes the compiler report the missing `Serialize` implementation; never called.
-    pub const fn to_value(&self) -> Option<Value>
+    pub const fn to_value(&self) -> DefaultJson
     where
         T: WritableDefault,
     {
-        None
+        Ok(None)
     }
 
-    /// Returns `None`, because the value has no known JSON.
-    pub const fn plain_variant(&self) -> Option<Value> {
-        None
+    /// Makes the compiler report the missing `Serialize` implementation; never called.
+    pub const fn of_type(&self) -> DefaultJson
+    where
+        T: WritableDefault,
+    {
+        Ok(None)
     }
 }
 
@@ -117,6 +188,14 @@ impl<T> Deref for DefaultValue<T> {
 }
 
 impl<T> Deref for PlainVariant<T> {
+    type Target = Emptiable<T>;
+
+    fn deref(&self) -> &Emptiable<T> {
+        &self.0
+    }
+}
+
+impl<T> Deref for Emptiable<T> {
     type Target = Unwritable<T>;
 
     fn deref(&self) -> &Unwritable<T> {
@@ -124,9 +203,7 @@ impl<T> Deref for PlainVariant<T> {
     }
 }
 
-/// Writes the default value of a field into the field's schema. Does nothing if `default` is `None`.
-pub fn set_default(schema: &mut Schema, default: Option<Value>) {
-    if let Some(default) = default {
-        schema.insert("default".to_owned(), default);
-    }
+/// Writes the default value of a field into the field's schema.
+pub fn set_default(schema: &mut Schema, default: DefaultJson) {
+    schema::set_default(schema.ensure_object(), default);
 }

@@ -1,16 +1,18 @@
 //! Parameters of a tool: the specification in generated code, and the schema.
 
-use super::compared::{Decode, decode_only, mark_difference};
+use super::compared::{Decode, decode_only, mark_difference, mark_faulty_default};
+use super::default::DefaultJson;
 use super::slot::{Fill, SharedParams, ToolParams};
-use crate::schema::__private::{SchemaBuilder, has_constraints, tidy_arguments, unmark_all, with_notes};
+use crate::schema::__private::{
+    SchemaBuilder, check_null_default, has_constraints, set_default, tidy_arguments, unmark_all, with_notes,
+};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// A function returning the default value of a parameter as JSON. The function returns `None` if JSON cannot
-/// represent the value, such as a map with lists as keys.
-pub type ParamDefault = fn() -> Option<Value>;
+/// A function returning the default value of a parameter as JSON.
+pub type ParamDefault = fn() -> DefaultJson;
 
 /// The specification of one parameter. Generated code writes it as a struct literal, because a struct literal
 /// compiles faster than builder calls.
@@ -134,6 +136,7 @@ pub(crate) fn parameters_schema(
     }
     builder.add_definitions(&mut root);
     let mut root = Value::Object(root);
+    mark_faulty_default(&mut root);
     for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
         *constrained |= mark_difference(&mut root, Some(param.name), decode);
     }
@@ -159,11 +162,15 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
         let description = with_notes(spec.description, of_type);
         schema.insert("description".to_owned(), description.into());
     }
-    if let Some(value) = spec.default().and_then(|default| default()) {
-        if optional && !value.is_null() {
+    if let Some(default) = spec.default() {
+        let default = default();
+        if optional && matches!(&default, Ok(Some(value)) if !value.is_null()) {
             allow_null(&mut schema);
         }
-        schema.insert("default".to_owned(), value);
+        set_default(&mut schema, default);
+        if !optional {
+            check_null_default(&mut schema);
+        }
     }
     schema.into()
 }

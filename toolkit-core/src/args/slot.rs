@@ -23,7 +23,8 @@ impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
     note = "if the program provides the value, write `#[state]` before the parameter",
-    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it"
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
+    note = "an `Arc` that the model sends needs serde's feature `rc`"
 )]
 pub trait SharedParams: ToolParams {}
 

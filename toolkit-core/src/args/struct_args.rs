@@ -3,7 +3,7 @@
 //! The JSON text is deserialized directly. If this fails, or if the result violates a rule of the schema that
 //! the type does not check, the arguments are coerced and checked as one object.
 
-use super::compared::{decode_only, mark_difference};
+use super::compared::{decode_only, mark_difference, mark_faulty_default};
 use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::with_members;
@@ -101,6 +101,7 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
 /// marked where it differs from the type.
 fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
     let mut schema = argument_schema_of::<T>();
+    mark_faulty_default(&mut schema);
     let has_constraints = mark_difference(&mut schema, None, decode_only::<T>);
     if !has_constraints {
         unmark_all(&mut schema);

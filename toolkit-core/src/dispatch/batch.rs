@@ -314,3 +314,42 @@ impl Drop for Slot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::Dispatcher;
+    use tokio::runtime::Builder;
+
+    /// Pushes many calls and takes some of the results. Returns the number of tasks looked at by all pushes.
+    fn steps(pushes: usize, take_every: usize) -> usize {
+        let dispatcher = Dispatcher::new(ToolRegistry::new()).unwrap();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let _entered = handle.enter();
+        let mut batch = dispatcher.batch([]);
+        let mut steps = 0;
+        for push in 0..pushes {
+            // The condition of `spawn`.
+            if batch.tasks.len() > 2 * (batch.len() + 1) + 64 {
+                steps += batch.tasks.len();
+            }
+            batch.push(ToolCall::new(push.to_string(), "absent", "{}"));
+            if push % take_every == 0 {
+                let result = batch.poll_result(&mut Context::from_waker(std::task::Waker::noop()));
+                assert!(matches!(result, Poll::Ready(Some(_))));
+            }
+        }
+        assert_eq!(batch.len(), pushes - pushes.div_ceil(take_every));
+        steps
+    }
+
+    #[test]
+    fn pushes_after_the_runtime_is_gone_are_linear() {
+        for take_every in [1, 2, 3, 100, 50_000] {
+            let steps = steps(50_000, take_every);
+            assert!(steps <= 4 * 50_000, "{steps} steps, taking every {take_every}");
+        }
+    }
+}

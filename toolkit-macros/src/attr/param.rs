@@ -49,27 +49,20 @@ impl DefaultAttr {
         }
     }
 
-    /// Generates an expression for the default as JSON. The expression has the type `Option<Value>`. `value`
-    /// is an expression for the default itself.
-    pub(crate) fn json(&self, ty: &Type, value: &TokenStream) -> TokenStream {
-        let is_empty = |container| matches!(self, Self::OfType(_)) && only_argument(ty, container).is_some();
-        // An empty list or `None` is written without the inner type, because that type need not be
-        // `Serialize`.
-        let value = match () {
-            () if is_empty("Vec") => &quote!(::std::vec::Vec::<()>::new()),
-            () if is_empty("Option") => &quote!(::core::option::Option::<()>::None),
-            () => value,
-        };
-        quote_spanned!(self.span()=> __toolkit::default_value(#value).to_value())
-    }
-
-    /// Returns the span for errors about the default.
-    fn span(&self) -> Span {
+    /// Generates an expression for the default as JSON. `value` is an expression for the default itself.
+    pub(crate) fn json(&self, value: &TokenStream) -> TokenStream {
         match self {
-            Self::OfType(key) => key.span(),
-            Self::Value(value) => value.span(),
+            Self::OfType(key) => default_of_type(key.span(), value),
+            Self::Value(expr) => {
+                quote_spanned!(expr.span()=> __toolkit::default_value(#value).to_value())
+            }
         }
     }
+}
+
+/// Generates an expression for a value of `Default` as JSON. An error about it points at `span`.
+pub(crate) fn default_of_type(span: Span, value: &TokenStream) -> TokenStream {
+    quote_spanned!(span=> __toolkit::default_value(#value).of_type())
 }
 
 impl ParamAttr {

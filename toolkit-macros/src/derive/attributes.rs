@@ -16,6 +16,10 @@ pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
 
+pub(super) fn is_flattened(attrs: &[Attribute]) -> bool {
+    serde_arguments(attrs).iter().any(|(name, _)| name.is_ident("flatten"))
+}
+
 /// Returns all values given for one argument in `#[serde(…)]` attributes.
 pub(super) fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
     let arguments = serde_arguments(attrs).into_iter();

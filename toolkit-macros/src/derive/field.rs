@@ -3,13 +3,15 @@
 use super::attributes::{
     attribute_arguments, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
 };
-use super::{constraining, describe, transforming};
-use crate::attr::{DefaultAttr, ParamAttr, only_string};
+use super::{constraining, describe, generic_transforming};
+use crate::attr::{DefaultAttr, ParamAttr, default_of_type, only_string};
 use crate::diag::Diag;
 use crate::docs::{self, Docs};
+use crate::item::type_arguments;
 use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{Attribute, Field, Generics, Path, parse_quote};
 
 /// The mirrored type.
@@ -22,17 +24,16 @@ pub(super) struct Owner<'a> {
     pub(super) strict_docs: bool,
     /// The generic parameters of the type, with their bounds.
     pub(super) generics: &'a Generics,
-    /// `true` for a type without type parameters and lifetimes.
-    pub(super) is_concrete: bool,
 }
 
-/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
+/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars. Returns whether the
+/// field has a description.
 pub(super) fn mirror_field(
     field: &mut Field,
     owner: &Owner<'_>,
     helpers: &mut Vec<TokenStream>,
     diag: &mut Diag,
-) {
+) -> bool {
     let attr = ParamAttr::parse(&field.attrs, diag);
     refuse_helpers(&field.attrs, &["tool_params"], "a field", diag);
     attr.check_flatten(diag);
@@ -53,8 +54,10 @@ pub(super) fn mirror_field(
         Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
         Some(default @ DefaultAttr::Value(_)) => {
             let make = format_ident!("__default_{}", helpers.len());
-            let (path, value) = (make.to_string(), default.expr(ty));
-            helpers.push(quote!(fn #make() -> #ty { #value }));
+            let (impl_generics, _, where_clause) = owner.generics.split_for_impl();
+            let arguments = type_arguments(owner.generics);
+            let (path, value) = (quote!(#make #arguments).to_string(), default.expr(ty));
+            helpers.push(quote!(fn #make #impl_generics() -> #ty #where_clause { #value }));
             field.attrs.push(parse_quote!(#[serde(default = #path)]));
         }
         None => {}
@@ -76,9 +79,11 @@ pub(super) fn mirror_field(
     if attr.flatten.is_some() {
         field.attrs.push(parse_quote!(#[serde(flatten)]));
     }
-    if let Some(default) = shown_default(field, &attr, owner).filter(|_| owner.is_concrete) {
-        let set = transforming(helpers, quote!(__toolkit::set_default(__schema, #default);));
-        field.attrs.push(parse_quote!(#[schemars(transform = #set)]));
+    if let Some((default, generics)) = shown_default(field, &attr, owner) {
+        let set = quote!(__toolkit::set_default(__schema, #default););
+        let set = generic_transforming(helpers, &generics, set);
+        let arguments = type_arguments(&generics);
+        field.attrs.push(parse_quote!(#[schemars(transform = #set #arguments)]));
     }
     if !attr.constraints.is_empty() {
         let constrain = constraining(helpers, &attr.constraints.calls);
@@ -88,10 +93,11 @@ pub(super) fn mirror_field(
     let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());
     let section = owner.docs.param(|documented| name.as_deref() == Some(documented));
     let description = docs::describe(attr.description.as_ref(), &docs, section);
+    let is_described = docs::is_described(description.as_ref());
     if let Some(name) = name
         && owner.strict_docs
         && is_decoded_by_type(&field.attrs)
-        && !docs::is_described(description.as_ref())
+        && !is_described
     {
         diag.error(
             &field.ident,
@@ -99,6 +105,7 @@ pub(super) fn mirror_field(
         );
     }
     describe(&mut field.attrs, description);
+    is_described
 }
 
 /// Returns whether attributes of schemars may set a list of values that the type of the field does not
@@ -115,31 +122,59 @@ fn sets_list(attrs: &[Attribute]) -> bool {
     })
 }
 
-/// Generates an expression for the default of a field as JSON. The expression has the type `Option<Value>`.
+/// Generates an expression for the default of a field as JSON. Also returns the generic parameters that the
+/// expression needs.
 ///
 /// The default is set by `#[param]` on the field, by serde's `default` on the field, or by serde's `default`
-/// on the type. Returns `None` if the field has no default.
-fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<TokenStream> {
-    let (ty, this) = (&field.ty, owner.this);
-    let of_type = || quote!(<#ty as ::core::default::Default>::default());
-    if let Some(default) = &attr.default {
-        let value = default.expr(ty);
-        return Some(default.json(ty, &quote!({ let __default: #ty = #value; __default })));
+/// on the type. Returns `None` if the field has no default, and if an attribute decides how the default is
+/// serialized: schemars then shows the default, or leaves it out.
+fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(TokenStream, Generics)> {
+    const DECISIVE: &[&str] = &[
+        "flatten",
+        "serialize_with",
+        "skip",
+        "skip_deserializing",
+        "skip_serializing",
+        "skip_serializing_if",
+        "with",
+    ];
+    let arguments = serde_arguments(&field.attrs);
+    if arguments.iter().any(|(name, _)| DECISIVE.iter().any(|decisive| name.is_ident(decisive))) {
+        return None;
     }
-    // If the type of the field is `Serialize`, schemars shows serde's default. For other types, this
-    // expression shows a default that is a plain variant.
-    let value = match serde_arguments(&field.attrs).into_iter().find(|(name, _)| name.is_ident("default")) {
-        Some((_, None)) => of_type(),
-        Some((_, Some(path))) => {
-            let path = only_string(&path)?.parse::<TokenStream>().ok()?;
-            quote!(#path())
-        }
-        None => {
-            let name = field.ident.as_ref().filter(|_| owner.has_default)?;
-            quote!(<#this as ::core::default::Default>::default().#name)
+    let (ty, this) = (&field.ty, owner.this);
+    let of_type = quote!(<#ty as ::core::default::Default>::default());
+    let mut generics = owner.generics.clone();
+    let mut with_default = |ty: &dyn ToTokens| {
+        // Without generic parameters, the compiler would report the bound a second time.
+        if !generics.params.is_empty() {
+            generics.make_where_clause().predicates.push(parse_quote!(#ty: ::core::default::Default));
         }
     };
-    Some(quote!(__toolkit::default_value(#value).plain_variant()))
+    let given = arguments.into_iter().find(|(name, _)| name.is_ident("default"));
+    let json = match (&attr.default, given) {
+        (Some(default), _) => {
+            if matches!(default, DefaultAttr::OfType(_)) {
+                with_default(ty);
+            }
+            let value = default.expr(ty);
+            default.json(&quote!({ let __default: #ty = #value; __default }))
+        }
+        (None, Some((key, None))) => {
+            with_default(ty);
+            default_of_type(key.span(), &of_type)
+        }
+        (None, Some((_, Some(path)))) => {
+            let (span, path) = (path.span(), only_string(&path)?.parse::<TokenStream>().ok()?);
+            quote_spanned!(span=> __toolkit::default_value(#path()).to_value())
+        }
+        (None, None) => {
+            let name = field.ident.as_ref().filter(|_| owner.has_default)?;
+            with_default(this);
+            default_of_type(name.span(), &quote!(<#this as ::core::default::Default>::default().#name))
+        }
+    };
+    Some((json, generics))
 }
 
 /// Returns `true` if serde and schemars use the type of the field, and no attribute such as `with` replaces

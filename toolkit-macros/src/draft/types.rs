@@ -168,7 +168,8 @@ fn container_argument(ty: &Type) -> Option<&Type> {
     ["Option", "Vec"].into_iter().find_map(|name| only_argument(ty, name))
 }
 
-fn is_unsized(ty: &Type) -> bool {
+/// Returns `true` for a slice, `str` and a trait object.
+pub(crate) fn is_unsized(ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::TraitObject(_) => true,
         Type::Path(path) => path.path.is_ident("str"),

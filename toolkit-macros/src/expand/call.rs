@@ -122,8 +122,11 @@ fn decode(model: &Model<'_>) -> TokenStream {
         let (value, make) = (value_ident(index, param), default_path(model, index));
         quote!(let #value = #value.unwrap_or_else(#make);)
     });
-    // If the check of the type fails, the compiler needs to be told the type again.
-    let known = params().filter(|(_, param)| param.is_checked).map(|(index, param)| {
+    // If the check of one type fails, the compiler forgets all types. It is told the types of checked and of
+    // borrowed parameters again: it would take a borrowed value for a slice or a `str` itself, without a size.
+    let has_check = params().any(|(_, param)| param.is_checked);
+    let is_told = |param: &ParamModel<'_>| param.is_checked || has_check && param.pass != PassMode::Owned;
+    let known = params().filter(|(_, param)| is_told(param)).map(|(index, param)| {
         let (value, ty) = (value_ident(index, param), param.ty);
         quote!(let #value: #ty = #value;)
     });

@@ -2,11 +2,11 @@
 
 use crate::checked::checks;
 use crate::draft::PassMode;
-use crate::item::only_argument;
+use crate::item::{only_argument, type_arguments};
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{GenericParam, Ident, Type};
+use syn::{Ident, Type};
 
 /// Generates a function for each default, and the assertions for the types of constrained parameters.
 pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
@@ -63,13 +63,8 @@ fn default_ident(index: usize) -> Ident {
 /// type and constant arguments of the block.
 pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     let ident = default_ident(index);
-    let Some(generics) = model.draft.generics() else { return ident.into_token_stream() };
-    let arguments = generics.params.iter().filter_map(|param| match param {
-        GenericParam::Type(ty) => Some(&ty.ident),
-        GenericParam::Const(constant) => Some(&constant.ident),
-        GenericParam::Lifetime(_) => None,
-    });
-    quote!(#ident::<#(#arguments),*>)
+    let arguments = model.draft.generics().and_then(type_arguments);
+    quote!(#ident #arguments)
 }
 
 /// Generates an expression for the optional settings of a parameter: aliases, default and constraints.
@@ -81,7 +76,7 @@ fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStrea
     let aliases = attr.aliases.iter().map(syn::LitStr::value);
     let default = attr.default.as_ref().map(|default| {
         let make = default_path(model, index);
-        let json = default.json(param.ty, &quote!(#make()));
+        let json = default.json(&quote!(#make()));
         quote!(|| #json)
     });
     let calls = &attr.constraints.calls;

@@ -1,0 +1,141 @@
+//! The defaults in generated schemas: each must be a valid argument.
+
+use crate::check::{Scope, check_text};
+use crate::fault::Fault;
+use crate::keyword::{each_subschema, subschemas};
+use crate::properties::mark_exact;
+use crate::reference::{SchemaRef, escape};
+use serde_json::{Map, Value};
+
+/// The internal keyword for a default that cannot be published. The value of the keyword is the reason.
+const FAULTY: &str = "x-toolkit-default";
+
+/// The reason for a default of `null` that the type refuses. Serde writes `null` for such numbers.
+const NOT_A_NUMBER: &str =
+    "it is `null` in JSON, which the type does not accept; NaN and infinity cannot be published";
+
+/// Sets the default in a schema. Without a default in `Ok`, nothing is published; the message in `Err` makes
+/// the schema [faulty](strip_faulty_default).
+pub fn set_default(keywords: &mut Map<String, Value>, default: Result<Option<Value>, String>) {
+    match default {
+        Ok(Some(default)) => drop(keywords.insert("default".to_owned(), default)),
+        Ok(None) => {}
+        Err(reason) => {
+            keywords.shift_remove("default");
+            keywords.insert(FAULTY.to_owned(), reason.into());
+        }
+    }
+}
+
+/// Makes a schema [faulty](strip_faulty_default) if its default is `null` and it does not accept `null`.
+pub fn check_null_default(keywords: &mut Map<String, Value>) {
+    if keywords.get("default") == Some(&Value::Null) {
+        let schema = Value::Object(keywords.clone());
+        if !check_text(SchemaRef::from(&schema), "null", Scope::Validator).is_empty() {
+            set_default(keywords, Err(NOT_A_NUMBER.to_owned()));
+        }
+    }
+}
+
+/// Returns the first default in a generated schema that is no valid argument, and removes all marks of such
+/// defaults.
+///
+/// A default of `null` is valid here: [`check_null_default`] is called before optional properties lose their
+/// `null`.
+pub fn strip_faulty_default(root: &mut Value) -> Option<Fault> {
+    let found = faulty(root, root, "#");
+    each_subschema(root, &mut |keywords| drop(keywords.shift_remove(FAULTY)));
+    found
+}
+
+fn faulty(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
+    let marked = schema.get(FAULTY).and_then(Value::as_str).map(str::to_owned);
+    let reason = marked.or_else(|| {
+        let default = schema.get("default").filter(|default| !default.is_null())?;
+        let text = default.to_string();
+        let mut schema = schema.clone();
+        mark_exact(&mut schema);
+        // In this scope, `null` for an optional member means the same as leaving it out.
+        let found = check_text(SchemaRef::new(root, &schema), &text, Scope::Constraints);
+        (!found.is_empty()).then(|| found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    });
+    let fault = |reason| (format!("{path}/default"), format!("the default is no valid argument: {reason}"));
+    reason.map(fault).or_else(|| {
+        subschemas(schema).find_map(|inside| {
+            let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
+            faulty(root, inside.schema, &format!("{path}/{}{key}", inside.keyword))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Returns the path and the message of the first faulty default.
+    fn fault_of(mut schema: Value) -> Option<Fault> {
+        strip_faulty_default(&mut schema)
+    }
+
+    #[test]
+    fn a_default_must_fit_the_schema_that_it_is_in() {
+        for schema in [
+            json!({"type": "integer", "maximum": 3, "default": 3}),
+            json!({"properties": {"a": {"enum": ["x", "y"], "default": "y"}}}),
+            json!({"type": "array", "items": {"$ref": "#/$defs/A"}, "default": [1], "$defs": {"A": {"type": "integer"}}}),
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": null}}),
+            json!({"properties": {"a": {"$ref": "#"}}, "default": {"a": null}}),
+            // Optional properties have lost their `null`.
+            json!({"type": "string", "default": null}),
+            // Names of properties are no keywords.
+            json!({"properties": {"default": {"type": "string"}}}),
+        ] {
+            assert_eq!(fault_of(schema.clone()), None, "{schema}");
+        }
+        for (schema, path, word) in [
+            (json!({"type": "integer", "default": {"secs": 0}}), "#/default", "expected integer"),
+            (json!({"type": "integer", "maximum": 3, "default": 4}), "#/default", "3"),
+            (
+                json!({"properties": {"a/b": {"enum": ["x"], "default": "X"}}}),
+                "#/properties/a~1b/default",
+                "x",
+            ),
+            (json!({"items": {"type": "number", "default": "1"}}), "#/items/default", "number"),
+            (json!({"$defs": {"A": {"type": "number", "default": "1"}}}), "#/$defs/A/default", "number"),
+            (json!({"additionalProperties": {"type": "number"}, "default": {"a": null}}), "#/default", "`a`"),
+            (
+                json!({"properties": {"a": {"type": "number"}}, "required": ["a"], "default": {"a": null}}),
+                "#/default",
+                "`a`",
+            ),
+        ] {
+            let (found, message) = fault_of(schema.clone()).unwrap();
+            assert_eq!(found, path, "{schema}");
+            assert!(message.contains(word), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_reason_in_place_of_a_default_is_a_fault_and_is_never_published() {
+        let mut schema = json!({"type": "integer", "default": 1});
+        set_default(schema.as_object_mut().unwrap(), Err("too odd".to_owned()));
+        let fault = strip_faulty_default(&mut schema);
+        assert_eq!(fault, Some(("#/default".into(), "the default is no valid argument: too odd".into())));
+        assert_eq!(schema, json!({"type": "integer"}));
+    }
+
+    #[test]
+    fn null_is_a_default_of_schemas_that_accept_null_only() {
+        for (schema, is_valid) in [
+            (json!({"type": "number", "default": null}), false),
+            (json!({"type": ["number", "null"], "default": null}), true),
+            (json!({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default": null}), true),
+            (json!({"default": null}), true),
+        ] {
+            let mut checked = schema.clone();
+            check_null_default(checked.as_object_mut().unwrap());
+            assert_eq!(strip_faulty_default(&mut checked).is_none(), is_valid, "{schema}");
+        }
+    }
+}
