@@ -32,7 +32,8 @@ pub struct Response {
     pub text: String,
     /// The reasoning, as far as the provider returns it.
     pub reasoning: String,
-    /// The model's explanation for refusing to answer. Empty if the model did not refuse.
+    /// The model's explanation for refusing to answer, or the provider's explanation for blocking the answer. Empty if
+    /// there is none.
     pub refusal: String,
     /// The tool calls, in the order of the response.
     pub calls: Vec<ToolCall>,
