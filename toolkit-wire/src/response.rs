@@ -100,13 +100,16 @@ impl FinishReason {
         match word {
             "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" | "COMPLETE"
             | "STOP_SEQUENCE" => Self::Stop,
-            "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" => Self::ToolCalls,
-            // Mistral sends `model_length`. Gemini sends `CONTINUATION` if a later request can continue.
+            "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" | "requires_action" => Self::ToolCalls,
+            // Mistral sends `model_length`. Gemini sends `CONTINUATION` and `requires_continuation` if a later
+            // request can continue.
             "length"
             | "max_tokens"
             | "model_length"
             | "MAX_TOKENS"
             | "CONTINUATION"
+            | "requires_continuation"
+            | "budget_exceeded"
             | "max_output_tokens"
             | "model_context_window_exceeded" => Self::Length,
             "content_filter"
