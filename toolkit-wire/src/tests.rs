@@ -2,6 +2,7 @@
 
 mod contents;
 mod histories;
+mod pairs;
 mod received;
 mod references;
 mod reports;
