@@ -5,7 +5,7 @@ usage: unions.py WIRE_DUMP FOLDER
 
 The SDKs list the types of the items, content blocks, steps and tools of each API. For each type, this script makes a
 response with such a part beside a text, and a request with such a tool. It also makes a response with each field of a
-message and of its text, and with `made.py` a request with each field of a tool result and of its contents, and a stream
+message and of its text, and with `tests/sdk/made.py` a request with each field of a tool result and of its contents, and a stream
 with each type of delta. WIRE_DUMP (`examples/wire_dump --replay`) reads and writes them. The part must be in the message
 for the next request to the same API, unchanged, and so must be what a stream said. For another API, the part must be
 reported as lost, unless its text or its call is sent. The tool and the result must be sent unchanged. Each finish reason
