@@ -60,6 +60,7 @@ fn stream(format: ApiFormat, bytes: &[u8], cuts: usize) -> Map<String, Value> {
             "text": response.text,
             "finish": response.finish,
             "is_complete": end.is_complete,
+            "native": response.native,
         })),
         Err(error) => map(json!({"error": error.to_string()})),
     };

@@ -6,6 +6,8 @@ use toolkit::prelude::*;
 use toolkit::serde_json::json;
 use toolkit::{ToolMetadata, ToolTag};
 
+const PROGRAM: &str = "programmatic";
+
 /// Says everything.
 #[tool(
     namespace = "metadata",
@@ -27,6 +29,7 @@ use toolkit::{ToolMetadata, ToolTag};
     search_hint = "all of it",
     input_examples = [json!({"key": "a"}), json!({"key": "b"})],
     strict,
+    allowed_callers("direct", PROGRAM),
     call_reason = false,
     unknown = "ignore",
     coerce = false,
@@ -70,6 +73,7 @@ fn every_option_is_read_back() {
         .with_search_hint("all of it")
         .with_input_examples([json!({"key": "a"}), json!({"key": "b"})])
         .with_strict(true)
+        .with_allowed_callers(["direct", "programmatic"])
         .with_call_reason(false)
         .with_unknown(UnknownArguments::Ignore)
         .with_coerce(false)

@@ -168,10 +168,6 @@ def states_default(recorded, written):
     return ABSENT not in (recorded, written) and written.startswith(f"{recorded}\nBy default ")
 
 
-def anything(recorded, written):
-    return True
-
-
 def only_empty_texts_dropped(recorded, written):
     return [part for part in recorded if part != {"text": ""}] == written
 
@@ -191,14 +187,9 @@ REQUEST_RULES = [
     ("anthropic", "/tool_choice", added({"type": "auto"}), DEFAULT),
     ("openai_chat openai_responses", "/tool_choice", added("auto"), DEFAULT),
     ("gemini", "/toolConfig", added({"functionCallingConfig": {"mode": "AUTO"}}), DEFAULT),
-    ("openai_responses", "/results/.*/detail", added("auto"), DEFAULT),
-    ("openai_responses", "/results/.*/status", added("completed"),
-     "some compatible servers require the field"),
     ("openai_responses", "/model/.*/status", dropped("completed"),
      "the request of the API has no status for calls of custom tools"),
     ("openai_chat", "/model/.*/content", added(None), "some servers require the field beside calls"),
-    ("anthropic", "/results/.*/is_error", dropped(False), DEFAULT),
-    ("bedrock", "/results/.*/status", dropped("success"), DEFAULT),
     (None, "/tools|/tool_choice", dropped([], None, "auto"), "without tools, a choice would be refused"),
     (None, ".*/(cache_control|content)", dropped(None), "`null` says nothing, and some servers refuse it"),
     (None, f"{MEMBER}/required", dropped([]), "an empty list requires nothing"),
@@ -207,8 +198,6 @@ REQUEST_RULES = [
     ("anthropic", f"{STRICT}type", dropped("string"), "the values of `enum` have the type"),
     ("openai_chat openai_responses", rf"{STRICT}(\$ref|\$defs)", dropped_any, INLINED),
     ("openai_chat openai_responses", f"{STRICT}.*", lambda recorded, written: recorded == ABSENT, INLINED),
-    ("gemini", "/results/.*/response/.*", anything,
-     "`output` and `error` tell outputs from errors, so each output is written as `output`"),
     ("gemini", "/model/.*/parts", only_empty_texts_dropped, "some models refuse empty texts"),
     ("bedrock", "/repaired", repeats_a_role, "most models behind the API require alternating roles"),
     ("gemini", ".*/parameters", dropped({"properties": {}, "required": [], "type": "object"}),

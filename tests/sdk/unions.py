@@ -5,27 +5,26 @@ usage: unions.py WIRE_DUMP FOLDER
 
 The SDKs list the types of the items, content blocks, steps and tools of each API. For each type, this script makes a
 response with such a part beside a text, and a request with such a tool. It also makes a response with each field of a
-message and of its text. WIRE_DUMP (`examples/wire_dump --replay`)
-reads and writes them. The part must be in the message for the next request to the same API, unchanged. For another
-API, it must be reported as lost, unless its text or its call is sent. The tool must be sent unchanged. Each finish reason must be
-in the table of toolkit-wire/src/tests/reports.rs.
+message and of its text, and with `tests/sdk/made.py` a request with each field of a tool result and of its contents, and a stream
+with each type of delta. WIRE_DUMP (`examples/wire_dump --replay`) reads and writes them. The part must be in the message
+for the next request to the same API, unchanged, and so must be what a stream said. For another API, the part must be
+reported as lost, unless its text or its call is sent. The tool and the result must be sent unchanged. Each finish reason
+must be in the table of toolkit-wire/src/tests/reports.rs.
 """
 
 import json
 import pathlib
 import subprocess
 import sys
-import typing
 
 import anthropic.types as anthropic
 import anthropic.types.beta as anthropic_beta
-import botocore.session
 import cohere.types
 import google.genai._gaos.types.interactions as interactions
 import ollama
 import openai.types.responses as responses
-import typing_extensions
 from google.genai import types as google
+from made import OF_USER, SAID, UNKNOWN, camel, converse, literals, results, streams, tags
 from mistralai.client.models import AssistantMessage, ChatCompletionChoice
 from openai.types.chat import ChatCompletionMessage
 from openai.types.chat.chat_completion import Choice
@@ -39,42 +38,12 @@ CARRIED = {"text", "thinking", "redacted_thinking", "message", "reasoning", "mod
 # The fields of messages and texts that every API receives, or that describe only the message itself.
 CARRIED_FIELDS = {"role", "type", "id", "status", "phase", "content", "text", "refusal", "tool_calls", "function_call",
                   "tool_plan", "thinking", "tool_name"}
-# Steps of the user, which the history of the program has already.
-OF_USER = {"user_input", "function_result"}
 # The fields of a part of Gemini that are no content.
 GEMINI_ATTRIBUTES = {"thought", "thoughtSignature", "mediaResolution", "videoMetadata", "partMetadata", "functionResponse"}
 # The program's own tools.
 OWN_TOOLS = {"function", "custom", "namespace"}
-# How the SDKs call a type that they do not know.
-UNKNOWN = {"UNKNOWN"}
 # Fields that some part of an API requires.
 FIELDS = {"id": "x_1", "call_id": "c_1", "name": "n", "input": {}, "arguments": "{}", "execution": "server"}
-
-
-def literals(kind):
-    """Returns the strings of all `Literal`s in a type."""
-    if typing.get_origin(kind) is typing.Literal:
-        return set(map(str, typing.get_args(kind)))
-    return set().union(*map(literals, typing.get_args(kind)), set())
-
-
-def tags(kind):
-    """Returns the values of `type` in the members of a union of models or dictionaries."""
-    if hasattr(kind, "model_fields"):
-        field = kind.model_fields.get("type")
-        return literals(field.annotation) if field else set()
-    if typing_extensions.is_typeddict(kind):
-        return literals(typing.get_type_hints(kind, include_extras=True).get("type", str))
-    return set().union(*map(tags, typing.get_args(kind)), set())
-
-
-def camel(name):
-    first, *words = name.split("_")
-    return first + "".join(map(str.title, words))
-
-
-def converse(shape):
-    return botocore.session.get_session().get_service_model("bedrock-runtime").shape_for(shape)
 
 
 def parts():
@@ -151,7 +120,7 @@ def reasons():
     found |= {reason.value for reason in google.FinishReason}
     found |= literals(ChatCompletionChoice.model_fields["finish_reason"].annotation)
     found |= set(map(str, converse("StopReason").enum))
-    found |= literals(cohere.types.ChatFinishReason)
+    found |= literals(cohere.types.ChatFinishReason) | literals(interactions.InteractionStatus)
     return found
 
 
@@ -181,6 +150,11 @@ def main():
         checks.append((format, name, {"format": format, "body": body}, field))
     for format, tool in tools():
         checks.append((format, tool, {"format": format, "body": bodies[format], "request": {"tools": [tool]}}, None))
+    for name, format, request in results():
+        checks.append((format, name, {"format": format, "body": bodies[format], "request": request}, "result"))
+    for format, name, events in streams():
+        stream = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+        checks.append((format, name, {"format": format, "stream": stream}, "stream"))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "unions.jsonl"
     file.write_text("".join(json.dumps(check) + "\n" for _, _, check, _ in checks))
@@ -190,6 +164,13 @@ def main():
         read = json.loads(line)
         if "error" in read:
             faults.append(f"{format}: {kind}: {read['error']}")
+        elif index == "stream":
+            if SAID not in json.dumps(read["native"]):
+                faults.append(f"{format}: the stream of {kind} is sent back as {json.dumps(read['native'])[:200]}")
+        elif index == "result":
+            sent = [message for piece in read["written"]["messages"] for message in piece["written"]]
+            if sent not in check["request"].values():
+                faults.append(f"{format}: the result with {kind} is sent as {json.dumps(sent)[:300]}")
         elif index is None:
             written = read["written"]["tools"].get("tools")
             if written != check["request"]["tools"]:
@@ -210,7 +191,7 @@ def main():
     table = REASONS.read_text()
     faults += [f"the reason `{reason}` is not in {REASONS.name}" for reason in reasons() if f'"{reason}"' not in table]
     print("\n".join(["FAULT " + fault for fault in faults]))
-    print(f"unions: {len(checks)} parts, fields and tools, {len(reasons())} finish reasons, {len(faults)} faults")
+    print(f"unions: {len(checks)} parts, fields, tools, results and streams, {len(reasons())} finish reasons, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 

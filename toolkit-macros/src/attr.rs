@@ -91,7 +91,7 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
         };
         Ok(quote!([#(#tags),*]))
     }),
-    (&["icons"], |input| texts(input).map(|icons| quote!([#(#icons),*]))),
+    (&["icons", "allowed_callers"], |input| texts(input).map(|texts| quote!([#(#texts),*]))),
     (&["input_examples"], |input| list(input).map(|examples| quote!([#(#examples),*]))),
 ];
 

@@ -32,7 +32,8 @@ pub struct Response {
     pub text: String,
     /// The reasoning, as far as the provider returns it.
     pub reasoning: String,
-    /// The model's explanation for refusing to answer. Empty if the model did not refuse.
+    /// The model's explanation for refusing to answer, or the provider's explanation for blocking the answer. Empty if
+    /// there is none.
     pub refusal: String,
     /// The tool calls, in the order of the response.
     pub calls: Vec<ToolCall>,
@@ -99,13 +100,16 @@ impl FinishReason {
         match word {
             "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" | "COMPLETE"
             | "STOP_SEQUENCE" => Self::Stop,
-            "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" => Self::ToolCalls,
-            // Mistral sends `model_length`. Gemini sends `CONTINUATION` if a later request can continue.
+            "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" | "requires_action" => Self::ToolCalls,
+            // Mistral sends `model_length`. Gemini sends `CONTINUATION` and `requires_continuation` if a later
+            // request can continue.
             "length"
             | "max_tokens"
             | "model_length"
             | "MAX_TOKENS"
             | "CONTINUATION"
+            | "requires_continuation"
+            | "budget_exceeded"
             | "max_output_tokens"
             | "model_context_window_exceeded" => Self::Length,
             "content_filter"

@@ -2,6 +2,8 @@
 
 mod contents;
 mod histories;
+mod pairs;
+mod received;
 mod references;
 mod reports;
 mod unknown;

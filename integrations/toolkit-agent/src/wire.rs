@@ -10,9 +10,12 @@ mod extra;
 mod request;
 mod settings;
 mod state;
+mod stream;
 mod thinking;
 mod transport;
 
 pub use draft::Server;
+#[cfg(feature = "genai")]
+pub(crate) use request::native_losses;
 pub use request::{EncodedRequest, encode_request, request_body};
 pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};

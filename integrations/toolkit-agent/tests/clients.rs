@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use toolkit_agent::clients::{Anthropic, Gemini, GenAi, OpenAi};
 use toolkit_agent::model::ServiceTier;
+use toolkit_agent::wire::encode_request;
 use toolkit_agent::{
     Agent, AgentBuilder, AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
     ModelRequest, NativeMessages, RunOutput, ToolMessage,
@@ -181,6 +182,27 @@ async fn settings_that_genai_lacks_are_reported() {
             "/messages/1/server_tool_use",
         ]
     );
+}
+
+/// An answer may consist of an image. `genai` does not send the image back, so it is reported as lost, also for a
+/// client of one provider.
+#[tokio::test]
+async fn an_answer_of_media_alone_arrives_through_genai() {
+    let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}});
+    let said = json!({"role": "assistant", "content": "A cat."});
+    let replies = [gemini(image), gemini(json!({"text": "A cat."})), chat(said)];
+    let server = Server::start(replies.into_iter().map(reply).collect()).await;
+    let client = GenAi::new().with_base_url(&server.url);
+    let drawn = client.model("gemini::m").respond(ModelRequest::new([Message::user("Draw.")])).await.unwrap();
+    let messages = [Message::user("Draw."), Message::Assistant(drawn.message), Message::user("What is it?")];
+    let request = ModelRequest::new(messages);
+    let mut losses = Vec::new();
+    for name in ["gemini::m", "openai::m"] {
+        losses.extend(client.model(name).respond(request.clone()).await.unwrap().losses);
+    }
+    let direct = encode_request(ApiFormat::Gemini, "m", &request, false);
+    let paths = losses.iter().map(|loss| &loss.path).chain(direct.losses.iter().map(|loss| &loss.path));
+    assert_eq!(paths.collect::<Vec<_>>(), ["/messages/1/Binary"; 3]);
 }
 
 /// A message whose native form was dropped still has the caller of its calls.

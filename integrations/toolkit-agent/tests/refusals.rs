@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use toolkit_agent::model::Fallback;
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel, parse_response};
 use toolkit_agent::{
-    ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest, ScriptedModel,
+    ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest, ModelStream, ScriptedModel,
 };
 use toolkit_wire::ApiFormat;
 
@@ -37,10 +37,14 @@ impl Transport for Events {
     }
 }
 
-async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_agent::ModelResponse, ModelError> {
+async fn begin(format: ApiFormat, events: Value) -> Result<ModelStream, ModelError> {
     let events = events.as_array().unwrap().iter().cloned().collect();
     let model = WireModel::new(format, "m", Events(Mutex::new(events)));
-    model.stream(ModelRequest::new([Message::user("hi")])).await?.collect().await
+    model.stream(ModelRequest::new([Message::user("hi")])).await
+}
+
+async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_agent::ModelResponse, ModelError> {
+    begin(format, events).await?.collect().await
 }
 
 #[tokio::test]
@@ -204,7 +208,7 @@ async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
     let call = json!({"functionCall": {"id": "a", "name": "add", "args": {}}});
     for (parts, text, reasoning, calls) in [
         (json!([{"text": "On"}]), "On", "", 0),
-        (json!([{"text": "Hm", "thought": true}]), "", "Hm", 0),
+        (json!([{"text": "Hm", "thought": true}]), report, "Hm", 0),
         (json!([{"text": "On"}, call]), "On", "", 1),
         (json!([]), report, "", 0),
     ] {
@@ -219,7 +223,8 @@ async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
         whole["candidates"] = said(parts.clone())["candidates"].take();
         let whole = parse_response(ApiFormat::Gemini, &whole).unwrap();
         assert_eq!((&whole.finish, whole.usage), (&FinishReason::Refused, response.usage), "{parts}");
-        if text != report {
+        assert_eq!(whole.message.text, text, "{parts}");
+        if parts != json!([]) {
             assert_eq!(whole.message, response.message, "{parts}");
         }
     }

@@ -35,6 +35,8 @@ impl ResponseCodec for Anthropic {
             }
         }
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
+        let explanation = reading.payload.pointer("/stop_details/explanation").and_then(Value::as_str);
+        response.refusal = explanation.unwrap_or_default().to_owned();
         // The service does not count tokens read from or written into the cache as input tokens.
         let usage = &mut response.usage;
         let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);

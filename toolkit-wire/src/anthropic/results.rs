@@ -5,20 +5,17 @@ use super::response::is_block;
 use super::{Anthropic, FACTS, call};
 use crate::WireError;
 use crate::codec::ResultCodec;
-use crate::fields::{Fields, field, flag, object, required, set, text};
+use crate::fields::{Fields, copy, field, flag, object, required, set, text};
 use crate::repair::user_message;
-use crate::results::{error_message, is_blank, listed, listed_blocks};
+use crate::results::{RECEIVED, as_received, error_message, is_blank, keep, listed, listed_blocks};
 use serde_json::Value;
 use std::collections::HashMap;
-use toolkit_core::call::ProviderExtras;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
-/// The provider extra with the fields of a received result. The extras of a result also contain the extras of
-/// its call. The separate name keeps the cache breakpoint of the call from being repeated in the result.
-const KEPT: &str = "tool_result";
-const CACHE: &str = "cache_control";
+/// The fields of a received result that stay if the outcome changes.
+const STAYING: [&str; 2] = ["cache_control", "toolset_name"];
 
 impl ResultCodec for Anthropic {
     /// Encodes all results in one user message, because the service requires all of them in the message after
@@ -45,9 +42,9 @@ impl ResultCodec for Anthropic {
                     "tool_result" => {
                         let id = required(block, &path, "tool_use_id", "the id of a call")?;
                         let name = names.get(id).copied().unwrap_or_default();
-                        let mut result = ToolResult::new(id.into(), name, parse_outcome(block, &path)?);
-                        result.extras = kept(block);
-                        results.push(result);
+                        let result = ToolResult::new(id.into(), name, parse_outcome(block, &path)?);
+                        let written = encode_result(&result, id);
+                        results.push(keep(result, FACTS.name, block, &written));
                     }
                     _ => {}
                 }
@@ -72,23 +69,10 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
-    for (name, value) in result.extras.get(FACTS.name, KEPT).and_then(Value::as_object).into_iter().flatten()
-    {
-        set(&mut block, name, value.clone());
+    if let Some(Value::Object(received)) = result.extras.get(FACTS.name, RECEIVED) {
+        copy(received, &mut block, &STAYING);
     }
-    block.into()
-}
-
-/// Returns the fields of a received result to send back to the API. The only such field is the cache
-/// breakpoint.
-fn kept(block: &Value) -> ProviderExtras {
-    match block.get(CACHE).filter(|breakpoint| !breakpoint.is_null()) {
-        Some(breakpoint) => {
-            let fields = Fields::from_iter([(CACHE.to_owned(), breakpoint.clone())]);
-            ProviderExtras::new(FACTS.name, Fields::from_iter([(KEPT.to_owned(), fields.into())]))
-        }
-        None => ProviderExtras::default(),
-    }
+    as_received(&Anthropic, FACTS.name, &["/tool_use_id"], result, block.into())
 }
 
 /// Encodes a single text as a string, and any other output as a list of blocks.

@@ -2,12 +2,12 @@
 
 use super::media::{self, number_documents};
 use super::response::is_block;
-use super::{Bedrock, call};
+use super::{Bedrock, FACTS, call};
 use crate::WireError;
 use crate::codec::ResultCodec;
 use crate::fields::{Fields, field, list, required, set, text};
 use crate::repair::user_message;
-use crate::results::{error_message, is_blank, listed, listed_blocks};
+use crate::results::{as_received, error_message, is_blank, keep, listed, listed_blocks};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use toolkit_core::name::WireNames;
@@ -35,7 +35,9 @@ impl ResultCodec for Bedrock {
                 } else if let Some(result) = block.get("toolResult") {
                     let id = required(result, &field(&path, "toolResult"), "toolUseId", "the id of a call")?;
                     let name = names.get(id).copied().unwrap_or_default();
-                    results.push(ToolResult::new(id.into(), name, parse_outcome(result)));
+                    let result = ToolResult::new(id.into(), name, parse_outcome(result));
+                    let written = encode_result(&result, id);
+                    results.push(keep(result, FACTS.name, block, &written));
                 }
             }
         }
@@ -54,7 +56,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut fields, "status", "error");
         }
     }
-    json!({"toolResult": fields})
+    as_received(&Bedrock, FACTS.name, &["/toolResult/toolUseId"], result, json!({"toolResult": fields}))
 }
 
 /// Encodes an output as content blocks. Blank texts are dropped, because the service refuses them.

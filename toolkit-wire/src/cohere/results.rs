@@ -1,11 +1,11 @@
 //! Encodes and parses results as tool messages.
 
-use super::Cohere;
 use super::history::{MEDIA, image, text_part};
+use super::{Cohere, FACTS};
 use crate::WireError;
 use crate::codec::ResultCodec;
 use crate::fields::{required, text};
-use crate::results::{json_content, listed, output_text, result_text};
+use crate::results::{as_received, json_content, keep, listed, output_text, received, result_text};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
@@ -14,16 +14,10 @@ use toolkit_core::output::{Content, ToolOutput};
 impl ResultCodec for Cohere {
     /// Encodes one `tool` message for each result. All images follow in one user message.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
-        let messages = results.iter().zip(ids).map(|(result, id)| {
-            let content = match &result.outcome {
-                Ok(output) => content(output),
-                Err(error) => error.message().into(),
-            };
-            json!({"role": "tool", "tool_call_id": id, "content": content})
-        });
-        let mut messages: Vec<Value> = messages.collect();
-        let contents =
-            results.iter().flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
+        let mut messages: Vec<Value> =
+            results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
+        let others = results.iter().filter(|result| received(self, FACTS.name, result).is_none());
+        let contents = others.flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
         let images: Vec<Value> = contents.filter_map(image).collect();
         if !images.is_empty() {
             let parts: Vec<Value> =
@@ -46,10 +40,21 @@ impl ResultCodec for Cohere {
                 Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
                 Some(value) => json_content(value).into(),
             };
-            Ok(ToolResult::new(id.into(), "", Ok(output)))
+            let result = ToolResult::new(id.into(), "", Ok(output));
+            let written = tool_message(&result, id);
+            Ok(keep(result, FACTS.name, message, &written))
         };
         messages.map(parse).collect()
     }
+}
+
+fn tool_message(result: &ToolResult, id: &str) -> Value {
+    let content = match &result.outcome {
+        Ok(output) => content(output),
+        Err(error) => error.message().into(),
+    };
+    let message = json!({"role": "tool", "tool_call_id": id, "content": content});
+    as_received(&Cohere, FACTS.name, &["/tool_call_id"], result, message)
 }
 
 /// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON

@@ -2,12 +2,14 @@
 
 use super::Gemini;
 use super::schema::to_json_schema;
-use super::spelling::{get, key};
+use super::spelling::{get, key, list};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Draft, parse_named};
+use crate::declaration::{Draft, parse_named, take_named};
 use crate::fields::{Fields, camel, element, field, object, set};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
@@ -28,6 +30,23 @@ const HOSTED: [&str; 12] = [
     "parallelAiSearch",
     "retrieval",
     "urlContext",
+];
+
+/// The functions of the tool `computerUse`, from the guide. The service defines a function unless the tool excludes it.
+const COMPUTER: [&str; 13] = [
+    "click_at",
+    "drag_and_drop",
+    "go_back",
+    "go_forward",
+    "hover_at",
+    "key_combination",
+    "navigate",
+    "open_web_browser",
+    "scroll_at",
+    "scroll_document",
+    "search",
+    "type_text_at",
+    "wait_5_seconds",
 ];
 
 /// The path to report for losses in the output schema.
@@ -89,6 +108,27 @@ impl DefinitionCodec for Gemini {
             found.push(parse_declaration(fields, &path)?);
         }
         Ok(())
+    }
+
+    /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded functions.
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+        if let Some(computer) = tool.as_object().and_then(|tool| get(tool, "computerUse")?.as_object()) {
+            let excluded = list(computer, "excludedPredefinedFunctions");
+            let functions = || COMPUTER.iter().filter(|name| !excluded.iter().any(|other| other == **name));
+            // The program's tools are in one entry: `{function_declarations: […]}`.
+            entries.retain_mut(|entry| {
+                let Ok(mut own) = serde_json::from_str::<BTreeMap<&str, Vec<Box<RawValue>>>>(entry.get())
+                else {
+                    return true;
+                };
+                own.values_mut().for_each(|own| functions().for_each(|name| drop(take_named(own, name))));
+                let left = serde_json::value::to_raw_value(&own);
+                let has_any = own.values().any(|own| !own.is_empty());
+                left.into_iter().for_each(|left| *entry = left);
+                has_any
+            });
+        }
+        Some(tool.clone())
     }
 
     /// Returns a tool entry without its function declarations. Returns `None` if nothing is left. One entry

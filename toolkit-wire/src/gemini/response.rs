@@ -39,11 +39,19 @@ impl ResponseCodec for Gemini {
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         // The service may block the prompt after the first parts of the answer.
-        let is_blocked = reading.payload.as_object().is_some_and(|body| block(body).is_some());
+        let blocked = reading.payload.as_object().and_then(block);
         response.finish = match candidate.map(finish).unwrap_or_default() {
-            FinishReason::Stop if is_blocked => FinishReason::Refused,
+            FinishReason::Stop if blocked.is_some() => FinishReason::Refused,
             finish => finish,
         };
+        let has_calls = || reading.messages.iter().any(|message| message.calls().next().is_some());
+        if response.finish == FinishReason::Refused
+            && reading.other_parts().all(|part| is_true(part, "thought"))
+            && !has_calls()
+        {
+            let report = blocked.or_else(|| failure(candidate?, false, false));
+            response.refusal = report.map(|report| report.text).unwrap_or_default();
+        }
         // The service does not count reasoning tokens as output tokens, and does not count the results of its
         // own tools as input tokens.
         let usage = &mut response.usage;

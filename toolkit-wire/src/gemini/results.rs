@@ -6,7 +6,7 @@ use crate::codec::ResultCodec;
 use crate::fields::{Fields, set};
 use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, essence, media_of};
 use crate::repair::user_message;
-use crate::results::{attachments, output_text, result_text, unsendable};
+use crate::results::{as_received, attachments, output_text, received, result_text, unsendable};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
@@ -101,7 +101,9 @@ impl ResultCodec for Gemini {
         let table = FACTS.media_table(generation).unwrap_or(&MEDIA);
         let parts = results.iter().map(|result| encode_result(table, result, names));
         let mut messages = user_message("parts", parts.collect());
-        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
+        let others = results.iter().zip(ids);
+        let others = others.filter(|(result, _)| !is_sent_as_received(table, result));
+        let attached = others.flat_map(|(result, id)| {
             let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
             attachments(table, result, id, name)
         });
@@ -137,7 +139,24 @@ pub(super) fn encode_result(table: &MediaTable, result: &ToolResult, names: &Wir
     if !media.is_empty() {
         set(&mut answer, "parts", media);
     }
-    json!({"functionResponse": answer})
+    let part = json!({"functionResponse": answer});
+    match is_sent_as_received(table, result) {
+        true => as_received(
+            &Gemini,
+            FACTS.name,
+            &["/functionResponse/id", "/functionResponse/name"],
+            result,
+            part,
+        ),
+        false => part,
+    }
+}
+
+/// Returns whether a received result is written as it was received. The models with the media items of `table` may
+/// accept fewer fields than those of the received result.
+fn is_sent_as_received(table: &MediaTable, result: &ToolResult) -> bool {
+    let json = received(&Gemini, FACTS.name, result);
+    json.is_some_and(|json| json.pointer("/functionResponse/parts").is_none() || !table.results.is_empty())
 }
 
 /// Returns the JSON for an output. An output that consists of a single JSON value stays unchanged. Any other

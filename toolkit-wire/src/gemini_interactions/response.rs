@@ -43,9 +43,7 @@ impl ResponseCodec for GeminiInteractions {
 /// Returns the finish reason for the status of an interaction.
 pub(super) fn finish(status: &str) -> FinishReason {
     match status {
-        "requires_action" => FinishReason::ToolCalls,
-        "incomplete" | "budget_exceeded" => FinishReason::Length,
-        "failed" | "cancelled" => FinishReason::Interrupted,
+        "incomplete" => FinishReason::Length,
         status => FinishReason::parse(status),
     }
 }

@@ -1,12 +1,12 @@
 //! Encodes and parses results as steps.
 
-use super::GeminiInteractions;
 use super::call::{is_call, read};
 use super::history::result;
 use super::media::{self, block};
+use super::{FACTS, GeminiInteractions};
 use crate::codec::ResultCodec;
 use crate::fields::{is_true, required, text};
-use crate::results::{json_content, listed, output_text, unsendable};
+use crate::results::{as_received, json_content, keep, listed, output_text, unsendable};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -16,14 +16,7 @@ use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for GeminiInteractions {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
-        let steps = results.iter().zip(ids).map(|(given, id)| {
-            let name = history::name(super::FACTS.names, names.spell(&given.name));
-            match &given.outcome {
-                Ok(output) => result(id, &name, output_value(output), false),
-                Err(error) => result(id, &name, error.message().into(), true),
-            }
-        });
-        steps.collect()
+        results.iter().zip(ids).map(|(given, id)| step(given, id, names)).collect()
     }
 
     /// Parses the results among steps. If a result has no name, and the payload also contains the call of the
@@ -41,11 +34,22 @@ impl ResultCodec for GeminiInteractions {
                     "" => names.get(id).copied().unwrap_or_default(),
                     name => name,
                 };
-                results.push(ToolResult::new(id.into(), name, parse_outcome(step)));
+                let result = ToolResult::new(id.into(), name, parse_outcome(step));
+                let written = self::step(&result, id, &WireNames::default());
+                results.push(keep(result, FACTS.name, step, &written));
             }
         }
         Ok(results)
     }
+}
+
+fn step(given: &ToolResult, id: &str, names: &WireNames) -> Value {
+    let name = history::name(FACTS.names, names.spell(&given.name));
+    let step = match &given.outcome {
+        Ok(output) => result(id, &name, output_value(output), false),
+        Err(error) => result(id, &name, error.message().into(), true),
+    };
+    as_received(&GeminiInteractions, FACTS.name, &["/call_id", "/name"], given, step)
 }
 
 /// Encodes an output as text. An output with media items becomes a list of content blocks.

@@ -79,6 +79,26 @@ fn the_own_tool_that_answers_a_hosted_tool_is_not_defined_twice() {
     }
 }
 
+/// Gemini defines a function for each action of its computer.
+#[test]
+fn the_own_tools_that_answer_the_computer_of_gemini_are_not_defined_twice() {
+    let tools = own(ApiFormat::Gemini, &["add", "click_at", "navigate"]);
+    for (computer, expected) in [
+        (gemini::computer_use(), vec!["add"]),
+        (
+            gemini::computer_use().with("excludedPredefinedFunctions", vec!["navigate"]),
+            vec!["add", "navigate"],
+        ),
+        (gemini::google_search(), vec!["add", "click_at", "navigate"]),
+    ] {
+        let tools = tools.clone().with_hosted([&computer]).to_value();
+        let declared = ApiFormat::Gemini.parse_definitions(&tools).unwrap();
+        let declared: Vec<String> = declared.iter().map(|tool| tool.name.to_string()).collect();
+        assert_eq!(declared, expected, "{tools}");
+        assert_eq!(ApiFormat::Gemini.hosted_tools(&tools).unwrap(), [computer.definition]);
+    }
+}
+
 #[test]
 fn a_search_by_the_program_takes_its_words_from_the_registry() {
     let tools = own(ApiFormat::OpenAiResponses, &["add", "call_deferred", "discover_tools"]);

@@ -5,7 +5,7 @@ use super::{FACTS, Ollama, call};
 use crate::codec::ResultCodec;
 use crate::fields::text;
 use crate::pairing::identified;
-use crate::results::{json_content, listed, output_text, result_text};
+use crate::results::{as_received, json_content, keep, listed, output_text, received, result_text};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -19,8 +19,8 @@ impl ResultCodec for Ollama {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let mut messages: Vec<Value> =
             results.iter().zip(ids).map(|(result, id)| tool_message(result, id, names)).collect();
-        let contents =
-            results.iter().flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
+        let others = results.iter().filter(|result| received(self, FACTS.name, result).is_none());
+        let contents = others.flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
         let images: Vec<&str> = contents.filter_map(image).collect();
         if !images.is_empty() {
             messages.push(
@@ -51,7 +51,8 @@ fn tool_message(result: &ToolResult, id: &str, names: &WireNames) -> Value {
         "" => Cow::Borrowed(""),
         name => history::name(FACTS.names, names.spell(name)),
     };
-    message(&name, call::sendable_id(id), &text)
+    let message = message(&name, call::sendable_id(id), &text);
+    as_received(&Ollama, FACTS.name, &["/tool_call_id", "/tool_name"], result, message)
 }
 
 /// Parses a `tool` message. The API has no mark for errors, so every result is parsed as an output.
@@ -61,5 +62,7 @@ fn parse_result(message: &Value, id: CallId) -> ToolResult {
         Some(Value::String(text)) => ToolOutput::text(text.as_str()),
         Some(value) => json_content(value).into(),
     };
-    ToolResult::new(id, text(message, "tool_name"), Ok(output))
+    let result = ToolResult::new(id, text(message, "tool_name"), Ok(output));
+    let written = tool_message(&result, result.call_id.as_str(), &WireNames::default());
+    keep(result, FACTS.name, message, &written)
 }

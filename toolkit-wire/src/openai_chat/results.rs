@@ -6,7 +6,9 @@ use crate::fields::{required, text};
 use crate::media::{
     IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name, media,
 };
-use crate::results::{attachments, json_content, listed, output_text, result_text, unsendable};
+use crate::results::{
+    as_received, attachments, json_content, keep, listed, output_text, received, result_text, unsendable,
+};
 use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -70,7 +72,9 @@ impl Contents {
     ) -> Vec<Value> {
         let message = |(result, id): (&ToolResult, &String)| tool_message(self.table, result, id);
         let mut messages: Vec<Value> = results.iter().zip(ids).map(message).collect();
-        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
+        let others = results.iter().zip(ids);
+        let others = others.filter(|(result, _)| received(&OpenAiChat, FACTS.name, result).is_none());
+        let attached = others.flat_map(|(result, id)| {
             let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
             attachments(self.table, result, id, name)
         });
@@ -103,7 +107,8 @@ fn tool_message(table: &MediaTable, result: &ToolResult, id: &str) -> Value {
         Ok(output) => output_text(output, |content| result_text(table, content)),
         Err(error) => Cow::Borrowed(error.message()),
     };
-    json!({"role": "tool", "tool_call_id": id, "content": text})
+    let message = json!({"role": "tool", "tool_call_id": id, "content": text});
+    as_received(&OpenAiChat, FACTS.name, &["/tool_call_id"], result, message)
 }
 
 /// Writes an image, audio, or a file with its bytes as a content part.
@@ -130,7 +135,9 @@ fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
         Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
         Some(value) => json_content(value).into(),
     };
-    Ok(ToolResult::new(id.into(), text(message, "name"), Ok(output)))
+    let result = ToolResult::new(id.into(), text(message, "name"), Ok(output));
+    let written = tool_message(&MEDIA, &result, id);
+    Ok(keep(result, FACTS.name, message, &written))
 }
 
 /// Parses a content part. OpenAI's service accepts only text; other servers also accept images. Other parts

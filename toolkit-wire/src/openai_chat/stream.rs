@@ -100,9 +100,13 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     if let Some(received) = delta.or_else(whole) {
         let path = field(&path, if delta.is_some() { "delta" } else { "message" });
         let received = object(received, &path, "an object")?;
+        // As in a complete message, a transcript is the text only if there is no content.
+        let is_spoken = content_is_empty(&message.fields);
         push_message(message, received, &path, delta.is_none())?;
         for (is_reasoning, text) in text_pieces(received).into_iter().filter(|_| is_first) {
-            message.parts.say(is_reasoning, text);
+            if is_spoken || is_reasoning || !content_is_empty(received) {
+                message.parts.say(is_reasoning, text);
+            }
         }
     }
     let is_kept = |name: &str, value: &Value| match name {
@@ -159,6 +163,15 @@ fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
             let is_last = last.contains(&Some(number)) || number >= count;
             parts.close(number, is_cut && is_last);
         }
+    }
+}
+
+/// Returns whether a message or a delta has no text as content.
+fn content_is_empty(fields: &Fields) -> bool {
+    match fields.get("content") {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(_) => false,
     }
 }
 

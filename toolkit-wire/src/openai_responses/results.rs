@@ -6,7 +6,7 @@ use crate::WireError;
 use crate::codec::ResultCodec;
 use crate::fields::{Fields, copy, field, required, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name, media};
-use crate::results::{json_content, listed, output_text, unsendable};
+use crate::results::{as_received, json_content, keep, listed, output_text, unsendable};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use toolkit_core::ToolResult;
@@ -89,7 +89,8 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Vec<Value> {
         // Results of custom calls have no namespace.
         copy(extras, &mut item, if is_custom { &REPEATED[1..] } else { &REPEATED });
     }
-    vec![Value::Object(item)]
+    let own = ["/call_id", "/namespace", "/caller"];
+    vec![as_received(&OpenAiResponses, FACTS.name, &own, result, Value::Object(item))]
 }
 
 /// Returns the JSON of an output. If there are media items, this is a list of contents. Otherwise it is a
@@ -153,8 +154,10 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
         set(&mut extras, "type", CUSTOM);
     }
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &REPEATED);
-    Ok(ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
-        .with_extras(ProviderExtras::new(FACTS.name, extras)))
+    let result = ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
+        .with_extras(ProviderExtras::new(FACTS.name, extras));
+    let written = encode_result(&result, id);
+    Ok(keep(result, FACTS.name, item, written.first().unwrap_or(&Value::Null)))
 }
 
 /// Parses one element of a list of contents. Unknown elements and references to uploaded files are kept as

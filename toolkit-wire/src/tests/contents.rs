@@ -150,6 +150,22 @@ fn the_sound_of_a_chat_answer_is_sent_back_by_its_id() {
     check(ApiFormat::OpenAiChat, &end.body, "audio", &json!({"id": "audio_1"}));
 }
 
+/// The events of a stream have the text of the complete message, also beside a transcript.
+#[test]
+fn the_transcript_of_a_chat_answer_with_content_is_no_text() {
+    let delta = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
+    let audio = json!({"id": "audio_1", "transcript": "Spoken."});
+    let pieces = [json!({"content": "Written"}), json!({"audio": audio}), json!({"content": "."})];
+    let mut stream = ApiFormat::OpenAiChat.accumulator();
+    let events: Vec<_> = pieces.into_iter().flat_map(|piece| stream.push(&delta(piece)).unwrap()).collect();
+    let texts = events.iter().map(|event| match event {
+        crate::StreamEvent::Text(text) => text.as_str(),
+        _ => "",
+    });
+    assert_eq!(texts.collect::<String>(), "Written.");
+    assert_eq!(stream.finish().response.unwrap().text, "Written.");
+}
+
 /// The service needs an id of the sound. Without an id, the transcript is the text of the message.
 #[test]
 fn the_sound_of_a_chat_answer_without_an_id_is_sent_back_as_text() {

@@ -9,7 +9,7 @@ use serde_json::json;
 fn every_reason_of_every_provider_is_read() {
     use FinishReason::{Interrupted, Length, Refused, Stop, ToolCalls};
     let other = || FinishReason::Other(String::new());
-    let table: [(&str, &[&str], FinishReason); 27] = [
+    let table: [(&str, &[&str], FinishReason); 29] = [
         ("OpenAI Chat", &["stop"], Stop),
         ("OpenAI Chat", &["tool_calls", "function_call"], ToolCalls),
         ("OpenAI Chat", &["length"], Length),
@@ -28,6 +28,8 @@ fn every_reason_of_every_provider_is_read() {
         ("Anthropic", &["max_tokens", "model_context_window_exceeded"], Length),
         ("Anthropic", &["refusal"], Refused),
         ("Anthropic", &["pause_turn", "compaction"], other()),
+        ("Gemini Interactions", &["requires_action"], ToolCalls),
+        ("Gemini Interactions", &["requires_continuation", "budget_exceeded"], Length),
         ("Gemini", &["STOP"], Stop),
         ("Gemini", &["MAX_TOKENS", "CONTINUATION"], Length),
         (

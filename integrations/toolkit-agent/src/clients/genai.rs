@@ -38,9 +38,11 @@ use toolkit_wire::ApiFormat;
 /// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
 /// provider: with a base URL of your own, set the key with `with_key`.
 ///
-/// A key set with `with_key` and the tokens of `with_token_source` belong to a single provider. The client sends
-/// them only to the host of its first request; a request to another host fails with
-/// [`Unauthorized`](crate::ModelErrorKind::Unauthorized). Create a client for each such provider.
+/// A key set with `with_key`, the tokens of `with_token_source`, and headers with `auth`, `cookie`, `key`, `secret` or
+/// `token` in their names belong to a single provider. The client sends them only to the host of its first request,
+/// whether this request succeeds or not. A request to another host fails with
+/// [`Unauthorized`](crate::ModelErrorKind::Unauthorized). Create a client for each such provider, or set the base
+/// URL of a gateway.
 ///
 /// The clients for a single provider can do more than this client. Requests through `genai` have
 /// these limits:
@@ -49,6 +51,7 @@ use toolkit_wire::ApiFormat;
 ///   contains only these tools.
 /// - In requests with tools, only the answers of Chat Completions and Gemini are streamed. Other answers
 ///   arrive complete, because other streams of `genai` were seen to lose tool calls.
+/// - Images and other media items of an answer are received only if the answer is not streamed.
 /// - Tool calls start only when the answer is complete.
 /// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail. Agents
 ///   then call the model again.
@@ -140,15 +143,15 @@ impl GenAiModel {
     async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let mut service = self.service(client).await?;
+        let mut secrets = headers(&self.settings).map(|headers| secrets(&headers))?;
         self.check_base_url(&service)?;
-        self.check_host(&service)?;
+        self.check_host(&service, !secrets.is_empty())?;
         let limits = &self.settings.limits;
         let token = self.settings.auth.token("the provider", limits.idle.min(limits.total)).await?;
         let reused = token.as_ref().and_then(|(_, reused)| *reused);
         if let Some((token, _)) = token {
             service.auth = AuthData::from_single(token);
         }
-        let mut secrets = headers(&self.settings).map(|headers| secrets(&headers))?;
         let key = service.auth.single_key_value().ok();
         secrets.extend(key.filter(|key| key.len() >= SHORTEST_SECRET));
         let adapter = service.model.adapter_kind;
@@ -174,10 +177,11 @@ impl GenAiModel {
         Err(ModelError::new(ModelErrorKind::InvalidRequest, text))
     }
 
-    /// Checks that the key or the token of the program is not sent to a second host.
-    fn check_host(&self, service: &ServiceTarget) -> Result<(), ModelError> {
+    /// Checks that the key, the token and the secret headers of the program are not sent to a second host.
+    fn check_host(&self, service: &ServiceTarget, has_secret_headers: bool) -> Result<(), ModelError> {
+        let has_secret = has_secret_headers || !matches!(self.settings.auth, Auth::None);
         // With a base URL, all requests go to the host that the program has chosen.
-        if matches!(self.settings.auth, Auth::None) || !self.settings.base_url.is_empty() {
+        if !has_secret || !self.settings.base_url.is_empty() {
             return Ok(());
         }
         let url = service.endpoint.base_url();
@@ -187,8 +191,8 @@ impl GenAiModel {
             return Ok(());
         }
         let text = format!(
-            "the key or token of this client is for `{first}`, and the model `{}` is at `{host}`; create another \
-             `GenAi` client for it",
+            "the key, token or secret header of this client is for `{first}`, and the model `{}` is at `{host}`; \
+             create another `GenAi` client for it",
             self.name
         );
         Err(ModelError::new(ModelErrorKind::Unauthorized, text))
@@ -358,40 +362,4 @@ impl Stream for Pieces {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks the hosts of models that share a client, and returns the errors. Nothing is sent.
-    async fn refusals(client: &GenAi, names: &[&str]) -> Vec<Option<String>> {
-        let mut refusals = Vec::new();
-        for name in names {
-            let model = client.model(*name);
-            let service = model.service(model.client.as_ref().unwrap()).await.unwrap();
-            let refusal = model.check_host(&service).err();
-            assert!(refusal.as_ref().is_none_or(|error| error.kind == ModelErrorKind::Unauthorized));
-            refusals.push(refusal.map(|error| error.message));
-        }
-        refusals
-    }
-
-    #[tokio::test]
-    async fn a_secret_is_sent_to_one_host() {
-        let token = || async { Ok::<_, ModelError>("token") };
-        let names = ["groq::a", "groq::b", "anthropic::c"];
-        let refused = "the key or token of this client is for `api.groq.com`, and the model `anthropic::c` is at \
-                       `api.anthropic.com`; create another `GenAi` client for it";
-        for client in [GenAi::new().with_key("secret"), GenAi::new().with_token_source(token)] {
-            let expected = [None, None, Some(refused.to_owned())];
-            assert_eq!(refusals(&client, &names).await, expected);
-            // A copy has the same secret, and a new secret may be for another provider.
-            assert_eq!(refusals(&client.clone(), &names).await, expected);
-            for other in [client.clone().with_key("other"), client.clone().with_token_source(token)] {
-                assert_eq!(refusals(&other, &["anthropic::c"]).await, [None]);
-            }
-            let own = client.with_base_url("http://127.0.0.1:1/v1");
-            assert_eq!(refusals(&own, &names).await, [const { None }; 3]);
-        }
-        // Keys of the environment belong to their providers.
-        assert_eq!(refusals(&GenAi::new(), &names).await, [const { None }; 3]);
-    }
-}
+mod tests;

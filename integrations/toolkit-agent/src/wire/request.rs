@@ -7,6 +7,7 @@ use super::state;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use toolkit_core::ToolConfig;
 use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
@@ -251,10 +252,19 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
 }
 
 /// Returns the losses when a message as received is replaced by its text and its calls.
-fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>) -> Vec<SchemaLoss> {
-    let format = |native: &NativeMessages| native.format.parse::<ApiFormat>().ok();
-    let other = native.and_then(|native| Some((format(native)?, native)));
-    other.map_or_else(Vec::new, |(format, native)| writer.native_losses(format, &native.messages))
+pub(crate) fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>) -> Vec<SchemaLoss> {
+    let Some(native) = native else { return Vec::new() };
+    if let Ok(format) = native.format.parse::<ApiFormat>() {
+        return writer.native_losses(format, &native.messages);
+    }
+    // The client for `genai` writes each part as an object with a single field. Other formats are unknown.
+    let contents = native.messages.iter().filter(|_| native.format.starts_with("genai:"));
+    let parts = contents.filter_map(|message| message.get("content")?.as_array()).flatten();
+    let kinds = parts.filter_map(|part| part.as_object()?.keys().next());
+    let kinds: BTreeSet<&String> =
+        kinds.filter(|kind| ["Binary", "Custom"].contains(&kind.as_str())).collect();
+    let reason = "the message is replaced by its text and its calls";
+    kinds.into_iter().map(|kind| SchemaLoss::new(format!("/{kind}"), kind.as_str(), reason)).collect()
 }
 
 #[cfg(test)]

@@ -4,18 +4,16 @@ use super::EncodedRequest;
 use super::background::finished;
 use super::draft::Server;
 use super::request::encode_for;
+use super::stream::Deltas;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
-    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelStream, OutputFormat, OutputLosses, RequestLoss, ServerState, has_media,
+    ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses, RequestLoss, ServerState,
 };
 use futures_core::Stream;
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use toolkit_core::{CallId, ToolCall};
-use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
+use toolkit_wire::{ApiFormat, Response, WireError};
 
 /// A connection to a model server, to send the JSON body of a request and receive the response.
 ///
@@ -139,16 +137,9 @@ impl<T: Transport> ChatModel for WireModel<T> {
         let EncodedRequest { body, losses } = self.encode(&request, true);
         let has_thinking = request.options.thinking.is_some();
         let events = self.transport.stream(body.into()).await?;
-        Ok(ModelStream::new(Deltas {
-            format: self.format,
-            losses: losses.into_iter().map(RequestLoss::from).collect(),
-            state: request.options.server_state,
-            events,
-            has_thinking,
-            returned: Vec::new(),
-            response: Some(self.format.accumulator().with_argument_events()),
-            ready: VecDeque::new(),
-        }))
+        let losses = losses.into_iter().map(RequestLoss::from).collect();
+        let state = request.options.server_state;
+        Ok(ModelStream::new(Deltas::new(self.format, events, has_thinking, losses, state)))
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
@@ -165,7 +156,7 @@ pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, 
 }
 
 /// Parses the complete body of a response. If `state` is set, the provider has stored the response.
-fn read_response(
+pub(super) fn read_response(
     format: ApiFormat,
     body: &Value,
     state: Option<&ServerState>,
@@ -178,14 +169,14 @@ fn read_response(
 
 /// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
 /// so its codec reports an error.
-fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
+pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
     let report = error.report().filter(|_| error.is_blocked())?;
     let response = ModelResponse::text(report).with_finish(FinishReason::Refused);
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
 /// Converts a response. If `state` is set, the provider has stored the response.
-fn model_response(
+pub(super) fn model_response(
     format: ApiFormat,
     response: Response,
     state: Option<&ServerState>,
@@ -203,11 +194,18 @@ fn model_response(
     }
     native.container = Some(container).filter(|container| !container.is_empty());
     native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
+    // Anthropic explains a refusal beside the text, and other APIs as a part of the text.
+    let text = match format {
+        ApiFormat::Anthropic if !text.is_empty() => text,
+        _ => text + &refusal,
+    };
+    // If the messages are empty, as after a block during thinking, a later request contains the text.
+    let is_sendable = !native.messages.is_empty() || native.response_id.is_some() || text.is_empty();
     let message = AssistantMessage {
-        text: text + &refusal,
+        text,
         reasoning,
         calls,
-        native: Some(native),
+        native: Some(native).filter(|_| is_sendable),
         ..AssistantMessage::default()
     };
     ModelResponse { message, finish, usage, hosted, ..ModelResponse::default() }.unless_empty()
@@ -215,182 +213,9 @@ fn model_response(
 
 impl ModelResponse {
     /// Sets the name of the model from the body of the response.
-    fn answered_by(mut self, body: &Value) -> Self {
+    pub(super) fn answered_by(mut self, body: &Value) -> Self {
         let name = ["model", "modelVersion"].into_iter().find_map(|field| body.get(field)?.as_str());
         self.model = name.unwrap_or_default().to_owned();
         self
-    }
-}
-
-/// The deltas of an answer, decoded from the pieces of a stream.
-struct Deltas {
-    format: ApiFormat,
-    /// The losses of the request.
-    losses: Vec<RequestLoss>,
-    /// The server state of the request.
-    state: Option<ServerState>,
-    events: EventStream,
-    /// Whether the message may contain signed thinking.
-    has_thinking: bool,
-    /// The ids of the calls already returned.
-    returned: Vec<CallId>,
-    /// `None` after the end of the response.
-    response: Option<StreamAccumulator>,
-    ready: VecDeque<Result<ModelDelta, ModelError>>,
-}
-
-impl Deltas {
-    fn take(&mut self, fragment: Fragment) {
-        let Some(response) = &mut self.response else { return };
-        let events = match fragment {
-            Fragment::Event(event) => match response.push(&event) {
-                Ok(events) => events.into_iter().map(Ok).collect(),
-                Err(error) => vec![Err(error)],
-            },
-            Fragment::Bytes(bytes) => response.push_bytes(&bytes),
-            Fragment::Response(body) => {
-                let response = read_response(self.format, &body, self.state.as_ref());
-                return self.end_with(response);
-            }
-        };
-        for event in events {
-            match event {
-                Ok(event) => {
-                    self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
-                    if let StreamEvent::Call(call) = &event {
-                        self.returned.push(call.id.clone());
-                        self.ready.extend(self.native().map(|native| Ok(ModelDelta::Native(native))));
-                    }
-                    self.ready.extend(delta(event).map(Ok));
-                }
-                // An error in the middle of a stream is usually a temporary failure of the provider.
-                Err(error) if error.is_blocked() => return self.end_blocked(&error),
-                Err(error) => {
-                    return self.end(Some(ModelError::of_wire(ModelErrorKind::Unavailable, &error)));
-                }
-            }
-        }
-        if self.response.as_ref().is_some_and(StreamAccumulator::is_over) {
-            self.end(None);
-        }
-    }
-
-    /// Returns the message so far, if it may contain thinking that the provider expects back.
-    fn native(&self) -> Option<NativeMessages> {
-        use ApiFormat::{Anthropic, Bedrock, GeminiInteractions, OpenAiResponses};
-        // The signature of Gemini's other API is a part of the call.
-        let is_signed = matches!(self.format, Anthropic | Bedrock | GeminiInteractions | OpenAiResponses);
-        let response = self.response.as_ref().filter(|_| is_signed && self.has_thinking)?;
-        Some(NativeMessages::new(self.format.name(), response.native()))
-    }
-
-    /// Ends the stream with a response that did not arrive in events, or with the error of this response.
-    fn end_with(&mut self, response: Result<ModelResponse, ModelError>) {
-        self.response = None;
-        match response.map(|response| response.with_losses(std::mem::take(&mut self.losses))) {
-            Ok(response) => self.ready.extend(response.deltas().into_iter().map(Ok)),
-            Err(error) => self.ready.push_back(Err(error)),
-        }
-    }
-
-    /// Returns whether a call was complete when the stream ended.
-    fn is_complete(&self, call: &ToolCall) -> bool {
-        // Gemini sends a call at once, and the arguments of a call cut off between its pieces are not JSON. A call
-        // without arguments is returned only when the next part arrives.
-        let is_whole =
-            || serde_json::from_str::<Value>(call.arguments.as_str()).is_ok_and(|args| args.is_object());
-        self.returned.contains(&call.id) || self.format == ApiFormat::Gemini && is_whole()
-    }
-
-    /// Ends the stream after the provider has blocked the prompt or the answer. The response contains the parts
-    /// received so far, but not a call that was incomplete. If there are no parts, the text of the response is the
-    /// provider's report.
-    fn end_blocked(&mut self, error: &WireError) {
-        let Some(response) = self.response.take() else { return };
-        let complete = response.native();
-        let end = response.finish();
-        let begun = end.response.map(|mut begun| {
-            let calls = begun.calls.len();
-            begun.calls.retain(|call| self.is_complete(call));
-            if begun.calls.len() < calls {
-                begun.native = complete;
-            }
-            begun
-        });
-        let begun = begun.ok().filter(|begun| {
-            !begun.text.is_empty()
-                || !begun.reasoning.is_empty()
-                || !begun.refusal.is_empty()
-                || !begun.calls.is_empty()
-                || !begun.hosted.is_empty()
-                || has_media(self.format, &begun.native)
-        });
-        let Some(begun) = begun else {
-            return self.end_with(blocked(error, self.format, &end.body).ok_or_else(ModelError::cut));
-        };
-        let is_kept =
-            |event: &StreamEvent| !matches!(event, StreamEvent::Call(call) if !begun.calls.contains(call));
-        self.ready.extend(end.events.into_iter().filter(is_kept).filter_map(delta).map(Ok));
-        // The provider may not have stored a blocked response.
-        let response = model_response(self.format, begun, None).map(|response| {
-            let losses = std::mem::take(&mut self.losses);
-            response.answered_by(&end.body).with_finish(FinishReason::Refused).with_losses(losses)
-        });
-        self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
-    }
-
-    /// Ends the response and queues the last item of the stream: the complete response or an error. If the
-    /// response is incomplete, the error contains the parts received so far.
-    fn end(&mut self, failure: Option<ModelError>) {
-        let Some(response) = self.response.take() else { return };
-        let end = response.finish();
-        let response = end.response.map_err(ModelError::from);
-        let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
-        // The provider may not have stored a response that broke off.
-        let state = self.state.as_ref().filter(|_| failure.is_none());
-        let response = response
-            .and_then(|response| Ok(model_response(self.format, response, state)?.answered_by(&end.body)));
-        let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
-        let last = match (failure, response) {
-            (None, response) => {
-                self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
-                response.map(|response| ModelDelta::Done(Box::new(response)))
-            }
-            (Some(error), Ok(part)) => Err(error.with_partial(part.with_finish(FinishReason::Interrupted))),
-            (Some(error), Err(_)) => Err(error),
-        };
-        self.ready.push_back(last);
-    }
-}
-
-fn delta(event: StreamEvent) -> Option<ModelDelta> {
-    Some(match event {
-        StreamEvent::Text(text) => ModelDelta::Text(text),
-        StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
-        StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
-        StreamEvent::Arguments { id, piece } => ModelDelta::Arguments { id: id.into(), piece },
-        StreamEvent::Call(call) => ModelDelta::Call(call),
-        StreamEvent::Hosted(call) => ModelDelta::Hosted(call),
-        _ => return None,
-    })
-}
-
-impl Stream for Deltas {
-    type Item = Result<ModelDelta, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            if let Some(piece) = self.ready.pop_front() {
-                return Poll::Ready(Some(piece));
-            }
-            if self.response.is_none() {
-                return Poll::Ready(None);
-            }
-            match ready!(self.events.as_mut().poll_next(context)) {
-                Some(Ok(fragment)) => self.take(fragment),
-                Some(Err(error)) => self.end(Some(error)),
-                None => self.end(None),
-            }
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Blocks in the middle of a streamed answer.
 
-use super::stream;
+use super::{begin, stream};
 use serde_json::json;
-use toolkit_agent::FinishReason;
+use toolkit_agent::wire::encode_request;
+use toolkit_agent::{FinishReason, Message, ModelDelta, ModelRequest};
 use toolkit_wire::ApiFormat;
 
 /// A call that is incomplete when the provider blocks the answer is no part of the answer.
@@ -51,4 +52,56 @@ async fn a_block_in_the_middle_of_a_call_drops_the_call() {
     let response = stream(ApiFormat::Gemini, events).await.unwrap();
     assert_eq!(response.finish, FinishReason::Refused);
     assert!(serde_json::to_string(&response.message.native).unwrap().contains("inlineData"));
+}
+
+/// A block that comes while the model still thinks is shown with the provider's explanation, as text of the answer. The
+/// next request contains this text.
+#[tokio::test]
+async fn a_block_after_reasoning_alone_is_explained() {
+    let thought = json!({"type": "thinking", "thinking": "Hm", "signature": ""});
+    let start = json!({"type": "content_block_start", "index": 0, "content_block": thought});
+    let message =
+        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}});
+    let error = json!({"type": "error", "error": {"message": "Output blocked by content filtering policy"}});
+    let details = json!({"type": "refusal", "category": "cyber", "explanation": "Not this."});
+    let stop = json!({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": details}});
+    let over = json!({"type": "message_stop"});
+    let thinks = json!({"content": {"role": "model", "parts": [{"text": "Hm", "thought": true}]}});
+    let ends = json!({"finishReason": "SAFETY", "finishMessage": "Unsafe.", "content": {"role": "model"}});
+    let chat = json!({"choices": [{"index": 0, "delta": {"role": "assistant", "reasoning_content": "Hm"}}]});
+    let filtered = json!({"error": {"code": "content_filter", "message": "Filtered."}});
+    for (format, events, shown) in [
+        (
+            ApiFormat::Anthropic,
+            json!([message, start, error]),
+            "the service reported an error: Output blocked by content filtering policy",
+        ),
+        (ApiFormat::Anthropic, json!([message, start, stop, over]), "Not this."),
+        (
+            ApiFormat::Gemini,
+            json!([{"candidates": [thinks]}, {"candidates": [ends]}]),
+            "the model stopped: SAFETY: Unsafe.",
+        ),
+        (ApiFormat::OpenAiChat, json!([chat, filtered]), "the service reported an error: Filtered."),
+    ] {
+        let mut streamed = begin(format, events.clone()).await.unwrap();
+        let mut texts = String::new();
+        while let Some(delta) = streamed.next().await {
+            if let ModelDelta::Text(text) = delta.unwrap() {
+                texts.push_str(&text);
+            }
+        }
+        assert_eq!(texts, shown, "{events}");
+        let response = stream(format, events).await.unwrap();
+        let message = &response.message;
+        assert_eq!((message.text.as_str(), message.reasoning.as_str()), (shown, "Hm"));
+        assert_eq!(response.finish, FinishReason::Refused);
+        let next =
+            ModelRequest::new([Message::user("a"), Message::Assistant(message.clone()), Message::user("b")]);
+        for other in [format, ApiFormat::OpenAiResponses] {
+            let body = serde_json::to_string(&encode_request(other, "m", &next, false).body).unwrap();
+            let is_sent = body.contains(shown);
+            assert!(is_sent || format == ApiFormat::Gemini && other == format, "{other}: {body}");
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! Parses results from a history.
 
+use super::{MEDIA, encode_result};
 use crate::WireError;
 use crate::fields::{Fields, field};
+use crate::gemini::FACTS;
 use crate::gemini::call::read as read_call;
 use crate::gemini::spelling::{get, list};
 use crate::pairing::{Entry, Key, identified};
-use crate::results::listed;
+use crate::results::{keep, listed};
 use serde_json::Value;
+use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
@@ -131,7 +134,9 @@ pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult
     let found = identified(entries.collect::<Result<Vec<_>, WireError>>()?).into_iter();
     let results = found.filter_map(|(part, id)| {
         let result = WireResult::of(part)?;
-        Some(ToolResult::new(id, result.name(), result.outcome()))
+        let result = ToolResult::new(id, result.name(), result.outcome());
+        let written = encode_result(&MEDIA, &result, &WireNames::default());
+        Some(keep(result, FACTS.name, part, &written))
     });
     Ok(results.collect())
 }

@@ -48,11 +48,13 @@ fn read(
     let calls: Vec<ToolCall> = calls.collect();
     let finish = finish(stop, !calls.is_empty());
     let text = content.texts().concat();
+    let has_media = !content.binaries().is_empty();
     let native = native(content, reasoning.clone(), adapter);
     let reasoning = reasoning.unwrap_or_default();
     let message = AssistantMessage { text, reasoning, calls, native, ..AssistantMessage::default() };
     let response = ModelResponse { message, finish, usage: usage_of(usage), ..ModelResponse::default() };
-    response.with_losses(losses(request, adapter)).unless_empty()
+    let response = response.with_losses(losses(request, adapter));
+    if has_media { Ok(response) } else { response.unless_empty() }
 }
 
 /// Returns the arguments of a tool call as a string.

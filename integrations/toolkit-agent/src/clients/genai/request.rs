@@ -3,6 +3,7 @@
 use crate::clients::settings::Settings;
 use crate::message::{AssistantMessage, Message};
 use crate::model::{self as service, Effort, ModelRequest, RequestLoss, Thinking};
+use crate::wire::native_losses;
 use genai::adapter::AdapterKind;
 use genai::chat::{
     Binary, CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
@@ -179,16 +180,15 @@ pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<Reques
     let writer = NAMES.history(&names);
     for (index, message) in request.messages.iter().enumerate() {
         let Message::Assistant(said) = message else { continue };
-        if said.native.as_ref().is_some_and(|native| native.format == native_format(adapter)) {
+        let is_own = said.native.as_ref().is_some_and(|native| native.format == native_format(adapter));
+        // Of messages of the model, `genai` sends media items only to this API.
+        if is_own && adapter == AdapterKind::GeminiIx {
             continue;
         }
         // `genai` has its own rules for ids.
-        let callers =
-            writer.call_losses(&said.calls).into_iter().filter(|loss| loss.path.ends_with("/caller"));
-        let native = said.native.as_ref();
-        let native = native.and_then(|native| Some((native.format.parse::<ApiFormat>().ok()?, native)));
-        let contents = native.map(|(format, native)| writer.native_losses(format, &native.messages));
-        let found = callers.chain(contents.unwrap_or_default());
+        let callers = writer.call_losses(&said.calls).into_iter();
+        let callers = callers.filter(|loss| !is_own && loss.path.ends_with("/caller"));
+        let found = callers.chain(native_losses(&writer, said.native.as_ref()));
         losses.extend(found.map(|mut loss| {
             loss.path.insert_str(0, &format!("/messages/{index}"));
             loss
