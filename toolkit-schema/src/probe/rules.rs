@@ -105,7 +105,7 @@ impl<'a> Probe<'a, '_> {
     fn takes_unlisted(&mut self, listed: &[&Value], is_open: bool, around: &dyn Fn(Value) -> Value) -> bool {
         let others = [json!(97), json!(113), json!(0.000_123), json!(NO_NAME)].into_iter();
         let mut others =
-            others.filter(|other| !listed.contains(&other) && !(is_open && other.is_string())).map(around);
+            others.filter(|other| !(listed.contains(&other) || is_open && other.is_string())).map(around);
         others.any(|other| {
             !check_text(self.schema, &other.to_string(), Scope::All).is_empty() && self.takes(&other)
         })
