@@ -53,10 +53,10 @@ fn with_name_of_variant(index: usize, branch: &Value, value: &Value) -> Value {
 }
 
 fn of_object(root: &Value, schema: &Value, members: &Map<String, Value>) -> Value {
-    if let (Some((name, Value::Null)), 1) = (members.iter().next(), members.len()) {
-        if lists(schema, name) {
-            return name.as_str().into();
-        }
+    if let (Some((name, Value::Null)), 1) = (members.iter().next(), members.len())
+        && lists(schema, name)
+    {
+        return name.as_str().into();
     }
     let properties = schema.get("properties").and_then(Value::as_object);
     let property = |name: &str| properties.and_then(|properties| properties.get(name));

@@ -70,7 +70,7 @@ fn fields(random: &mut Random) -> Result<(String, String), std::fmt::Error> {
         let each = if is_optional { "iter()" } else { "into_iter()" };
         let values = if is_optional { name.to_owned() } else { format!("[{name}]") };
         if ["Plain", "Part"].contains(&of) {
-            write!(holds, " && {values}.{each}.all(|it| it.keeps_limits())")?;
+            write!(holds, " && {values}.{each}.all(KeepsLimits::keeps_limits)")?;
         }
         if may_have_limit && random.once_in(3) {
             fields += "#[param(range = ..=5)] ";
