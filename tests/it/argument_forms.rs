@@ -281,11 +281,47 @@ fn a_schema_that_cannot_be_checked_is_a_build_error() {
     built.expect("wide integers are decoded outside of flattened structs");
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, ToolParams)]
 enum Step {
     #[serde(alias = "big step")]
     Small,
     BigStep,
+}
+
+/// No schema and no derive declares the alias.
+#[derive(Debug, Deserialize, JsonSchema)]
+enum PlainStep {
+    #[serde(alias = "big step")]
+    Small,
+    BigStep,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum StepOrNumber {
+    Step { step: PlainStep },
+    Number { number: u8 },
+}
+
+/// Takes steps.
+#[tool(namespace = "forms")]
+fn plain_step(step: Option<PlainStep>, then: Option<Vec<StepOrNumber>>) -> String {
+    format!("{step:?} {then:?}")
+}
+
+#[test]
+fn a_name_that_the_type_knows_is_not_coerced_to_another() {
+    for (arguments, expected) in [
+        (r#"{"step": "BIG-STEP"}"#, Some("Some(BigStep) None")),
+        (r#"{"step": "big step"}"#, None),
+        (r#"{"then": [{"step": "BIG-STEP"}]}"#, Some("None Some([Step { step: BigStep }])")),
+        (r#"{"then": [{"step": "big step"}]}"#, None),
+        (r#"{"then": [{"step": "BIG-STEP"}, {"step": "big step"}]}"#, None),
+        (r#"{"then": [{"number": "5"}]}"#, Some("None Some([Number { number: 5 }])")),
+    ] {
+        check(&plain_step::tool(), arguments, expected);
+    }
 }
 
 /// Takes another name that is like an own one.

@@ -135,8 +135,52 @@ enum WordOrText {
     Text(String),
 }
 
+/// The model is not told of the last variant.
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Hiding {
+    First,
+    #[schemars(skip)]
+    Second,
+}
+
+/// The names contain what separates names in a list.
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Separated {
+    #[serde(rename = "a, b")]
+    First,
+    #[serde(rename = "c` or `d")]
+    Second,
+    #[serde(rename = "e`, `f")]
+    Third,
+}
+
+/// A byte, or the number 1000.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "i64")]
+struct ByteOrThousand(i64);
+
+impl TryFrom<i64> for ByteOrThousand {
+    type Error = &'static str;
+
+    fn try_from(number: i64) -> Result<Self, Self::Error> {
+        if (0..=255).contains(&number) || number == 1000 { Ok(Self(number)) } else { Err("expected a byte") }
+    }
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Fields {
+    #[schemars(with = "Option<Two>")]
+    plain_with: Option<Three>,
+    #[schemars(extend("enum" = ["First", "Second"]))]
+    plain_extended: Option<Three>,
+    #[schemars(extend("const" = "First"))]
+    plain_const: Option<Three>,
+    hiding: Option<Hiding>,
+    separated: Option<Separated>,
+    #[schemars(extend("enum" = ["a, b", "e`, `f"]))]
+    separated_extended: Option<Separated>,
+    #[schemars(with = "Option<u8>")]
+    thousand: Option<ByteOrThousand>,
     #[schemars(extend("enum" = ["auto", true, false]))]
     mixed: Option<Value>,
     #[schemars(extend("enum" = ["First", "Second"]))]
@@ -183,6 +227,10 @@ struct Derived {
 /// No sample of the code is known, so the type cannot be asked about any of its fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Unasked {
+    #[schemars(extend("const" = "USD"))]
+    dollars: Option<Currency>,
+    #[schemars(extend("const" = "First"))]
+    first: Option<Three>,
     #[serde(default = "code")]
     code: Currency,
     #[schemars(extend("const" = true))]
@@ -230,7 +278,7 @@ struct Flat<T> {
     other: Option<u8>,
 }
 
-/// Only the derive of the framework knows that an attribute sets the list of a plain enum.
+/// The fields of the struct with the derive of the framework.
 const LISTED: [(&str, &str, bool); 4] = [
     ("with", r#""Second""#, true),
     ("with", r#""Third""#, false),
@@ -238,7 +286,25 @@ const LISTED: [(&str, &str, bool); 4] = [
     ("extended", r#""Third""#, false),
 ];
 
-const FIELDS: [(&str, &str, bool); 36] = [
+const FIELDS: [(&str, &str, bool); 54] = [
+    ("plain_with", r#""Second""#, true),
+    ("plain_with", r#""Third""#, false),
+    ("plain_with", r#"{"Third": null}"#, false),
+    ("plain_extended", r#""Second""#, true),
+    ("plain_extended", r#""Third""#, false),
+    ("plain_const", r#""First""#, true),
+    ("plain_const", r#""Second""#, false),
+    ("hiding", r#""First""#, true),
+    ("hiding", r#""Second""#, false),
+    ("separated", r#""a, b""#, true),
+    ("separated", r#""c` or `d""#, true),
+    ("separated", r#""a""#, false),
+    ("separated_extended", r#""e`, `f""#, true),
+    ("separated_extended", r#""c` or `d""#, false),
+    ("thousand", "255", true),
+    ("thousand", "256", false),
+    ("thousand", "1000", false),
+    ("thousand", "-1", false),
     ("mixed", r#""auto""#, true),
     ("mixed", "false", true),
     ("mixed", r#""banana""#, false),
@@ -295,6 +361,50 @@ fn check<T: ToolParams + fmt::Debug + 'static>(
     }
 }
 
+/// The constants are no tags: they are constants of fields.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Constants {
+    #[schemars(with = "Option<i32>")]
+    number: Option<f64>,
+    result: Option<Result<String, Dollars>>,
+    untagged: Option<Untagged>,
+    tagged: Option<Paid>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("const" = "USD"))]
+struct Dollars(Currency);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Untagged {
+    One { dollars: Dollars },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Paid {
+    Free,
+    In { dollars: Dollars },
+}
+
+#[test]
+fn a_constant_of_a_field_is_no_tag() {
+    let fields = [
+        ("number", "5", true),
+        ("number", "1.5", false),
+        ("result", r#"{"Err": "USD"}"#, true),
+        ("result", r#"{"Err": "EUR"}"#, false),
+        ("untagged", r#"{"dollars": "USD"}"#, true),
+        ("untagged", r#"{"dollars": "EUR"}"#, false),
+        ("tagged", r#"{"kind": "In", "dollars": "USD"}"#, true),
+        ("tagged", r#"{"kind": "In", "dollars": "EUR"}"#, false),
+        ("tagged", r#"{"kind": "Free"}"#, true),
+    ];
+    check::<Constants>(&fields, |it| it);
+    check::<Around<Constants>>(&fields, |it| format!(r#"{{"list": [{it}]}}"#));
+}
+
 #[test]
 fn lists_and_ranges_of_types_with_other_rules_hold_at_every_depth() {
     check::<Fields>(&FIELDS, |it| it);
@@ -322,6 +432,10 @@ fn lists_of_types_that_cannot_be_asked_hold() {
         ("only_true", "false", false),
         ("currency", r#""EUR""#, true),
         ("currency", r#""GBP""#, false),
+        ("dollars", r#""USD""#, true),
+        ("dollars", r#""EUR""#, false),
+        ("first", r#""First""#, true),
+        ("first", r#""Second""#, false),
         ("byte", "250", true),
         ("byte", "300", false),
         ("signed", "-120", true),

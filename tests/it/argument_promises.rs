@@ -251,12 +251,18 @@ fn every_published_keyword_is_checked() {
     }
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, ToolParams)]
 enum Unit {
     #[serde(alias = "C")]
     Celsius,
     #[serde(alias = "F")]
     Fahrenheit,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Plain {
+    #[serde(alias = "C")]
+    Celsius,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -290,6 +296,7 @@ struct Named {
     #[schemars(range(max = 9))]
     number: Option<u32>,
     unit: Option<Unit>,
+    plain: Option<Plain>,
     distance: Option<Distance>,
     #[serde(flatten)]
     shape: Shape,
@@ -298,7 +305,7 @@ struct Named {
 /// Takes values under several names.
 #[tool(namespace = "promises", coerce = false)]
 fn named(named: Named) -> String {
-    format!("{:?} {:?} {:?} {:?}", named.number, named.unit, named.distance, named.shape)
+    format!("{:?} {:?} {:?} {:?} {:?}", named.number, named.unit, named.plain, named.distance, named.shape)
 }
 
 /// Takes its fields.
@@ -317,6 +324,9 @@ fn constraints_hold_under_every_name_that_the_type_knows() {
         (r#""other": 10"#, true),
         (r#""unit": "Celsius""#, true),
         (r#""unit": "C""#, true),
+        (r#""plain": "Celsius""#, true),
+        // Only `#[derive(ToolParams)]` declares the aliases of variants.
+        (r#""plain": "C""#, false),
         (r#""unit": "K""#, false),
         (r#""distance": {"Kilometers": 100}"#, true),
         (r#""distance": {"Kilometers": 101}"#, false),

@@ -28,7 +28,7 @@ pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
-pub(crate) use canonical::{arguments_json, arguments_value, canonical_arguments, takes_exactly};
+pub(crate) use canonical::{arguments_json, arguments_value, canonical_arguments, takes};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -140,7 +140,7 @@ pub trait Tool: Send + Sync {
     /// The error that the call would return.
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
         let _ = context;
-        arguments_value(arguments, self.definition(), |_| true).map(drop)
+        arguments_value(arguments, self.definition(), |_, _| true).map(drop)
     }
 }
 

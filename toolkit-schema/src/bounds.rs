@@ -4,7 +4,7 @@ use crate::format;
 use crate::json::{Json, Kind};
 use crate::keyword::{Keyword, subschemas};
 use crate::number::Decimal;
-use crate::own::{is_of_author, is_of_type};
+use crate::own::is_of_type;
 use crate::single::{SINGLE, overflows};
 use crate::types::types;
 use regex_lite::{Regex, RegexBuilder};
@@ -26,16 +26,10 @@ const HAVE_NAMES: [&str; 7] =
 
 /// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
-/// Constraints in inner schemas count, too. Ranges and lists of values count unless they are
-/// marked as enforced by the type.
+/// Constraints in inner schemas count, too. Ranges and lists of values count unless they are marked as
+/// enforced by the type.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
-    constrains(schema, false)
-}
-
-/// Returns whether `schema` has constraints beyond the Rust type. In a branch of a union, `enum` and `const`
-/// contain the names of variants, so they do not count.
-fn constrains(schema: &Value, in_branch: bool) -> bool {
     // Maps and untyped values count: they would silently keep only the last of several members with the same
     // name.
     let Value::Object(keywords) = schema else { return schema == &Value::Bool(true) };
@@ -46,7 +40,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         "minimum" | "maximum" => !is_of_type(schema),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
-        "enum" | "const" => !in_branch && !is_of_type(schema) || is_of_author(schema),
+        "enum" | "const" => !is_of_type(schema),
         "uniqueItems" => !is_of_set(schema),
         // A variant refuses a repeated name, and another variant then takes the value and ignores the name.
         "anyOf" => value.as_array().is_some_and(|branches| {
@@ -79,11 +73,7 @@ fn constrains(schema: &Value, in_branch: bool) -> bool {
         | "unevaluatedItems" => true,
         _ => false,
     });
-    here || subschemas(schema).any(|inside| {
-        let is_branch = matches!(inside.keyword, "anyOf" | "oneOf");
-        let is_tag = in_branch && inside.keyword == "properties";
-        constrains(inside.schema, is_branch || is_tag)
-    })
+    here || subschemas(schema).any(|inside| has_constraints(inside.schema))
 }
 
 /// Returns whether a schema may accept an object.

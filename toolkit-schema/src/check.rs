@@ -6,7 +6,7 @@ use crate::bounds::{broken, is_equal};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind};
 use crate::nearest::nearest;
-use crate::own::{is_of_author, is_of_type, is_outside_of_type};
+use crate::own::{is_declared_alias, is_of_author, is_of_type, is_outside_of_type};
 use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
@@ -324,8 +324,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let is_shape = match keyword {
             "enum" | "const" if is_of_author(schema) => false,
             "enum" | "const" if self.reading == Reading::Literal => true,
-            // The type has its own list, and knows `value` under another name.
-            "enum" | "const" if self.is_alias(schema, keyword, value) => return,
+            "enum" | "const" if is_declared_alias(schema, value) => return,
             // Another variant accepts any such value. The value may still be of the variant with this list.
             "enum" | "const" => is_of_type && self.accepts.is_some(),
             // The type refuses a number outside of its range, so the decoded value is of another variant.

@@ -72,32 +72,35 @@ pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<S
     Coercion::new(schema.root, budget(value), None).coerced(schema.schema, value)
 }
 
-/// Returns the coerced JSON text of `value` like [`coerced`], except for strings accepted by the type.
+/// Returns the coerced JSON text of `value` like [`coerced`], except for strings that the type knows.
 ///
-/// `takes` returns whether the type accepts a JSON text in place of `value`. If several strings were
-/// corrected, up to 16 of them are tried one by one: a string stays uncorrected if `takes` accepts the text
-/// with it. If only one string was corrected, `takes` is not called.
+/// `takes` returns whether a JSON text in place of `value` fits the schema, and `None` if the type refuses the
+/// text. Up to 16 of the corrected strings are tried one by one. A string stays uncorrected if the text with it
+/// fits, or if the type accepts it but no arbitrary word: the string is the name of a variant that the schema does
+/// not list, and may mean something else.
 pub fn coerced_with_words(
     schema: SchemaRef<'_>,
     value: &Json<'_>,
-    takes: &mut dyn FnMut(&str) -> bool,
+    takes: &mut dyn FnMut(&str) -> Option<bool>,
 ) -> Option<String> {
-    let coerce = |kept: &[String]| {
-        let mut coercion = Coercion::new(schema.root, budget(value), Some(kept));
+    let coerce = |kept: &[String], unknown: Option<&str>| {
+        let mut coercion = Coercion { unknown, ..Coercion::new(schema.root, budget(value), Some(kept)) };
         let coerced = coercion.coerced(schema.schema, value);
-        (coerced, coercion.changed)
+        (coerced.unwrap_or_else(|| value.text.to_owned()), coercion.changed)
     };
-    let (mut coerced, changed) = coerce(&[]);
+    let (mut coerced, changed) = coerce(&[], None);
     let mut kept = Vec::new();
-    let several = changed.len() > 1;
-    for word in changed.into_iter().filter(|_| several).take(MOST_WORDS) {
-        kept.push(word);
-        match coerce(&kept).0 {
-            Some(text) if takes(&text) => coerced = Some(text),
-            _ => drop(kept.pop()),
+    for word in changed.into_iter().take(MOST_WORDS) {
+        kept.push(word.clone());
+        let text = coerce(&kept, None).0;
+        let fits = takes(&text);
+        kept.pop();
+        if fits.is_some_and(|fits| fits || takes(&coerce(&kept, Some(&word)).0).is_none()) {
+            kept.push(word);
+            coerced = text;
         }
     }
-    coerced
+    Some(coerced).filter(|coerced| coerced != value.text)
 }
 
 /// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
@@ -137,6 +140,8 @@ struct Coercion<'a> {
     /// The strings to leave unchanged. All other strings may be corrected to an allowed string with the
     /// same letters. If `None`, no string is corrected in this way.
     kept: Option<&'a [String]>,
+    /// A string to replace by a word that no enum knows.
+    unknown: Option<&'a str>,
     /// The strings corrected to allowed strings, as they were before the correction and without repetitions.
     changed: BTreeSet<String>,
 }
@@ -152,7 +157,7 @@ enum Part<'a> {
 
 impl<'a> Coercion<'a> {
     fn new(root: &'a Value, left: usize, kept: Option<&'a [String]>) -> Self {
-        Self { root, known: HashMap::new(), left, depth: 0, kept, changed: BTreeSet::new() }
+        Self { root, known: HashMap::new(), left, depth: 0, kept, unknown: None, changed: BTreeSet::new() }
     }
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {

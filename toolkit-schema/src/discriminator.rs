@@ -24,23 +24,20 @@ pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
 ///
 /// Returns `None` if no branch is an object, or if the object branches have no discriminator in common.
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
-    let mut choice = None;
-    for branch in branches.iter().filter(|branch| may_be_object(root, branch)) {
-        choice = Some(match (choice, tag(root, branch), only_member(root, branch)) {
-            (None, Some((name, value)), _) => Discriminator::Tag(name, vec![value]),
-            (Some(Discriminator::Tag(name, mut values)), Some((other, value)), _) if name == other => {
-                values.push(value);
-                Discriminator::Tag(name, values)
-            }
-            (None, None, Some(name)) => Discriminator::Members(vec![name]),
-            (Some(Discriminator::Members(mut names)), None, Some(name)) => {
-                names.push(name);
-                Discriminator::Members(names)
-            }
-            _ => return None,
-        });
+    let objects = || branches.iter().filter(|branch| may_be_object(root, branch));
+    let tags: Option<Vec<_>> = objects().map(|branch| tag(root, branch)).collect();
+    let members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
+    let members = members.filter(|members| !members.is_empty());
+    match tags.as_deref() {
+        // The only member of a single branch may be the name of a variant whose value is constant.
+        Some([(name, first), others @ ..])
+            if others.iter().all(|(other, _)| other == name) && !(others.is_empty() && members.is_some()) =>
+        {
+            let values = std::iter::once(*first).chain(others.iter().map(|(_, value)| *value));
+            Some(Discriminator::Tag(name, values.collect()))
+        }
+        _ => members.map(Discriminator::Members),
     }
-    choice
 }
 
 /// Returns whether a value of the branch may be an object. Only `type`, `enum` and `const` are considered.

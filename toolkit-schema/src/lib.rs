@@ -67,9 +67,7 @@ pub mod __private {
     pub use crate::meaning::{remove_defaults, use_own_names};
     pub use crate::mend::mend;
     pub use crate::number::Decimal;
-    pub use crate::own::{
-        has_unasked_rules, mark_exact_lists, mark_lists, mark_lists_of_author, unmark_all, unmark_rules,
-    };
+    pub use crate::own::{Enforcements, mark_enforced, mark_lists_of_author, unmark_all};
     pub use crate::probe::{Difference, difference};
     pub use crate::properties::{aliases, mark_exact, strip_aliases};
     pub use crate::single::mark_overflowing;

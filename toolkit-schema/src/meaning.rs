@@ -93,7 +93,7 @@ impl<'a> Meaning<'a> {
                 (Some(Discriminator::Members(_)), Some(name)) => value.get(name).is_some(),
                 _ => true,
             };
-            is_of_type && has_member && !has_other_tag(self.root, branch, value)
+            is_of_type && has_member && !has_other_tag(self.root, branch, choice.as_ref(), value)
         };
         let mut possible = branches.iter().filter(is_possible);
         possible.next().filter(|_| possible.next().is_none())

@@ -2,12 +2,12 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
-use crate::keyword::{each_subschema, subschemas};
+use crate::keyword::each_subschema;
 use crate::number::Decimal;
 use crate::types::{names, types};
 use schemars::Schema;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ptr;
 
 /// The keyword to mark the range or the list of values in a schema:
@@ -23,8 +23,22 @@ pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 /// The keyword for the aliases of the variants of an enum with `#[derive(ToolParams)]`.
 const NAMES: &str = "x-toolkit-names";
 
-/// Marks the ranges and lists of a generated schema. Call this function before the schema is
-/// [tidied](crate::tidy), because tidying removes the formats of integers.
+/// Whether a type itself enforces the range or the list of values in a schema, by its answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Enforcement {
+    /// The type refuses all other values.
+    Proven,
+    /// The answers prove nothing: the values are checked. Declared aliases are accepted.
+    Unknown,
+    /// The list contains all names of its values: every other value is a violation.
+    Exact,
+}
+
+/// The ranges and lists that a type was asked about, each by the address of its schema.
+pub type Enforcements = HashMap<*const Map<String, Value>, Enforcement>;
+
+/// Marks the ranges and lists of a generated schema that types claim to enforce. Call this function before the
+/// schema is [tidied](crate::tidy), because tidying removes the formats of integers.
 pub(crate) fn mark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark == false) {
@@ -32,7 +46,6 @@ pub(crate) fn mark_rules(schema: &mut Value) {
         } else if keywords.contains_key(ONE_OF) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         } else if keywords.contains_key(VARIANTS) {
-            keywords.insert(OF_TYPE.to_owned(), true.into());
             keywords.entry(NAMES).or_insert_with(|| Value::Array(Vec::new()));
         } else if let Some(mark) = mark_of_format(keywords) {
             keywords.insert(OF_TYPE.to_owned(), mark);
@@ -40,14 +53,18 @@ pub(crate) fn mark_rules(schema: &mut Value) {
     });
 }
 
-/// Marks the lists of values in `lists` as added by the author: every other value is a violation.
-pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, Value>>) {
-    if lists.is_empty() {
-        return;
-    }
+/// Marks the ranges and lists of values in a schema by the answers of its types. Only proven rules count as
+/// enforced by a type.
+pub fn mark_enforced(schema: &mut Value, answers: &Enforcements) {
     each_subschema(schema, &mut |keywords| {
-        if lists.contains(&ptr::from_ref(&*keywords)) {
-            keywords.insert(OF_TYPE.to_owned(), false.into());
+        if keywords.get(OF_TYPE).is_some_and(|mark| mark == false) {
+            return;
+        }
+        match answers.get(&ptr::from_ref(&*keywords)) {
+            Some(Enforcement::Proven) if !lists_values(keywords) => {}
+            Some(Enforcement::Proven) => drop(keywords.insert(OF_TYPE.to_owned(), true.into())),
+            Some(Enforcement::Exact) => drop(keywords.insert(OF_TYPE.to_owned(), false.into())),
+            Some(Enforcement::Unknown) | None => drop(keywords.shift_remove(OF_TYPE)),
         }
     });
 }
@@ -72,43 +89,14 @@ pub fn mark_lists_of_author(schema: &mut Schema) {
     *schema = value.try_into().unwrap_or_default();
 }
 
-/// Marks all remaining lists of values as enforced by the type.
-pub fn mark_lists(schema: &mut Value) {
-    each_subschema(schema, &mut |keywords| {
-        if lists_values(keywords) {
-            keywords.entry(OF_TYPE).or_insert(true.into());
-        }
-    });
-}
-
-/// Removes the marks of ranges and lists enforced by the type.
-pub fn unmark_rules(schema: &mut Value) {
+/// Removes the marks of a schema that no argument is checked against.
+pub fn unmark_all(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark != &Value::Bool(false)) {
             keywords.shift_remove(OF_TYPE);
         }
+        keywords.shift_remove(NAMES);
     });
-}
-
-/// Removes the marks of a schema that no argument is checked against.
-pub fn unmark_all(schema: &mut Value) {
-    unmark_rules(schema);
-    each_subschema(schema, &mut strip_names);
-}
-
-/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of
-/// names, in several unions of one value, and in the items of a value that may also be no list.
-#[must_use]
-pub fn has_unasked_rules(schema: &Value) -> bool {
-    let has = |keyword: &str| schema.get(keyword).is_some();
-    let may_be_no_list = schema.get("type").is_some_and(Value::is_array) && has("items");
-    let is_here = has("patternProperties") || has("allOf") || has("anyOf") && has("oneOf") || may_be_no_list;
-    is_here || subschemas(schema).any(|inside| has_unasked_rules(inside.schema))
-}
-
-/// Removes the declared aliases of variants.
-pub(crate) fn strip_names(keywords: &mut Map<String, Value>) {
-    keywords.shift_remove(NAMES);
 }
 
 /// Removes the mark of a schema. Returns whether checks need the mark.
@@ -119,8 +107,14 @@ pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
 
 /// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of
 /// an enum with `#[derive(ToolParams)]`.
-pub(crate) fn names_of_type(schema: &Value) -> Option<Vec<&str>> {
-    schema.get(NAMES).map(|declared| names(Some(declared)).collect())
+pub(crate) fn names_of_type(schema: &Value) -> Option<impl Iterator<Item = &str>> {
+    schema.get(NAMES).map(|declared| names(Some(declared)))
+}
+
+/// Returns whether `value` is a declared alias of a variant of the enum with this schema.
+pub(crate) fn is_declared_alias(schema: &Value, value: &Json<'_>) -> bool {
+    let declared = names_of_type(schema).zip(value.as_str());
+    declared.is_some_and(|(mut declared, name)| declared.any(|alias| alias == name))
 }
 
 /// Returns whether the type itself enforces the range and the list of values in a schema.
@@ -131,6 +125,12 @@ pub(crate) fn is_of_type(schema: &Value) -> bool {
 /// Returns whether the author of a parameter added the list of values to its type.
 pub(crate) fn is_of_author(schema: &Value) -> bool {
     schema.get(OF_TYPE) == Some(&Value::Bool(false))
+}
+
+/// Returns the values listed by `enum` or `const`.
+pub(crate) fn listed_values(schema: &Value) -> impl Iterator<Item = &Value> {
+    let list = schema.get("enum").and_then(Value::as_array);
+    list.into_iter().flatten().chain(schema.get("const"))
 }
 
 /// Returns whether a schema lists the allowed values.

@@ -4,18 +4,19 @@
 //! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the type.
 
 use crate::check::{Scope, check_text};
-use crate::discriminator::{branches, tag};
+use crate::discriminator::{branches, only_member, tag};
 use crate::json::quoted;
-use crate::keyword::subschemas;
-use crate::own::{is_of_type, lists_values};
+use crate::keyword::{Role, subschemas};
+use crate::own::{Enforcements, listed_values, lists_values};
 use crate::reference::{SchemaRef, resolve};
-use crate::sample::sample;
+use crate::sample::{LONGEST, sample};
 use crate::single::SINGLE;
 use crate::types::{names, types};
 use crate::violation::ViolationKind;
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ptr;
+use std::rc::Rc;
 
 mod rules;
 
@@ -34,21 +35,16 @@ const NO_WIDE_INTEGERS: &str = "128 is not supported";
 /// The differences between a type and its schema.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Whether the type accepts values refused by the schema because of their type or their members.
+    /// Whether the type accepts values refused by the schema because of their type or their members, or cannot be
+    /// asked about a part of its schema.
     pub accepts_more: bool,
     /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
     /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
     pub overflows: bool,
-    /// Whether the type itself enforces the ranges marked in the schema, as far as asked.
-    pub enforces_ranges: bool,
-    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all
-    /// other values counts, because its list contains examples.
-    pub enforces_lists: bool,
+    /// The ranges and the lists of values that the type was asked about.
+    pub enforced: Enforcements,
     /// Whether the type decodes an object with a repeated name.
     pub keeps_repeated: bool,
-    /// The schemas with a list of values that the type does not enforce, and that contains all names of its
-    /// values: every other value violates the list.
-    pub exact_lists: HashSet<*const Map<String, Value>>,
     /// The type's error message if the type can never decode a value of its schema.
     pub unusable: Option<String>,
 }
@@ -65,10 +61,11 @@ impl Difference {
 ///
 /// `decode` decodes a JSON text. If the type refuses the text, `decode` returns the type's error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
-    let found = Difference { enforces_ranges: true, enforces_lists: true, ..Difference::default() };
-    let (compared, tags) = (HashSet::new(), HashSet::new());
-    let mut probe = Probe { schema, decode, left: QUESTIONS, compared, tags, found };
+    let (siblings, found) = (HashMap::new(), Difference::default());
+    let mut probe = Probe { schema, decode, left: QUESTIONS, compared: HashSet::new(), siblings, found };
     probe.node(schema.schema, DEEPEST, &|value| value);
+    probe.found.accepts_more |=
+        !is_compared(schema.root, schema.schema, &probe.compared, &mut HashSet::new());
     probe.found
 }
 
@@ -78,10 +75,11 @@ struct Probe<'a, 'd> {
     decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
     /// The number of values left to decode.
     left: usize,
-    /// The schemas already compared.
+    /// The schemas that the type was asked about.
     compared: HashSet<*const Value>,
-    /// The constants of the members that tell the branches of a union apart.
-    tags: HashSet<*const Value>,
+    /// The names of all variants of a union, for each of its branches and tags. A tag is the constant of a member
+    /// that tells the branches apart.
+    siblings: HashMap<*const Value, Rc<[&'a str]>>,
     found: Difference,
 }
 
@@ -92,23 +90,22 @@ impl<'a> Probe<'a, '_> {
         let Some(own) = resolve(self.schema.root, schema) else { return };
         let fitting = sample(self.schema.root, own);
         let (Some(depth), Some(fitting), false) = (depth.checked_sub(1), fitting, self.is_over()) else {
-            return self.skip(own);
+            return;
         };
         if let Some(branches) = branches(own) {
-            let of_branch = |branch| tag(self.schema.root, branch).map(|(_, only)| ptr::from_ref(only));
-            self.tags.extend(branches.iter().filter_map(of_branch));
+            self.add_siblings(branches);
             for branch in branches {
                 let others = self.members_of_others(branches, branch);
                 let apart = |value| around(with_members(value, &others));
                 let fitting = sample(self.schema.root, branch);
-                match fitting.is_some_and(|fitting| self.takes(&apart(fitting))) {
+                match fitting.filter(Value::is_object).is_some_and(|fitting| self.takes(&apart(fitting))) {
                     true => self.node(branch, depth, &apart),
                     false => self.node(branch, depth, around),
                 }
             }
         }
         if !self.takes(&around(fitting.clone())) {
-            return self.skip(own);
+            return;
         }
         self.compared.insert(own);
         if own.get(SINGLE).is_some() && self.takes(&around(json!(1e300))) {
@@ -122,12 +119,9 @@ impl<'a> Probe<'a, '_> {
             self.range(own, around);
         }
         if !own_types.is_empty() && !is_listed {
-            for (name, other) in [
-                ("integer", json!(1.5)),
-                ("string", json!("\u{1}")),
-                ("boolean", json!(true)),
-                ("", json!(5)),
-            ] {
+            for (name, other) in
+                [("number", json!(1.5)), ("string", json!("\u{1}")), ("boolean", json!(true)), ("", json!(5))]
+            {
                 if !own_types.contains(&name) {
                     self.ask(&around(other));
                 }
@@ -150,7 +144,7 @@ impl<'a> Probe<'a, '_> {
                     self.node(item, depth, &replaced);
                 }
                 if let Some(item) = own.get("items") {
-                    let count = own.get("minItems").and_then(Value::as_u64).unwrap_or(1).clamp(1, 8);
+                    let count = own.get("minItems").and_then(Value::as_u64).unwrap_or(1).clamp(1, LONGEST);
                     let list = |value: Value| around((0..count).map(|_| value.clone()).collect());
                     self.node(item, depth, &list);
                 }
@@ -179,12 +173,19 @@ impl<'a> Probe<'a, '_> {
         self.left == 0 || self.found.is_complete()
     }
 
-    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not
-    /// compared elsewhere, the type may not enforce them.
-    fn skip(&mut self, own: &'a Value) {
-        let mut compared = self.compared.clone();
-        if has_rules(self.schema.root, own, &mut compared) {
-            (self.found.enforces_ranges, self.found.enforces_lists) = (false, false);
+    /// Adds the names of the variants in a union.
+    fn add_siblings(&mut self, branches: &'a [Value]) {
+        let root = self.schema.root;
+        let of_branch = |branch: &'a Value| {
+            let own = resolve(root, branch);
+            let listed =
+                own.into_iter().flat_map(listed_values).chain(tag(root, branch).map(|(_, only)| only));
+            listed.filter_map(Value::as_str).chain(only_member(root, branch)).collect::<Vec<_>>()
+        };
+        let names: Rc<[&str]> = branches.iter().flat_map(of_branch).collect();
+        for branch in branches {
+            let places = resolve(root, branch).into_iter().chain(tag(root, branch).map(|(_, only)| only));
+            self.siblings.extend(places.map(|place| (ptr::from_ref(place), Rc::clone(&names))));
         }
     }
 
@@ -283,11 +284,18 @@ fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
     value
 }
 
-/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the
-/// schemas already compared.
-fn has_rules(root: &Value, schema: &Value, compared: &mut HashSet<*const Value>) -> bool {
-    let Some(own) = resolve(root, schema) else { return false };
-    let has_own = || is_of_type(own) || own.as_object().is_some_and(lists_values);
-    compared.insert(ptr::from_ref(own))
-        && (has_own() || subschemas(own).any(|inside| has_rules(root, inside.schema, compared)))
+/// Returns whether `compared` contains all schemas inside `schema` that name types or members.
+fn is_compared<'a>(
+    root: &'a Value,
+    schema: &'a Value,
+    compared: &HashSet<*const Value>,
+    seen: &mut HashSet<*const Value>,
+) -> bool {
+    let has_shape = ["type", "required", "additionalProperties"].iter().any(|it| schema.get(it).is_some());
+    let mut inside = subschemas(schema).filter(|inside| inside.role != Role::Definitions);
+    let target = resolve(root, schema).filter(|target| !ptr::eq(*target, schema));
+    !seen.insert(schema)
+        || (compared.contains(&ptr::from_ref(schema)) || !has_shape)
+            && inside.all(|inside| is_compared(root, inside.schema, compared, seen))
+            && target.is_none_or(|target| is_compared(root, target, compared, seen))
 }

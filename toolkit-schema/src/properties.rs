@@ -49,11 +49,19 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     found.then_some(original)
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The number of names looked up among properties on this thread.
+    pub(crate) static LOOKED_UP: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Finds a property by its name or an alias. Returns the property's own name and its schema.
 pub(crate) fn property<'a>(
     properties: &'a Map<String, Value>,
     name: &str,
 ) -> Option<(&'a String, &'a Value)> {
+    #[cfg(test)]
+    LOOKED_UP.set(LOOKED_UP.get() + 1);
     let by_alias = || properties.iter().find(|(_, property)| aliases_of(property).any(|alias| alias == name));
     properties.get_key_value(name).or_else(by_alias)
 }

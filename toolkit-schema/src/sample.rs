@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 /// The maximum depth of a sample.
 const DEEPEST: usize = 6;
 
+/// The maximum number of items, or of characters, in a sample.
+pub(crate) const LONGEST: u64 = 64;
+
 /// Returns a simple sample value for a schema. Keywords such as `pattern` are ignored. Returns `None` if no
 /// sample can be built.
 pub(crate) fn sample(root: &Value, schema: &Value) -> Option<Value> {
@@ -25,10 +28,11 @@ fn sample_within(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
     let branch = || branches(own)?.iter().find_map(|branch| sample_within(root, branch, depth));
     let count = |keyword: &str, least: u64| {
         let count = own.get(keyword).and_then(Value::as_u64).unwrap_or(least);
-        usize::try_from(count).unwrap_or(usize::MAX).min(64)
+        usize::try_from(count.min(LONGEST)).unwrap_or_default()
     };
     match types(own.get("type")).next() {
-        None => branch().or_else(|| Some(json!({}))),
+        None if branches(own).is_some() => branch(),
+        None => Some(json!({})),
         Some("null") => Some(Value::Null),
         Some("boolean") => Some(true.into()),
         Some("integer" | "number") => {
@@ -53,8 +57,9 @@ fn sample_within(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
             Some(items.into())
         }
         _ => {
-            let mut members = match branch() {
-                Some(Value::Object(members)) => members,
+            let mut members = match (branches(own), branch()) {
+                (Some(_), None) => return None,
+                (_, Some(Value::Object(members))) => members,
                 _ => Map::new(),
             };
             let is_required = |name: &str| names(own.get("required")).any(|required| required == name);

@@ -13,12 +13,17 @@ use toolkit::serde_json::{Map, Value};
 /// - A variant without data may be written as an object whose member is `null` (serde takes it).
 /// - The data of a variant may be left out if it may be `null` (serde takes it).
 /// - A tag beside other members may be the number of its variant (serde takes it).
+/// - A variant may have a declared alias.
 pub(super) fn plainly(root: &Value, schema: &Value, value: &Value) -> Value {
     let schema = resolve(root, schema);
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
     let plain = match value {
         Value::Object(members) => of_object(root, schema, members),
         Value::Array(items) => of_array(root, schema, items),
+        Value::String(text) => match text.strip_suffix("-alias").filter(|own| lists(schema, own)) {
+            Some(own) => own.into(),
+            None => value.clone(),
+        },
         value => value.clone(),
     };
     for (index, branch) in list("anyOf").or_else(|| list("oneOf")).into_iter().flatten().enumerate() {
@@ -28,6 +33,11 @@ pub(super) fn plainly(root: &Value, schema: &Value, value: &Value) -> Value {
         }
     }
     plain
+}
+
+fn lists(schema: &Value, name: &str) -> bool {
+    let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+    values.chain(schema.get("const")).any(|value| value == name)
 }
 
 /// Returns the value with the tag of a branch, if the value has the number of this branch.
@@ -43,11 +53,10 @@ fn with_name_of_variant(index: usize, branch: &Value, value: &Value) -> Value {
 }
 
 fn of_object(root: &Value, schema: &Value, members: &Map<String, Value>) -> Value {
-    if let (Some((name, Value::Null)), 1) = (members.iter().next(), members.len()) {
-        let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-        if values.chain(schema.get("const")).any(|value| value == name) {
-            return name.as_str().into();
-        }
+    if let (Some((name, Value::Null)), 1) = (members.iter().next(), members.len())
+        && lists(schema, name)
+    {
+        return name.as_str().into();
     }
     let properties = schema.get("properties").and_then(Value::as_object);
     let property = |name: &str| properties.and_then(|properties| properties.get(name));
@@ -56,7 +65,8 @@ fn of_object(root: &Value, schema: &Value, members: &Map<String, Value>) -> Valu
         |name: &str| required.is_some_and(|required| required.iter().any(|known| known == name));
     let mut plain = Map::new();
     for (name, value) in members {
-        let own = name.strip_suffix("-alias").unwrap_or(name);
+        // Tag and content of an enum have no aliases.
+        let own = name.strip_suffix("-alias").filter(|own| !["kind", "of"].contains(own)).unwrap_or(name);
         let (name, schema) = match (property(name), property(own)) {
             (None, Some(schema)) => (own, Some(schema)),
             (known, _) => (name.as_str(), known.or(schema.get("additionalProperties"))),

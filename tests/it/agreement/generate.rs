@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+mod lists;
 mod random;
 mod untagged;
 
@@ -17,10 +18,13 @@ fn main() {
     println!("cargo::rerun-if-changed=it/agreement");
     println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
     let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
-    let mut writer = Writer { random: Random(seed), named: Vec::new(), out: String::new() };
+    let mut out = String::new();
+    let listed = lists::write(&mut Random(seed), &mut out).expect("a string");
+    let mut writer = Writer { random: Random(seed), named: Vec::new(), listed, out };
     for _ in 0..TYPES {
-        match writer.random.below(2) {
-            0 => writer.write_struct(),
+        match writer.random.below(5) {
+            0 | 1 => writer.write_struct(),
+            2 => writer.write_plain_struct(),
             _ => writer.write_enum(),
         }
     }
@@ -66,6 +70,8 @@ impl Type {
 struct Writer {
     random: Random,
     named: Vec<Named>,
+    /// Types whose schemas say more than the types, with attributes that say still more.
+    listed: Vec<(String, Vec<String>)>,
     out: String,
 }
 
@@ -89,8 +95,9 @@ impl Writer {
 
     fn ty(&mut self, depth: usize) -> Type {
         let Some(depth) = depth.checked_sub(1) else { return self.scalar() };
-        match self.random.below(16) {
+        match self.random.below(19) {
             0..5 => self.scalar(),
+            16.. => Type::new(self.random.one(&self.listed).0, Kind::Other, false),
             5 | 6 => {
                 let inner = self.ty(depth);
                 Type::new(format!("Option<{}>", inner.text), inner.kind, inner.has_default)
@@ -183,7 +190,14 @@ impl Writer {
     }
 
     /// An attribute by which the schema of a field says more than its type.
-    fn says_more(&mut self, ty: &Type) -> &'static str {
+    fn says_more(&mut self, ty: &Type) -> String {
+        if let Some((_, attributes)) = self.listed.iter().find(|(name, _)| *name == ty.text) {
+            return if self.random.once_in(2) {
+                format!("#[schemars({})] ", self.random.one(attributes))
+            } else {
+                String::new()
+            };
+        }
         let integers = [
             r#"#[schemars(extend("oneOf" = [{"maximum": 3}, {"minimum": 7}]))] "#,
             r#"#[schemars(extend("anyOf" = [{"multipleOf": 2}, {"multipleOf": 5}]))] "#,
@@ -201,6 +215,22 @@ impl Writer {
             "String" => self.random.one(&texts),
             _ => "",
         }
+        .to_owned()
+    }
+
+    /// A struct without the derive of the framework: only attributes of `schemars` say more.
+    fn write_plain_struct(&mut self) {
+        let name = format!("T{}", self.named.len());
+        writeln!(self.out, "#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]\nstruct {name} {{")
+            .expect("a string takes all");
+        for index in 0..=self.random.below(4) {
+            let ty = self.ty(2);
+            let more = self.says_more(&ty);
+            writeln!(self.out, "{more}{}_p{index}: {},", name.to_lowercase(), ty.text)
+                .expect("a string takes all");
+        }
+        self.out += "}\n";
+        self.named.push(Named { name, open_struct: true });
     }
 
     /// A name for the next type.

@@ -14,7 +14,9 @@ const EXCUSED: usize = 3;
 
 const NAMES: [&str; 7] = ["a", "b", "c", "a-alias", "b-alias", "c-alias", "other"];
 
-const VALUES: [&str; 15] = [
+const VALUES: [&str; 17] = [
+    r#""3rd""#,
+    r#"{"a": "3rd", "b": 7}"#,
     "1",
     "-1",
     "7",

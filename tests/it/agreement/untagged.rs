@@ -18,16 +18,20 @@ const TYPES: [(&str, bool); 9] = [
     ("Vec<i8>", false),
 ];
 
-/// Words and parts, with aliases inside. Only `ToolParams` tells the schema of the aliases of fields.
+/// Words and parts, with aliases inside. Only `ToolParams` tells the schema of aliases. The schema of `Plain` hides a
+/// variant.
 const COMMON: &str = r#"
     #[derive(Debug, toolkit::ToolParams)]
     enum Word { First, #[serde(alias = "2nd")] Second }
 
     #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
-    enum Plain { First, #[serde(alias = "2nd")] Second }
+    enum Plain { First, Second, #[schemars(skip)] #[serde(rename = "3rd")] Hidden }
 
     #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
     struct Part { #[serde(alias = "a-alias")] a: Plain, b: i8 }
+
+    impl KeepsLimits for Plain { fn keeps_limits(&self) -> bool { !matches!(self, Self::Hidden) } }
+    impl KeepsLimits for Part { fn keeps_limits(&self) -> bool { self.a.keeps_limits() } }
 "#;
 
 pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
@@ -63,10 +67,13 @@ fn fields(random: &mut Random) -> Result<(String, String), std::fmt::Error> {
         if random.once_in(3) {
             write!(fields, "#[serde(alias = \"{name}-alias\")] ")?;
         }
+        let each = if is_optional { "iter()" } else { "into_iter()" };
+        let values = if is_optional { name.to_owned() } else { format!("[{name}]") };
+        if ["Plain", "Part"].contains(&of) {
+            write!(holds, " && {values}.{each}.all(KeepsLimits::keeps_limits)")?;
+        }
         if may_have_limit && random.once_in(3) {
             fields += "#[param(range = ..=5)] ";
-            let each = if is_optional { "iter()" } else { "into_iter()" };
-            let values = if is_optional { name.to_owned() } else { format!("[{name}]") };
             write!(holds, " && {values}.{each}.all(|it| *it <= 5)")?;
         }
         match is_optional {

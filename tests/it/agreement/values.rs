@@ -51,6 +51,12 @@ impl<'a> Values<'a> {
             json!({"kind": "V0"}),
             json!({"V0": null}),
         ];
+        // The names of the written enums: a schema may hide some of them.
+        let names = ["one", "two", "three", "a, b", "c` or `d", "e`, `f"].into_iter();
+        near.extend(
+            names.flat_map(|name| [json!(name), json!(format!("{name}-alias")), json!(format!("{name}~"))]),
+        );
+        near.extend([json!("A"), json!("BB"), json!({"two": null})]);
         collect_near(root, &mut near);
         let mut different: Vec<Value> = Vec::new();
         for value in near {

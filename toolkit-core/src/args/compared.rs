@@ -3,8 +3,8 @@
 use super::slot::{Fill, ToolParams};
 use crate::guard::guarded;
 use crate::schema::__private::{
-    difference, has_constraints, has_unasked_rules, mark_exact, mark_exact_lists, mark_lists,
-    mark_overflowing, mark_unusable, strip_faulty_default, unmark_rules,
+    Difference, Enforcements, difference, has_constraints, mark_enforced, mark_exact, mark_overflowing,
+    mark_unusable, strip_faulty_default,
 };
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
@@ -26,49 +26,47 @@ pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
     decoded.unwrap_or_else(|_| Err(String::new()))
 }
 
-/// Compares a type with its schema: `root`, or the property `parameter` of `root`. Marks the schema where it
-/// differs from the type. Returns whether arguments must be checked against the schema, because of a
-/// difference or because of constraints.
-pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode: Decode) -> bool {
-    let schema = match parameter {
-        Some(name) => root.get("properties").and_then(|properties| properties.get(name)),
-        None => Some(&*root),
+/// Compares types with their schemas: each `Some(parameter)` with this property of `root`, `None` with `root`
+/// itself. Marks the schemas where they differ from the types. For each type, returns whether arguments must be
+/// checked against the schema, because of a difference or because of constraints.
+pub(super) fn mark_differences(root: &mut Value, types: &[(Option<&str>, Decode)]) -> Vec<bool> {
+    let compare = |&(parameter, decode): &(Option<&str>, Decode)| {
+        let part = match parameter {
+            Some(name) => root.get("properties")?.get(name)?,
+            None => &*root,
+        };
+        Some(difference(SchemaRef::new(root, part), &mut |text| decode(text)))
     };
-    let Some(schema) = schema else { return false };
-    let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
-    mark_exact_lists(root, &found.exact_lists);
-    let is_enforced = found.enforces_ranges && found.enforces_lists;
-    // Rules that the type was not asked about are checked.
-    let keeps_marks = |schema: &Value| is_enforced && !has_unasked_rules(schema);
-    for definition in
-        root.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
-    {
+    let found: Vec<Difference> = types.iter().map(|it| compare(it).unwrap_or_default()).collect();
+    let mut enforced = Enforcements::new();
+    for (schema, answer) in found.iter().flat_map(|found| &found.enforced) {
+        let known = enforced.entry(*schema).or_insert(*answer);
+        *known = (*answer).max(*known);
+    }
+    // Before all other marks, which move schemas to other addresses.
+    mark_enforced(root, &enforced);
+    if found.iter().any(|found| found.overflows) {
+        let definitions = root.get_mut("$defs").and_then(Value::as_object_mut);
+        definitions.into_iter().flat_map(Map::values_mut).for_each(mark_overflowing);
+    }
+    let mark = |(&(parameter, _), found): (&(Option<&str>, Decode), Difference)| {
+        let schema = match parameter {
+            Some(name) => root.get_mut("properties").and_then(|properties| properties.get_mut(name)),
+            None => Some(&mut *root),
+        };
+        let Some(schema) = schema else { return false };
+        if found.accepts_more {
+            mark_exact(schema);
+        }
         if found.overflows {
-            mark_overflowing(definition);
+            mark_overflowing(schema);
         }
-        if !keeps_marks(definition) {
-            unmark_rules(definition);
+        if let Some(message) = found.unusable {
+            mark_unusable(schema, ("#".to_owned(), format!("the type can never decode it: {message}")));
         }
-    }
-    let schema = match parameter {
-        Some(name) => root.get_mut("properties").and_then(|properties| properties.get_mut(name)),
-        None => Some(root),
+        found.accepts_more || found.keeps_repeated || found.overflows || has_constraints(schema)
     };
-    let Some(schema) = schema else { return false };
-    if found.accepts_more {
-        mark_exact(schema);
-    }
-    if found.overflows {
-        mark_overflowing(schema);
-    }
-    match keeps_marks(schema) {
-        true => mark_lists(schema),
-        false => unmark_rules(schema),
-    }
-    if let Some(message) = found.unusable {
-        mark_unusable(schema, ("#".to_owned(), format!("the type can never decode it: {message}")));
-    }
-    found.accepts_more || found.keeps_repeated || found.overflows || !is_enforced || has_constraints(schema)
+    types.iter().zip(found).map(mark).collect()
 }
 
 /// Marks the whole schema as unusable if a default in it is no valid argument.
@@ -89,8 +87,31 @@ mod tests {
     #[allow(dead_code)]
     enum Word {
         First,
-        #[serde(alias = "2nd")]
+        #[serde(rename = "2, or `second`")]
         Second,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    enum Aliased {
+        #[serde(alias = "1st")]
+        First,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    enum Data {
+        Unit,
+        Number(u8),
+        Point { x: i8 },
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "kind")]
+    #[allow(dead_code)]
+    enum Tagged {
+        First,
+        Second { number: u8, word: Word },
     }
 
     #[derive(Deserialize, JsonSchema)]
@@ -131,13 +152,16 @@ mod tests {
     }
 
     fn must_be_checked<T: ToolParams>() -> bool {
-        mark_difference(&mut argument_schema_of::<T>(), None, decode_only::<T>)
+        mark_differences(&mut argument_schema_of::<T>(), &[(None, decode_only::<T>)]) == [true]
     }
 
     #[test]
     fn arguments_are_checked_only_if_the_type_accepts_more_than_its_schema() {
         assert!(!must_be_checked::<Word>());
         assert!(!must_be_checked::<(u8, i16, u32, i64, u128, Option<Word>, Vec<Word>)>());
+        assert!(!must_be_checked::<(Data, Tagged)>());
+        // The schema lists no aliases.
+        assert!(must_be_checked::<Aliased>());
         // `Text` refuses a repeated `byte`, but `Word` then takes the value and ignores the name.
         assert!(must_be_checked::<Either>());
         assert!(!must_be_checked::<Tree>());

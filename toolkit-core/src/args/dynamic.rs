@@ -110,7 +110,7 @@ impl DynamicArgs {
             if !explain::repeated_inside(&object, "").is_empty() {
                 return None;
             }
-            let mut coerced = explain::coercions(schema, schema, &object, &mut |_| false);
+            let mut coerced = explain::coercions(schema, schema, &object, &mut |_| None);
             let coerced = coerced.pop().unwrap_or_else(|| object.clone());
             emit_coerced(&object, &coerced, &options);
             return Some((serde_json::from_str(&coerced).ok()?, coerced));

@@ -189,7 +189,7 @@ fn fill<'a>(
     let mut refused = None;
     let mut takes = |text: &str| {
         let taken = try_fill(Cow::Borrowed(text), param, options, constrained, slot);
-        taken.is_ok_and(|(_, found)| found.is_empty())
+        taken.ok().map(|(_, found)| found.is_empty())
     };
     let schema = property.filter(|_| options.coerce);
     for coerced in schema.map_or_else(Vec::new, |schema| coercions(options.schema, schema, value, &mut takes))
@@ -255,12 +255,12 @@ fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
 }
 
 /// Returns the possible coerced forms of a value as JSON texts, the closest form first. `takes` returns
-/// whether the type accepts a text.
+/// whether a text fits the schema, and `None` if the type refuses the text.
 pub(super) fn coercions(
     root: &Value,
     schema: &Value,
     text: &str,
-    takes: &mut dyn FnMut(&str) -> bool,
+    takes: &mut dyn FnMut(&str) -> Option<bool>,
 ) -> Vec<String> {
     let Ok(value) = Json::parse(text) else { return Vec::new() };
     let schema = SchemaRef::new(root, schema);

@@ -1,6 +1,6 @@
 //! Parameters of a tool: the specification in generated code, and the schema.
 
-use super::compared::{Decode, decode_only, mark_difference, mark_faulty_default};
+use super::compared::{Decode, decode_only, mark_differences, mark_faulty_default};
 use super::default::DefaultJson;
 use super::slot::{Fill, SharedParams, ToolParams};
 use crate::schema::__private::{
@@ -137,8 +137,10 @@ pub(crate) fn parameters_schema(
     builder.add_definitions(&mut root);
     let mut root = Value::Object(root);
     mark_faulty_default(&mut root);
-    for ((param, constrained), decode) in params.iter().zip(&mut constrained).zip(decoders) {
-        *constrained |= mark_difference(&mut root, Some(param.name), decode);
+    let types: Vec<_> =
+        params.iter().zip(decoders).map(|(param, decode)| (Some(param.name), decode)).collect();
+    for (constrained, differs) in constrained.iter_mut().zip(mark_differences(&mut root, &types)) {
+        *constrained |= differs;
     }
     let mut definitions = root.get("$defs").and_then(Value::as_object).into_iter().flat_map(Map::values);
     let in_recursion = definitions.any(has_constraints);

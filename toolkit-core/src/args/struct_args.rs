@@ -3,7 +3,7 @@
 //! The JSON text is deserialized directly. If this fails, or if the result violates a rule of the schema that
 //! the type does not check, the arguments are coerced and checked as one object.
 
-use super::compared::{decode_only, mark_difference, mark_faulty_default};
+use super::compared::{decode_only, mark_differences, mark_faulty_default};
 use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::with_members;
@@ -102,7 +102,7 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
 fn compared_schema_of<T: ToolParams>() -> (Value, bool) {
     let mut schema = argument_schema_of::<T>();
     mark_faulty_default(&mut schema);
-    let has_constraints = mark_difference(&mut schema, None, decode_only::<T>);
+    let has_constraints = mark_differences(&mut schema, &[(None, decode_only::<T>)]) == [true];
     if !has_constraints {
         unmark_all(&mut schema);
     }
@@ -133,7 +133,7 @@ pub(crate) fn decode_struct<T: ToolParams>(
     };
     let mut given = serde_json::from_str(&object).map(|value| (value, broken(&object)));
     let mut last = object.clone();
-    let mut takes = |text: &str| serde_json::from_str::<T>(text).is_ok() && broken(text).is_empty();
+    let mut takes = |text: &str| serde_json::from_str::<T>(text).is_ok().then(|| broken(text).is_empty());
     let coercions = match options.coerce {
         true => explain::coercions(options.schema, options.schema, &object, &mut takes),
         false => Vec::new(),

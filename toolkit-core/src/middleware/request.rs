@@ -5,9 +5,7 @@ use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::Json;
-use crate::tool::{
-    Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, takes_exactly,
-};
+use crate::tool::{Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, takes};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -50,17 +48,23 @@ impl CallArguments {
     }
 
     fn value(&self) -> &Result<Value, ToolError> {
-        let parse = || arguments_value(self.as_str(), self.tool.definition(), |text| self.is_taken(text));
+        let parse = || {
+            arguments_value(self.as_str(), self.tool.definition(), |text, coerce| self.is_taken(text, coerce))
+        };
         self.value.get_or_init(parse)
     }
 
     fn canonical(&self) -> Option<&str> {
-        let write = || canonical_arguments(self.as_str(), self.tool.definition(), |text| self.is_taken(text));
+        let write = || {
+            canonical_arguments(self.as_str(), self.tool.definition(), |text, coerce| {
+                self.is_taken(text, coerce)
+            })
+        };
         self.canonical.get_or_init(|| write().map(Into::into)).as_deref()
     }
 
-    fn is_taken(&self, text: &str) -> bool {
-        takes_exactly(&*self.tool, text)
+    fn is_taken(&self, text: &str, coerce: bool) -> bool {
+        takes(&*self.tool, text, coerce)
     }
 }
 
@@ -148,7 +152,7 @@ impl ToolRequest {
     /// # Errors
     /// The arguments are not a JSON object.
     pub fn arguments_json(&self) -> Result<String, ToolError> {
-        let takes = |text: &str| self.arguments.is_taken(text);
+        let takes = |text: &str, coerce| self.arguments.is_taken(text, coerce);
         let text = arguments_json(self.arguments(), self.definition(), takes)?;
         Json::parse(&text).map(|json| json.compact()).map_err(|error| not_json(&text, &error))
     }

@@ -11,21 +11,23 @@ use crate::schema::__private::{
 use crate::schema::SchemaRef;
 use serde_json::Value;
 
-/// Returns whether the tool accepts the arguments exactly as written. If the tool panics, returns `false`.
-pub(crate) fn takes_exactly(tool: &dyn Tool, arguments: &str) -> bool {
-    let context = ToolContext::of_exact_check(tool.definition().name.clone());
+/// Returns whether the tool accepts the arguments, exactly as written unless `coerce`. If the tool panics, returns
+/// `false`.
+pub(crate) fn takes(tool: &dyn Tool, arguments: &str, coerce: bool) -> bool {
+    let name = tool.definition().name.clone();
+    let context = if coerce { ToolContext::new(name) } else { ToolContext::of_exact_check(name) };
     guarded(|| tool.validate(arguments, &context)).is_ok_and(|checked| checked.is_ok())
 }
 
 /// Returns the arguments as the JSON text of one object, with the parameters' own names at every depth. If
 /// the tool coerces near misses, they are coerced.
 ///
-/// `takes` returns whether the tool accepts a text exactly as written. As in decoding, a string is replaced
-/// by an allowed string only if the tool does not accept the original.
+/// `takes` returns whether the tool accepts a text, [with or without](takes()) coercion. As in decoding, a string is
+/// replaced by an allowed string only if the tool accepts the arguments, but not the original string.
 pub(crate) fn arguments_json(
     text: &str,
     definition: &ToolDefinition,
-    takes: impl Fn(&str) -> bool,
+    takes: impl Fn(&str, bool) -> bool,
 ) -> Result<String, ToolError> {
     let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
     let mut object = with_members(text, |members| {
@@ -42,9 +44,10 @@ pub(crate) fn arguments_json(
         return Ok(object);
     };
     let schema = (&definition.parameters).into();
-    let by_word = coerced_with_words(schema, &parsed, &mut |text| takes(text));
+    let by_word = coerced_with_words(schema, &parsed, &mut |text| takes(text, false).then_some(true));
     let by_type = coerced_except_words(schema, &parsed).unwrap_or_else(|| object.clone());
-    Ok(by_word.filter(|by_word| *by_word != by_type && !takes(&by_type)).unwrap_or(by_type))
+    let is_meant = |by_word: &String| *by_word != by_type && !takes(&by_type, false) && takes(text, true);
+    Ok(by_word.filter(is_meant).unwrap_or(by_type))
 }
 
 /// Parses the arguments into one object, with every member under the published name of the parameter.
@@ -54,7 +57,7 @@ pub(crate) fn arguments_json(
 pub(crate) fn arguments_value(
     text: &str,
     definition: &ToolDefinition,
-    takes: impl Fn(&str) -> bool,
+    takes: impl Fn(&str, bool) -> bool,
 ) -> Result<Value, ToolError> {
     parse_value(&arguments_json(text, definition, takes)?)
 }
@@ -67,7 +70,7 @@ pub(crate) fn arguments_value(
 pub(crate) fn canonical_arguments(
     text: &str,
     definition: &ToolDefinition,
-    takes: impl Fn(&str) -> bool,
+    takes: impl Fn(&str, bool) -> bool,
 ) -> Option<String> {
     let text = arguments_json(text, definition, takes).ok()?;
     let mut arguments = Json::parse(&text).ok()?;
@@ -110,7 +113,7 @@ mod tests {
     fn canonical_of(text: &str, schema: Value) -> Option<String> {
         let name = ToolName::new("tool").expect("a legal name");
         let definition = ToolDefinition::new(name, "", schema).with_alias("number", "n");
-        canonical_arguments(text, &definition, |_| false)
+        canonical_arguments(text, &definition, |_, coerce| coerce)
     }
 
     #[test]
@@ -162,7 +165,7 @@ mod tests {
         let mut definition = ToolDefinition::new(name, "", schema);
         let canonical = |definition: &ToolDefinition, member: &str| {
             let text = format!("{{\"{member}\": null}}");
-            canonical_arguments(&text, definition, |_| false).expect("an object") == "{}"
+            canonical_arguments(&text, definition, |_, coerce| coerce).expect("an object") == "{}"
         };
         for (member, coerced, as_is) in
             [("clear", false, false), ("any", false, false), ("never", true, false), ("default", true, true)]

@@ -141,7 +141,7 @@ impl ToolDefinition {
     /// # Errors
     /// The arguments are not a JSON object.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
-        super::arguments_value(arguments, self, |_| false)
+        super::arguments_value(arguments, self, |_, coerce| coerce)
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.

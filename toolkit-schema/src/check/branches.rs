@@ -43,7 +43,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         branches: &'a [Value],
         value: &Json<'v>,
     ) -> (usize, Option<Vec<Found<'a, 'v>>>) {
-        let mut candidates = self.branches_of(branches, value);
+        let mut candidates = self.branches_of(keyword, branches, value);
         let widest = self.reading;
         if self.scope == Scope::Constraints && candidates.len() > 1 {
             for reading in [Reading::Literal, Reading::Names].into_iter().filter(|reading| *reading < widest)
@@ -95,8 +95,15 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         (fitting, closest.map(|(_, found)| found))
     }
 
-    fn branches_of(&self, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
-        let choice = discriminator(self.root, branches);
+    /// Returns the discriminator of the object branches. The schema of an untagged enum is an `anyOf`, so a constant
+    /// member of its branches is no tag.
+    fn choice(&self, keyword: &str, branches: &'a [Value]) -> Option<Discriminator<'a>> {
+        let is_untagged = self.scope == Scope::Constraints && keyword == "anyOf";
+        if is_untagged { None } else { discriminator(self.root, branches) }
+    }
+
+    fn branches_of(&self, keyword: &str, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
+        let choice = self.choice(keyword, branches);
         let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
         let is_of_type = |branch: &&&Value| has_type(self.root, branch, value);
         if self.scope == Scope::Constraints && candidates.iter().any(|branch| is_of_type(&branch)) {
@@ -118,7 +125,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         closest: Option<Vec<Found<'a, 'v>>>,
     ) {
         let is_decoded = self.scope == Scope::Constraints;
-        let choice = discriminator(self.root, branches);
+        let choice = self.choice(keyword, branches);
         if is_decoded && fitting == 0 {
             return self.inspect_other_forms(schema, keyword, choice.as_ref(), value, closest);
         }
@@ -181,7 +188,7 @@ pub(crate) fn candidates<'a>(
     let may_be_of = |branch: &&Value| match &value.kind {
         Kind::Object(_) => {
             may_be(root, branch, "object")
-                && !has_other_tag(root, branch, value)
+                && !has_other_tag(root, branch, choice, value)
                 && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
         }
         // A type may decode a struct from an array.
@@ -199,15 +206,22 @@ fn has_type(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     own.is_none_or(|own| types(Some(own)).any(|name| value.is_of_type(name) || is_struct(name)))
 }
 
-/// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
-///
-/// A tag is a property with a constant value, usually different in each branch of a union.
-pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    let own = resolve(root, branch).filter(|_| value.members().is_some());
-    let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
-    let mut tags = properties.filter_map(|(name, property)| Some((name, property.get("const")?)));
-    tags.any(|(name, tag)| match value.get(name) {
-        Some(given) => !is_equal(tag, given),
-        None => names(own.and_then(|own| own.get("required"))).any(|required| required == name),
-    })
+/// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
+pub(crate) fn has_other_tag(
+    root: &Value,
+    branch: &Value,
+    choice: Option<&Discriminator<'_>>,
+    value: &Json<'_>,
+) -> bool {
+    let Some(Discriminator::Tag(name, _)) = choice else { return false };
+    let own = resolve(root, branch);
+    let property = |of: &Value| of.get("properties")?.get(*name)?.get("const").cloned();
+    let Some(tag) = property(branch).or_else(|| property(own?)) else { return false };
+    match value.get(name) {
+        Some(given) => !is_equal(&tag, given),
+        None => {
+            value.members().is_some()
+                && names(own.and_then(|own| own.get("required"))).any(|required| required == *name)
+        }
+    }
 }

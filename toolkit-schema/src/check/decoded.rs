@@ -6,7 +6,7 @@ use super::{MOST, Scope, Search};
 use crate::bounds::{has_constraints, is_equal};
 use crate::discriminator::Discriminator;
 use crate::json::{Json, Kind, quoted};
-use crate::own::names_of_type;
+use crate::own::{is_of_type, lists_values};
 use crate::properties::{member_schemas, property};
 use crate::reference::SchemaRef;
 use crate::sample::sample;
@@ -86,7 +86,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         };
         match coerced {
             Some(text) => self.inspect_instead(schema, value, &text),
-            None => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+            None => {
+                // The type may accept any value of another type, but the list contains all values.
+                let is_listed = schema.as_object().is_some_and(lists_values) && !is_of_type(schema);
+                let kind = if is_listed { ViolationKind::Constraint } else { ViolationKind::WrongType };
+                self.add_mismatch(kind, schema, "type", value);
+            }
         }
     }
 
@@ -136,38 +141,6 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             *left = left.saturating_sub(steps);
             *left > 0 && accepts(&format!("{before}{other}{after}"))
         })
-    }
-
-    /// Returns whether the type accepts an arbitrary value of the same JSON type in place of `value`. Returns
-    /// `true` if the type cannot be asked.
-    pub(super) fn accepts_other(&mut self, value: &Json<'_>) -> bool {
-        let others = [r#""\u0001""#, "97", "113", "0.000123"];
-        let (texts, numbers) = others.split_at(1);
-        match value.kind {
-            Kind::String(_) => self.accepts_instead(value, texts),
-            Kind::Number => self.accepts_instead(value, numbers),
-            _ => self.accepts_instead(value, &others),
-        }
-    }
-
-    /// Returns whether the type knows a value that is missing from its list under another name.
-    ///
-    /// An enum with `#[derive(ToolParams)]` has declared its aliases. Other types are asked: an enum refuses
-    /// arbitrary values, and takes the name also as `{"name": null}`. A type with rules of its own, such as a
-    /// pattern, does not.
-    pub(super) fn is_alias(&mut self, schema: &Value, keyword: &str, value: &Json<'_>) -> bool {
-        if let (Some(declared), Some(name)) = (names_of_type(schema), value.as_str()) {
-            return declared.contains(&name);
-        }
-        match (keyword, &value.kind) {
-            _ if self.accepts_other(value) => false,
-            (_, Kind::Bool(_)) | ("enum", Kind::Number) => false,
-            ("enum", Kind::String(_)) => {
-                let variant = format!("{{{}:null}}", value.text);
-                self.accepts_instead(value, &[&variant])
-            }
-            _ => true,
-        }
     }
 
     /// Inspects a decoded value without a fitting branch. `closest` contains the violations of the most

@@ -8,6 +8,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+/// A word that no enum knows.
+const NO_WORD: &str = "\u{1}";
+
 impl Coercion<'_> {
     /// Returns the only word equal to `text` except for letter case and separators.
     ///
@@ -21,7 +24,7 @@ impl Coercion<'_> {
         let mut alike = words.filter(|word| folded(word) == folded(text));
         let only = alike.next().filter(|_| alike.next().is_none())?;
         self.changed.insert(text.to_owned());
-        Some(only)
+        Some(if self.unknown == Some(text) { NO_WORD } else { only })
     }
 
     /// Renames the only member of an object to the variant name with the same letters.

@@ -2,68 +2,57 @@
 
 use super::Probe;
 use crate::check::{Scope, check_text};
-use crate::own::{is_of_author, is_of_type, names_of_type, range_of_type};
-use crate::reference::SchemaRef;
+use crate::own::{Enforcement, is_of_author, listed_values, names_of_type, range_of_type};
 use serde_json::{Value, json};
 use std::ptr;
 
 /// A string that no list contains.
 const NO_NAME: &str = "\u{1}";
 
-/// The distances of the integers to ask about from the integer beside a range.
-const DISTANCES: [i64; 8] = [0, 1, 4, 9, 44, 744, 99_744, 1 << 40];
-
 /// The ends of serde's messages about integers outside of the range of their type.
 const INTEGERS: [&str; 10] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
-impl Probe<'_, '_> {
+/// The message of `serde_json` about a negative number in place of a `u128`.
+const OUT_OF_RANGE: &str = "number out of range";
+
+impl<'a> Probe<'a, '_> {
     /// Asks the type about values missing from the list of values in `own`.
-    pub(super) fn list(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
-        if is_of_author(own) {
+    pub(super) fn list(&mut self, own: &'a Value, around: &dyn Fn(Value) -> Value) {
+        if is_of_author(own) || self.left == 0 {
             return;
         }
-        if self.left == 0 {
-            self.found.enforces_lists = false;
-            return;
-        }
-        let others = [json!(NO_NAME), json!(97), json!(113), json!(0.000_123)];
-        let only = own.get("const");
-        let listed: Vec<&Value> = match own.get("enum").and_then(Value::as_array) {
-            Some(list) => list.iter().collect(),
-            None => only.into_iter().collect(),
+        let listed: Vec<&Value> = listed_values(own).collect();
+        let name = listed.iter().find_map(|value| value.as_str());
+        let tag = own.get("const").filter(|only| self.siblings.contains_key(&ptr::from_ref(*only)));
+        let enforced = match name {
+            _ if self.takes_other_boolean(&listed, around) => Enforcement::Exact,
+            Some(_) if tag.is_some() => self.enum_enforces(own, &listed, tag, around),
+            Some(name) if self.is_enum(name, around) => self.enum_enforces(own, &listed, None, around),
+            _ if self.takes_others(&listed, around) => Enforcement::Unknown,
+            // The type has rules of its own, such as a pattern, and may accept values missing from the list.
+            _ => Enforcement::Exact,
         };
-        if listed.iter().any(|value| value.is_boolean()) {
-            let mut others = [json!(true), json!(false)].into_iter().filter(|it| !listed.contains(&it));
-            if others.any(|other| self.takes(&around(other))) {
-                self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
-                return;
-            }
+        self.record(own, enforced);
+    }
+
+    /// Records whether the type enforces the rule in `own`. The type may have been asked about the same schema in
+    /// another place.
+    fn record(&mut self, own: &Value, enforced: Enforcement) {
+        if let Some(keywords) = own.as_object() {
+            let known = self.found.enforced.entry(ptr::from_ref(keywords)).or_insert(enforced);
+            *known = enforced.max(*known);
         }
-        if listed.iter().find_map(|it| it.as_str()).is_some_and(|name| self.is_enum(name, around)) {
-            if self.knows_other_names(own, &listed, around) || self.takes_unlisted(own, &listed, around) {
-                self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
-            }
-        } else {
-            let is_listed = |value: &Value| {
-                check_text(SchemaRef::new(own, own), &value.to_string(), Scope::All).is_empty()
-            };
-            let others = others.into_iter().filter(|value| !is_listed(value)).map(around);
-            let taken: Vec<Value> = others.filter(|other| self.takes(other)).collect();
-            // The variants of a marked list may be known. Another variant of an untagged enum may then take
-            // the value.
-            let is_wrong = |other: &Value| {
-                !is_of_type(own) || !check_text(self.schema, &other.to_string(), Scope::All).is_empty()
-            };
-            if !taken.is_empty() {
-                self.found.enforces_lists &= !taken.iter().any(is_wrong);
-                return;
-            }
-            // The type has rules of its own, such as a pattern, and may accept values that the list does not
-            // contain.
-            if !only.is_some_and(|only| self.tags.contains(&ptr::from_ref(only))) {
-                self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
-            }
-        }
+    }
+
+    fn takes_other_boolean(&mut self, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
+        let others = [json!(true), json!(false)];
+        listed.iter().any(|value| value.is_boolean())
+            && others.into_iter().filter(|other| !listed.contains(&other)).any(|it| self.takes(&around(it)))
+    }
+
+    fn takes_others(&mut self, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
+        let others = [json!(NO_NAME), json!(97), json!(113), json!(0.000_123)];
+        others.into_iter().filter(|other| !listed.contains(&other)).any(|it| self.takes(&around(it)))
     }
 
     /// Returns whether the type decodes an enum in place of a variant called `name`.
@@ -76,75 +65,86 @@ impl Probe<'_, '_> {
             && !self.takes(&around(json!({name: null, NO_NAME: null})))
     }
 
-    /// Returns whether a type that decodes an enum also takes values that neither a variant nor another branch of
-    /// the schema has: the type is a union of the enum and another type. An enum with a variant for all other names
-    /// takes an unknown name also as `{"name": null}`.
-    fn takes_unlisted(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
-        if is_of_type(own) {
-            return false;
+    /// Returns whether an enum enforces its list of values: whether the names in serde's message about an unknown
+    /// variant are all in the list, declared to be aliases, or other variants of the union.
+    ///
+    /// Another name is an alias that the schema does not publish, or a variant that an attribute has left out. An
+    /// enum that accepts every name, also as `{"name": null}`, has a variant for all others, so its list contains
+    /// examples.
+    fn enum_enforces(
+        &mut self,
+        own: &'a Value,
+        listed: &[&'a Value],
+        tag: Option<&Value>,
+        around: &dyn Fn(Value) -> Value,
+    ) -> Enforcement {
+        let declared = names_of_type(own);
+        let is_declared = declared.is_some();
+        let Some(message) = self.refusal(&around(json!(NO_NAME))) else {
+            let is_open = tag.is_none() && self.takes(&around(json!({NO_NAME: null})));
+            return match self.takes_unlisted(listed, is_open, around) {
+                true if tag.is_none() && !is_declared => Enforcement::Exact,
+                false if is_open => Enforcement::Proven,
+                _ => Enforcement::Unknown,
+            };
+        };
+        let place = tag.unwrap_or(own);
+        let siblings = self.siblings.get(&ptr::from_ref(place)).map_or(&[][..], |names| &**names);
+        let listed = listed.iter().filter_map(|value| value.as_str());
+        let known: Vec<&str> =
+            listed.chain(declared.into_iter().flatten()).chain(siblings.iter().copied()).collect();
+        match variants_in(&message).map(|variants| are_all_among(variants, &known)) {
+            Some(true) => Enforcement::Proven,
+            Some(false) if tag.is_none() => Enforcement::Exact,
+            _ => Enforcement::Unknown,
         }
-        let others = [json!(97), json!(113), json!(0.000_123), json!(NO_NAME)];
-        let others = others.into_iter().filter(|other| !listed.contains(&other)).map(|other| {
-            let is_name = other.is_string();
-            (is_name, around(other))
-        });
-        let mut refused = others
-            .filter(|(_, other)| !check_text(self.schema, &other.to_string(), Scope::All).is_empty())
-            .collect::<Vec<_>>()
-            .into_iter();
-        refused.any(|(is_name, other)| {
-            self.takes(&other) && !(is_name && self.takes(&around(json!({NO_NAME: null}))))
-        })
     }
 
-    /// Returns whether an enum with `#[derive(ToolParams)]` knows names that are neither in its list of
-    /// values nor declared to be aliases: an attribute has shortened the list.
-    ///
-    /// An enum that accepts every name has a variant for all others, so its list contains examples. Other
-    /// enums do not declare their aliases, so names missing from the list count as aliases.
-    fn knows_other_names(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
-        let Some(aliases) = names_of_type(own) else { return false };
-        let Some(message) = self.refusal(&around(json!(NO_NAME))) else { return false };
-        let mut others = names_in(&message).filter(|name| listed.iter().all(|it| it.as_str() != Some(*name)));
-        others.any(|name| !aliases.contains(&name))
+    /// Returns whether a type that decodes an enum also takes values that the schema refuses: the type is a union
+    /// of the enum and another type. With `is_open`, the enum takes all names.
+    fn takes_unlisted(&mut self, listed: &[&Value], is_open: bool, around: &dyn Fn(Value) -> Value) -> bool {
+        let others = [json!(97), json!(113), json!(0.000_123), json!(NO_NAME)].into_iter();
+        let mut others =
+            others.filter(|other| !(listed.contains(&other) || is_open && other.is_string())).map(around);
+        others.any(|other| {
+            !check_text(self.schema, &other.to_string(), Scope::All).is_empty() && self.takes(&other)
+        })
     }
 
     /// Asks the type about integers beside the range that its schema marks as enforced by the type.
     ///
-    /// Serde's own message proves that an integer type refuses all integers on this side of its range. Types
-    /// with other messages are asked about more integers.
+    /// Only serde's own message proves that an integer type refuses all integers on this side of its range.
     pub(super) fn range(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
         let (least, most) = range_of_type(own);
-        let below = least.and_then(|least| least.checked_sub(1)).map(|beside| (beside, -1));
-        let above = most.and_then(|most| most.checked_add(1)).map(|beside| (beside, 1));
-        for (beside, side) in below.into_iter().chain(above) {
-            for distance in DISTANCES {
-                let Some(other) = beside.checked_add(side * distance) else { break };
-                match self.refusal(&around(other.into())) {
-                    Some(message) if is_of_integer(&message) => break,
-                    Some(_) => {}
-                    None if check_text(self.schema, &around(other.into()).to_string(), Scope::All)
-                        .is_empty() => {}
-                    None => {
-                        self.found.enforces_ranges = false;
-                        break;
-                    }
-                }
-            }
-        }
+        let below = least.and_then(|least| least.checked_sub(1));
+        let above = most.and_then(|most| most.checked_add(1));
+        let mut others = below.into_iter().chain(above);
+        let is_proven = others
+            .all(|other| self.refusal(&around(other.into())).is_some_and(|message| is_of_integer(&message)));
+        self.record(own, if is_proven { Enforcement::Proven } else { Enforcement::Unknown });
     }
 }
 
-/// Returns the names of all variants in serde's message about an unknown variant.
-fn names_in(message: &str) -> impl Iterator<Item = &str> {
-    let expected = message.split_once("unknown variant `\u{1}`, expected ").map_or("", |(_, names)| names);
-    let names = expected.rsplit_once(" at line ").map_or(expected, |(names, _)| names);
-    let names = names.strip_prefix("one of ").unwrap_or(names);
-    names
-        .split(", ")
-        .flat_map(|names| names.split("` or `"))
-        .map(|name| name.trim_matches('`'))
-        .filter(|name| !name.is_empty())
+/// Returns the list of names in serde's message about an unknown variant.
+fn variants_in(message: &str) -> Option<&str> {
+    let (_, expected) = message.split_once("unknown variant `\u{1}`, expected ")?;
+    let variants = expected.rsplit_once(" at line ").map_or(expected, |(variants, _)| variants);
+    Some(variants.strip_prefix("one of ").unwrap_or(variants))
+}
+
+/// Returns whether a list of names in backquotes contains only `known` names. Names may contain the separators of
+/// the list.
+fn are_all_among(mut variants: &str, known: &[&str]) -> bool {
+    loop {
+        let after = |name: &&str| variants.strip_prefix('`')?.strip_prefix(*name)?.strip_prefix('`');
+        let shortest = known.iter().filter_map(after).min_by_key(|after| after.len());
+        let Some(after) = shortest else { return false };
+        let next = after.strip_prefix(", ").or_else(|| after.strip_prefix(" or "));
+        match next {
+            Some(next) => variants = next,
+            None => return after.is_empty(),
+        }
+    }
 }
 
 /// Returns whether a message is serde's message about an integer outside of the range of its type.
@@ -152,5 +152,7 @@ fn is_of_integer(message: &str) -> bool {
     let said = message.rsplit_once(" at line ").map_or(message, |(said, _)| said);
     let expected =
         said.strip_prefix("invalid value: integer `").and_then(|said| said.split_once("`, expected "));
-    expected.is_some_and(|(_, expected)| INTEGERS.contains(&expected) || expected.starts_with("a nonzero "))
+    said == OUT_OF_RANGE
+        || expected
+            .is_some_and(|(_, expected)| INTEGERS.contains(&expected) || expected.starts_with("a nonzero "))
 }
