@@ -3,7 +3,7 @@
 use super::answer::{FinalAnswer, quote_answers};
 use super::beside::beside;
 use super::calls::TurnCalls;
-use super::guards::{Situation, apply_inputs};
+use super::guards::{GuardScope, apply_inputs};
 use super::held::Held;
 use super::history;
 use super::meter::Meter;
@@ -11,7 +11,7 @@ use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
 use super::settings::{InstructionsContext, Settings};
 use super::tools::Tools;
-use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
+use crate::agent::{Agent, Caller, Run, RunAgent, agent_facts};
 use crate::conversation::{Conversation, Step, Turn, WITHHELD};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -105,23 +105,24 @@ impl LlmAgent {
         let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut meter = Meter::default();
-        let situation = Situation::new(self.name(), conversation, run);
+        let session = conversation.session();
+        let scope = GuardScope { run, agent: self.name(), session: &session };
         // Calls start after the input has passed its checks.
         let has_begun = |turn: &Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
         let has_inputs = !is_repair && !conversation.unfinished().is_some_and(has_begun);
         let guards = &self.settings.guards;
-        if has_inputs && let Some(check) = guards.inputs(&situation, conversation, false) {
+        if has_inputs && let Some(check) = guards.inputs(scope, conversation, false) {
             let judged = run.until_stopped(check).await?;
-            if let Some(output) = apply_inputs(conversation, &situation, judged)? {
+            if let Some(output) = apply_inputs(conversation, scope, judged)? {
                 return Ok(Outcome::Answer(output));
             }
         }
         let mut beside_check = match has_inputs {
-            true => guards.inputs(&situation, conversation, true),
+            true => guards.inputs(scope, conversation, true),
             false => None,
         };
         let mut breaks = 0;
-        let called = Arc::<CalledAgents>::default();
+        let caller = Arc::new(Caller::new(run));
         let mut last = None;
         loop {
             run.check_cancelled()?;
@@ -132,10 +133,10 @@ impl LlmAgent {
                 // The model reads what an unfinished turn of another agent has left.
                 conversation.settle();
             }
-            called.begin_turn();
+            caller.called.begin_turn();
             let approvals = restart.as_ref().map(|restart| &restart.approvals);
             let dispatcher =
-                self.tools.of_run(self.name(), conversation, run, approvals, &called, last.take())?;
+                self.tools.of_run(self.name(), conversation, &caller, approvals, last.take())?;
             let gate = AtomicBool::new(beside_check.is_none());
             let mut held = Held::default();
             let mut calls = TurnCalls {
@@ -148,9 +149,9 @@ impl LlmAgent {
                 started: 0,
                 dispatched: Vec::new(),
                 counted: VecDeque::new(),
-                called: called.clone(),
+                caller: &caller,
                 answer: &answer,
-                situation: &situation,
+                scope,
                 is_unchecked: beside_check.is_some() || guards.checks_responses,
                 gate: &gate,
                 held: &mut held,
@@ -179,7 +180,7 @@ impl LlmAgent {
                         Err(judged) => {
                             drop(calls);
                             conversation.discard_turn();
-                            match apply_inputs(conversation, &situation, judged)? {
+                            match apply_inputs(conversation, scope, judged)? {
                                 Some(output) => return Ok(Outcome::Answer(output)),
                                 None => continue,
                             }
@@ -261,7 +262,7 @@ impl LlmAgent {
                 let output = AgentOutput { text, agent, finish: response.finish, escalate };
                 let is_repair = answer.is_repair();
                 let output =
-                    guards.output(&situation, conversation, output, is_repair, &mut held, is_added).await?;
+                    guards.output(scope, conversation, output, is_repair, &mut held, is_added).await?;
                 held.emit(run);
                 if let Some(key) = &self.settings.output_key {
                     conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
@@ -320,7 +321,7 @@ impl LlmAgent {
             self.begin_turn(calls.conversation);
             let proceed = match callbacks.before.is_empty() {
                 true => ControlFlow::Continue(request),
-                false => run.until_stopped(Box::pin(callbacks.before(request, calls.situation))).await??,
+                false => run.until_stopped(Box::pin(callbacks.before(request, calls.scope))).await??,
             };
             let asked = match proceed {
                 ControlFlow::Break(response) => break response,
@@ -351,7 +352,7 @@ impl LlmAgent {
         run.emit_losses(name, &response.losses);
         run.add_usage(response.usage, price);
         match callbacks.may_change_calls() {
-            true => run.until_stopped(Box::pin(callbacks.after(response, calls.situation))).await?,
+            true => run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?,
             false => Ok(response),
         }
     }

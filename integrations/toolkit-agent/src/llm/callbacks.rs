@@ -1,6 +1,6 @@
 //! Callbacks before and after each model call.
 
-use super::guards::Situation;
+use super::guards::GuardScope;
 use crate::error::AgentError;
 use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before =
-    dyn Fn(ModelRequest, &Situation) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
+    dyn Fn(ModelRequest, GuardScope<'_>) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
 type After =
-    dyn Fn(ModelResponse, &Situation) -> BoxFuture<'static, Result<ModelResponse, AgentError>> + Send + Sync;
+    dyn Fn(ModelResponse, GuardScope<'_>) -> BoxFuture<'static, Result<ModelResponse, AgentError>> + Send + Sync;
 
 /// Callbacks before and after each model call, in the order of registration.
 #[derive(Default)]
@@ -24,10 +24,10 @@ impl ModelCallbacks {
     pub(super) async fn before(
         &self,
         mut request: ModelRequest,
-        situation: &Situation,
+        scope: GuardScope<'_>,
     ) -> Result<Proceed, AgentError> {
         for callback in &self.before {
-            request = match callback(request, situation).await? {
+            request = match callback(request, scope).await? {
                 ControlFlow::Continue(request) => request,
                 response => return Ok(response),
             };
@@ -38,10 +38,10 @@ impl ModelCallbacks {
     pub(super) async fn after(
         &self,
         mut response: ModelResponse,
-        situation: &Situation,
+        scope: GuardScope<'_>,
     ) -> Result<ModelResponse, AgentError> {
         for callback in &self.after {
-            response = callback(response, situation).await?;
+            response = callback(response, scope).await?;
         }
         Ok(response)
     }

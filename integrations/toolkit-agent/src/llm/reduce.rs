@@ -5,6 +5,7 @@ use crate::conversation::Compacted;
 use crate::message::{AssistantMessage, Message, ToolMessage};
 use crate::model::{ModelRequest, ServerState};
 use std::borrow::Cow;
+use std::sync::Arc;
 use toolkit_core::output::TruncationStrategy;
 use toolkit_core::{Content, ToolOutput, ToolResult};
 
@@ -51,10 +52,8 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
 /// Replaces a conversation kept by the provider, which still contains the original messages. The provider
 /// then stores the responses after the compaction.
 pub(super) fn adapt_server_state(request: &mut ModelRequest, compacted: &Compacted) {
-    if let (Some(state @ ServerState::Conversation(_)), true) =
-        (&mut request.options.server_state, compacted.made_at > 0)
-    {
-        *state = ServerState::Responses;
+    if compacted.made_at > 0 && matches!(request.options.server_state, Some(ServerState::Conversation(_))) {
+        Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
     }
 }
 

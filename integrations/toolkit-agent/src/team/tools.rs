@@ -1,6 +1,6 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
-use crate::agent::{Agent, CalledAgents, Run};
+use crate::agent::{Agent, CalledAgents, Caller, Run};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunScope;
@@ -68,15 +68,16 @@ impl Agent {
 
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
-    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id());
+    let caller = context.extension::<Arc<Caller>>();
+    let called = caller.map(|caller| &caller.called).zip(context.call_id());
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
     let position = begun.as_ref().map(|(_, id, (position, _))| (*position, id.as_str()));
     let scope = match (&begun, called) {
         (None, Some((called, id))) => Some(called.scope(id.as_str())),
         _ => context.call_id().cloned().map(RunScope::Call),
     };
-    let run = match context.extension::<Run>() {
-        Some(outer) => outer.nested(agent.clone(), cancellation, scope, position),
+    let run = match caller {
+        Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, position),
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let (called, unfinished) = match begun {
@@ -108,7 +109,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
 
 /// The work of an agent called as a tool. Dropped at the end of the call, also if the call is cancelled or timed out.
 struct Work<'a> {
-    called: Option<(&'a Arc<CalledAgents>, usize)>,
+    called: Option<(&'a CalledAgents, usize)>,
     conversation: Conversation,
 }
 

@@ -142,7 +142,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
         Ok(ModelStream::new(Deltas {
             format: self.format,
             losses: losses.into_iter().map(RequestLoss::from).collect(),
-            state: request.options.server_state,
+            state: request.options.server_state.clone(),
             events,
             has_thinking,
             returned: Vec::new(),
