@@ -94,7 +94,8 @@ impl Dispatcher {
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
     /// that a tool requires and the registry lacks.
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        Self { registry: ToolRegistry::new().into(), settings: Arc::default(), run: None }.with_registry(registry)
+        Self { registry: ToolRegistry::new().into(), settings: Arc::default(), run: None }
+            .with_registry(registry)
     }
 
     /// Replaces the registry. The settings stay unchanged, and permits are still shared with clones.
@@ -252,11 +253,7 @@ impl Dispatcher {
         self.start(calls, Some(cancellation.into()))
     }
 
-    fn start(
-        &self,
-        calls: impl IntoIterator<Item = ToolCall>,
-        cancellation: Option<Cancellation>,
-    ) -> Batch {
+    fn start(&self, calls: impl IntoIterator<Item = ToolCall>, cancellation: Option<Cancellation>) -> Batch {
         let mut batch = Batch::new(self.settings.clone(), self.snapshot(), self.run.clone(), cancellation);
         batch.extend(calls);
         batch
