@@ -7,6 +7,7 @@ mod background;
 mod cache;
 mod draft;
 mod extra;
+mod fragment;
 mod request;
 mod settings;
 mod state;
@@ -14,5 +15,8 @@ mod thinking;
 mod transport;
 
 pub use draft::Server;
+#[cfg(feature = "_http")]
+pub(crate) use fragment::without_secrets;
+pub use fragment::{EventStream, Fragment};
 pub use request::{EncodedRequest, encode_request, request_body};
-pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};
+pub use transport::{Transport, WireModel, parse_response};

@@ -3,6 +3,7 @@
 use super::EncodedRequest;
 use super::background::finished;
 use super::draft::Server;
+use super::fragment::{EventStream, Fragment};
 use super::request::encode_for;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
@@ -43,22 +44,6 @@ pub trait Transport: Send + Sync + 'static {
         let text = format!("response `{id}` is not finished, and this transport cannot ask for it again");
         std::future::ready(Err(ModelError::new(ModelErrorKind::InvalidRequest, text)))
     }
-}
-
-/// The pieces of a streamed response.
-pub type EventStream = Pin<Box<dyn Stream<Item = Result<Fragment, ModelError>> + Send>>;
-
-/// A piece of a streamed response.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Fragment {
-    /// The JSON of one event.
-    Event(Value),
-    /// The next bytes of a stream of server-sent events. The bytes may end anywhere, even in the middle of an
-    /// event.
-    Bytes(Vec<u8>),
-    /// The JSON of the complete response, from a server that ignores the wish for a stream.
-    Response(Value),
 }
 
 /// A model reached through a [`Transport`], using one API format.
@@ -326,7 +311,11 @@ impl Deltas {
                 || has_media(self.format, &begun.native)
         });
         let Some(begun) = begun else {
-            return self.end_with(blocked(error, self.format, &end.body).ok_or_else(ModelError::cut));
+            let report = blocked(error, self.format, &end.body).map(|mut report| {
+                report.message.text = self.events.redacted(&report.message.text);
+                report
+            });
+            return self.end_with(report.ok_or_else(ModelError::cut));
         };
         let is_kept =
             |event: &StreamEvent| !matches!(event, StreamEvent::Call(call) if !begun.calls.contains(call));
@@ -381,12 +370,12 @@ impl Stream for Deltas {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
-                return Poll::Ready(Some(piece));
+                return Poll::Ready(Some(piece.map_err(|error| self.events.without_secrets(error))));
             }
             if self.response.is_none() {
                 return Poll::Ready(None);
             }
-            match ready!(self.events.as_mut().poll_next(context)) {
+            match ready!(self.events.poll_next(context)) {
                 Some(Ok(fragment)) => self.take(fragment),
                 Some(Err(error)) => self.end(Some(error)),
                 None => self.end(None),
