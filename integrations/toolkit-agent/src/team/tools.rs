@@ -6,10 +6,11 @@ use crate::error::AgentError;
 use crate::event::RunScope;
 use crate::options::RunOptions;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
+use toolkit_core::schema::{coerce, nearest};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
@@ -129,11 +130,6 @@ pub(crate) struct TransferTool {
     agents: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct Target {
-    agent_name: Option<String>,
-}
-
 impl TransferTool {
     /// Creates the tool. `targets` contains the name and the description of each further agent to transfer
     /// to, in addition to the sub-agents.
@@ -176,15 +172,26 @@ impl TransferTool {
     fn target(&self, arguments: &str) -> Result<String, ToolError> {
         let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        let Target { agent_name } = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
-        let Some(name) = agent_name.filter(|name| !name.is_empty()) else {
+        let (mut value, error) = match serde_json::from_str(arguments) {
+            Ok(value) => (value, None),
+            Err(error) => (Value::from(arguments), Some(error)),
+        };
+        coerce(&self.definition.parameters, &mut value);
+        if let Some(error) = error.filter(|_| !value.is_object()) {
+            return Err(ToolError::invalid_json(error));
+        }
+        let Some(name) = value.get("agent_name").and_then(Value::as_str).filter(|name| !name.is_empty())
+        else {
             return Err(invalid("`agent_name` is missing; name one of the available agents".to_owned()));
         };
-        if !self.agents.contains(&name) {
-            let known = self.agents.join("`, `");
-            return Err(invalid(format!("Agent `{name}` not found; available agents: `{known}`")));
+        if self.agents.iter().any(|agent| agent == name) {
+            return Ok(name.to_owned());
         }
-        Ok(name)
+        let hint = match nearest(name, self.agents.iter().map(String::as_str)).as_slice() {
+            [] => format!("available agents: `{}`", self.agents.join("`, `")),
+            near => format!("did you mean `{}`?", near.join("` or `")),
+        };
+        Err(invalid(format!("Agent `{name}` not found; {hint}")))
     }
 
     fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
