@@ -152,7 +152,7 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
 }
 
 /// The delay of the hesitant model.
-const HESITATION: Duration = Duration::from_millis(2);
+pub(crate) const HESITATION: Duration = Duration::from_millis(2);
 
 /// A model with a delay before each delta.
 pub(crate) struct Hesitant(pub(crate) ScriptedModel);

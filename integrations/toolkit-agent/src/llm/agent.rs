@@ -3,13 +3,14 @@
 use super::answer::{FinalAnswer, quote_answers};
 use super::beside::beside;
 use super::calls::TurnCalls;
-use super::guards::{GuardScope, apply_inputs};
+use super::guards::apply_inputs;
 use super::held::Held;
 use super::history;
 use super::meter::Meter;
 use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
 use super::settings::{InstructionsContext, Settings};
+use super::situation::GuardScope;
 use super::tools::Tools;
 use crate::agent::{Agent, Caller, Run, RunAgent, agent_facts};
 use crate::conversation::{Conversation, Step, Turn, WITHHELD};
@@ -51,6 +52,9 @@ impl RunAgent for LlmAgent {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
             step => self.boxed_turns(conversation, run, step).await,
         };
+        if outcome.is_err() && self.settings.guards.check_answers() {
+            conversation.remove_unchecked_pause();
+        }
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             Outcome::Answer(output) => Ok(output),
@@ -121,13 +125,17 @@ impl LlmAgent {
             true => guards.inputs(scope, conversation, true),
             false => None,
         };
-        let mut breaks = 0;
+        let (mut breaks, mut paused) = (0, Held::default());
         let caller = Arc::new(Caller::new(run));
         let mut last = None;
         loop {
             run.check_cancelled()?;
             answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
             let restart = self.restart(conversation, run, &answer)?;
+            if restart.is_some() && guards.check_answers() {
+                // The turn may have begun before the agent had this guardrail.
+                conversation.turn().set_checks_answers(true);
+            }
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
                 // The model reads what an unfinished turn of another agent has left.
@@ -135,8 +143,7 @@ impl LlmAgent {
             }
             caller.called.begin_turn();
             let approvals = restart.as_ref().map(|restart| &restart.approvals);
-            let dispatcher =
-                self.tools.of_run(self.name(), conversation, &caller, approvals, last.take())?;
+            let dispatcher = self.tools.of_run(self.name(), conversation, &caller, approvals, last.take())?;
             let gate = AtomicBool::new(beside_check.is_none());
             let mut held = Held::default();
             let mut calls = TurnCalls {
@@ -206,8 +213,8 @@ impl LlmAgent {
                 ToolResult::merged_actions(results);
             let accepted = answer.accepted(&response.message.calls, results);
             let is_accepted = accepted.is_some();
-            let is_answer =
-                is_accepted || skip_summarization || results.is_empty() && !response.finish.is_paused();
+            let is_paused = results.is_empty() && response.finish.is_paused();
+            let is_answer = is_accepted || skip_summarization || results.is_empty() && !is_paused;
             let invalid = answer.invalid(&response.message.calls, results).filter(|_| !is_answer);
             let text = is_answer.then(|| {
                 accepted.unwrap_or_else(|| match results.is_empty() {
@@ -216,13 +223,17 @@ impl LlmAgent {
                 })
             });
             let is_added = conversation.messages().len() > before;
+            held.put_behind(&mut paused);
             if now {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
             if let Some(invalid) = invalid {
                 if response.message.calls.iter().any(|call| answer.is_in(call)) {
-                    guards.withhold(conversation, &mut held, is_added);
+                    match transfer_to_agent.is_some() {
+                        true => guards.withhold_beside_transfer(conversation, &mut held),
+                        false => guards.withhold(conversation, &mut held, is_added),
+                    }
                 }
                 let repeated = answer.repeat(&invalid);
                 conversation.set_invalid_answers(answer.invalid_answers());
@@ -237,6 +248,10 @@ impl LlmAgent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
+                // The text before a pause is checked together with the rest of the answer.
+                if is_paused && guards.check_answers() {
+                    paused = std::mem::take(&mut held);
+                }
                 held.emit(run);
                 run.save(conversation).await?;
             }
@@ -340,6 +355,9 @@ impl LlmAgent {
             let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };
+            if error.partial.is_some() {
+                run.0.budget.take_model_call()?;
+            }
             let (agent, error) = (|| name.clone(), error.to_string());
             run.emit(|| RunEvent::ModelRetried {
                 agent: agent(),

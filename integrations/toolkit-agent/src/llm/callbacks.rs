@@ -1,6 +1,6 @@
 //! Callbacks before and after each model call.
 
-use super::guards::GuardScope;
+use super::situation::GuardScope;
 use crate::error::AgentError;
 use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before =
     dyn Fn(ModelRequest, GuardScope<'_>) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
-type After =
-    dyn Fn(ModelResponse, GuardScope<'_>) -> BoxFuture<'static, Result<ModelResponse, AgentError>> + Send + Sync;
+type After = dyn Fn(ModelResponse, GuardScope<'_>) -> BoxFuture<'static, Result<ModelResponse, AgentError>>
+    + Send
+    + Sync;
 
 /// Callbacks before and after each model call, in the order of registration.
 #[derive(Default)]
@@ -40,9 +41,14 @@ impl ModelCallbacks {
         mut response: ModelResponse,
         scope: GuardScope<'_>,
     ) -> Result<ModelResponse, AgentError> {
+        let is_kept = |response: &ModelResponse| {
+            response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
+        };
+        let was_kept = is_kept(&response);
         for callback in &self.after {
             response = callback(response, scope).await?;
         }
+        response.message.differs_from_server |= was_kept && !is_kept(&response);
         Ok(response)
     }
 

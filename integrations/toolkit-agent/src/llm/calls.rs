@@ -1,11 +1,12 @@
 //! The tool calls of one turn, from start to result.
 
 use super::answer::FinalAnswer;
-use super::guards::{GuardScope, Guards};
+use super::guards::Guards;
 use super::held::Held;
 use super::meter::Meter;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
+use super::situation::GuardScope;
 use crate::agent::{Caller, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -190,7 +191,9 @@ impl<'a> TurnCalls<'a> {
     /// Adds a result to the turn, or records the call as pending. Emits an event.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         // An agent called as a tool may have stopped with pending calls. They can be decided later.
-        if let Some(child) = self.caller.called.take(result.position).filter(|child| !child.pending().is_empty()) {
+        if let Some(child) =
+            self.caller.called.take(result.position).filter(|child| !child.pending().is_empty())
+        {
             self.conversation.keep_called(result.position, child);
             if result.error().is_some_and(|error| error.pending().is_none()) {
                 result.outcome = Err(ToolError::deferred(result.name.as_str()));

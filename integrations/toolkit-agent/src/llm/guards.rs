@@ -2,114 +2,17 @@
 
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
-use crate::agent::{Caller, Run};
+use super::situation::{Checked, GuardScope, Situation};
 use crate::conversation::{Conversation, REMOVED, Step, WITHHELD};
 use crate::error::AgentError;
-use crate::event::RunEvent;
-use crate::guardrail::{Check, CheckFn, GuardAction, GuardContext, Guardrail, Verdict};
+use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
 use crate::message::{AssistantMessage, Message, UserMessage};
 use crate::model::{FinishReason, ModelResponse};
 use crate::output::AgentOutput;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
-use toolkit_core::{Session, ToolCall, ToolError, ToolOutput};
-
-/// The outcome of checking a value.
-#[derive(Debug, Clone)]
-pub(super) enum Checked<T> {
-    Passed(T),
-    Replaced(T),
-    /// The value was blocked, and this text takes its place.
-    Blocked(String),
-}
-
-/// The agent, its run and its session, for guardrails that may be asked.
-#[derive(Clone, Copy)]
-pub(super) struct GuardScope<'a> {
-    pub(super) run: &'a Run,
-    pub(super) agent: &'a str,
-    pub(super) session: &'a Session,
-}
-
-impl GuardScope<'_> {
-    /// Returns the situation for a guardrail that is asked.
-    fn situation(self) -> Situation {
-        let (agent, session) = (self.agent.to_owned(), self.session.clone());
-        let invocation_id = self.run.invocation_id().to_owned();
-        Situation { run: self.run.clone(), context: GuardContext { agent, session, invocation_id, call: None } }
-    }
-
-    /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
-    fn emit_answer(self, conversation: &Conversation, text: &str) {
-        let (run, agent) = (self.run, || self.agent.to_owned());
-        run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
-        if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
-        }
-    }
-}
-
-/// The agent and the run in which a guardrail works.
-#[derive(Clone)]
-struct Situation {
-    run: Run,
-    context: GuardContext,
-}
-
-impl Situation {
-    /// Returns the situation of a tool call. Returns `None` outside of a run.
-    fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
-        let run = request.context().extension::<Arc<Caller>>()?.run.clone();
-        let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
-        let (agent, invocation_id) = (agent.to_owned(), run.invocation_id().to_owned());
-        Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
-    }
-
-    /// Runs checks in order, until the value is blocked.
-    ///
-    /// # Errors
-    /// [`AgentError::Blocked`] if a check has ended the run.
-    async fn judge<T: Clone>(
-        &self,
-        checks: Vec<(String, CheckFn<T>)>,
-        mut value: T,
-    ) -> Result<Checked<T>, AgentError> {
-        let mut is_replaced = false;
-        for (guardrail, check) in checks {
-            let (checked, verdict) = check(value, self.context.clone()).await;
-            value = checked;
-            match verdict {
-                Verdict::Pass => {}
-                Verdict::Replace(other) => {
-                    self.emit(&guardrail, GuardAction::Replaced, "");
-                    (value, is_replaced) = (other, true);
-                }
-                Verdict::Block(text) => {
-                    self.emit(&guardrail, GuardAction::Blocked, &text);
-                    return Ok(Checked::Blocked(text));
-                }
-                Verdict::End(reason) => {
-                    self.emit(&guardrail, GuardAction::Ended, &reason);
-                    let agent = self.context.agent.clone();
-                    return Err(self.run.end(AgentError::Blocked { guardrail, agent, reason }));
-                }
-            }
-        }
-        Ok(if is_replaced { Checked::Replaced(value) } else { Checked::Passed(value) })
-    }
-
-    fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
-        self.run.emit(|| RunEvent::Guardrail {
-            agent: self.context.agent.clone(),
-            guardrail: guardrail.to_owned(),
-            action,
-            reason: reason.to_owned(),
-            within: self.run.within(),
-        });
-    }
-}
+use toolkit_core::{ToolCall, ToolError, ToolOutput};
 
 /// The guardrails for the inputs and answers of an agent. The other guardrails are callbacks.
 #[derive(Default)]
@@ -225,6 +128,7 @@ impl Guards {
     pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
             held.clear();
+            conversation.remove_paused(conversation.begin_of_answer(is_added));
             if is_added {
                 conversation.replace_answer(WITHHELD);
             }
@@ -261,11 +165,16 @@ impl Guards {
         if is_added {
             conversation.set_step(Step::Unchecked { escalate, is_repair });
         }
-        let situation = scope.situation();
-        let checked = scope.run.until_stopped(situation.judge(self.outputs.clone(), output)).await;
+        let (situation, begin) = (scope.situation(), conversation.begin_of_answer(is_added));
+        let text = conversation.paused_text(begin) + &output.text;
+        let whole = AgentOutput { text, ..output.clone() };
+        let checked = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await;
         let checked = checked.and_then(|checked| checked);
+        if !matches!(checked, Ok(Checked::Passed(_))) {
+            conversation.remove_paused(begin);
+        }
         let (text, finish) = match checked {
-            Ok(Checked::Passed(output)) => {
+            Ok(Checked::Passed(_)) => {
                 if is_added && let Some(message) = conversation.withhold_beside_answer() {
                     held.replace_message(message);
                 }
