@@ -381,7 +381,7 @@ async fn with_server_state_only_new_items_are_sent() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::support::cases(40))]
 
     /// Over all requests of a conversation, the provider receives each item of the history exactly once.
     #[test]

@@ -305,7 +305,7 @@ fn transfer_to(name: &str) -> (String, Vec<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(32))]
     #[test]
     fn a_near_miss_of_the_name_of_an_agent_is_coerced((index, spelling) in spellings()) {
         prop_assert_eq!(transfer_to(&spelling).0, AGENTS[index]);
