@@ -26,6 +26,7 @@ use crate::guard::guarded;
 use crate::middleware::Middleware;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
+use batch::Cancellation;
 use call::{Numbering, Preparation, PreparedCall};
 use settings::Settings;
 use std::iter;
@@ -81,6 +82,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Dispatcher {
     registry: RegistrySource,
     settings: Arc<Settings>,
+    /// Not a part of the settings, so that a run with its own dispatcher copies no settings.
+    run: Option<Arc<RunContext>>,
 }
 
 impl Dispatcher {
@@ -91,7 +94,8 @@ impl Dispatcher {
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
     /// that a tool requires and the registry lacks.
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        Self { registry: ToolRegistry::new().into(), settings: Arc::default() }.with_registry(registry)
+        Self { registry: ToolRegistry::new().into(), settings: Arc::default(), run: None }
+            .with_registry(registry)
     }
 
     /// Replaces the registry. The settings stay unchanged, and permits are still shared with clones.
@@ -236,7 +240,7 @@ impl Dispatcher {
 
     /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
-        self.start(calls, Some(CancellationToken::new()))
+        self.start(calls, Some(Cancellation::default()))
     }
 
     /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all calls of the
@@ -246,15 +250,11 @@ impl Dispatcher {
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: CancellationToken,
     ) -> Batch {
-        self.start(calls, Some(cancellation))
+        self.start(calls, Some(cancellation.into()))
     }
 
-    fn start(
-        &self,
-        calls: impl IntoIterator<Item = ToolCall>,
-        cancellation: Option<CancellationToken>,
-    ) -> Batch {
-        let mut batch = Batch::new(&self.settings, self.snapshot(), cancellation);
+    fn start(&self, calls: impl IntoIterator<Item = ToolCall>, cancellation: Option<Cancellation>) -> Batch {
+        let mut batch = Batch::new(self.settings.clone(), self.snapshot(), self.run.clone(), cancellation);
         batch.extend(calls);
         batch
     }
@@ -267,11 +267,11 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.settings.run.as_ref()).await],
+            None => vec![self.run_one(first, cancellation, self.run.as_ref()).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
-                    Ok(_) => self.start(calls, cancellation).finish().await,
+                    Ok(_) => self.start(calls, cancellation.map(Cancellation::from)).finish().await,
                     Err(_) => self.run_in_row(calls, cancellation).await,
                 }
             }
@@ -287,7 +287,7 @@ impl Dispatcher {
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
-        let run = settings.run.as_ref();
+        let run = self.run.as_ref();
         let prepare = |call| {
             Preparation { settings, registry: &registry, run, numbering: &mut *numbering, turns: None }
                 .prepare(call, cancellation.clone())
@@ -316,7 +316,7 @@ impl Dispatcher {
         let mut call = preparation.prepare(call, cancellation);
         let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);
-        if let Some(run) = &settings.run {
+        if let Some(run) = &self.run {
             run.apply(&result.actions.state_delta);
         }
         result

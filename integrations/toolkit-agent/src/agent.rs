@@ -4,7 +4,7 @@ mod called;
 mod ended;
 mod shared;
 
-pub(crate) use called::CalledAgents;
+pub(crate) use called::{CalledAgents, Caller};
 pub use shared::Run;
 
 use crate::conversation::Conversation;

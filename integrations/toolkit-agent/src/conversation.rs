@@ -48,7 +48,8 @@ use toolkit_core::{Session, ToolResult};
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Conversation {
-    id: String,
+    #[serde(with = "shared_text")]
+    id: Arc<str>,
     #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
     messages: Messages,
@@ -66,17 +67,14 @@ pub struct Conversation {
     /// The unfinished conversations of agents called as tools and of parallel agents, by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     children: BTreeMap<String, Self>,
-    /// The session values without a key prefix.
+    /// The session without its id. Only the values without a key prefix are saved.
     #[serde(
         rename = "state",
         default,
         with = "session_values",
         skip_serializing_if = "session_values::is_empty"
     )]
-    own: SessionMap,
-    /// A session with the values of the user and the application, and the approvals given for the session.
-    #[serde(skip)]
-    shared: Session,
+    session: Session,
     /// Whether the JSON of the conversation includes the details of errors.
     #[serde(skip)]
     error_details: bool,
@@ -112,19 +110,34 @@ pub(crate) struct Owner(pub(crate) String);
 
 /// Serializes the session values of a conversation as a JSON object.
 mod session_values {
-    use super::{BTreeMap, Deserialize, SessionMap, Value};
+    use super::{BTreeMap, Deserialize, Session, Value};
     use serde::{Deserializer, Serialize, Serializer};
 
-    pub(super) fn is_empty(values: &SessionMap) -> bool {
-        values.snapshot().is_empty()
+    pub(super) fn is_empty(session: &Session) -> bool {
+        session.store().snapshot().is_empty()
     }
 
-    pub(super) fn serialize<S: Serializer>(values: &SessionMap, serializer: S) -> Result<S::Ok, S::Error> {
-        values.snapshot().serialize(serializer)
+    pub(super) fn serialize<S: Serializer>(session: &Session, serializer: S) -> Result<S::Ok, S::Error> {
+        session.store().snapshot().serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SessionMap, D::Error> {
-        Ok(BTreeMap::<String, Value>::deserialize(deserializer)?.into_iter().collect())
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Session, D::Error> {
+        let values = BTreeMap::<String, Value>::deserialize(deserializer)?;
+        Ok(Session::default().with_store(values.into_iter().collect()))
+    }
+}
+
+/// Serializes shared text as a string.
+mod shared_text {
+    use super::{Arc, Deserialize};
+    use serde::{Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        (**text).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
     }
 }
 
@@ -132,7 +145,7 @@ impl Conversation {
     /// Creates an empty conversation.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), ..Self::default() }
+        Self { id: id.into().into(), ..Self::default() }
     }
 
     /// Returns the id of the conversation.
@@ -202,14 +215,14 @@ impl Conversation {
     /// Returns the session of the conversation. The tools of a run see the same session.
     #[must_use]
     pub fn session(&self) -> Session {
-        self.shared.clone().with_id(self.id.as_str()).with_store(self.own.clone())
+        self.session.clone().with_id(self.id.clone())
     }
 
     /// Sets the session values shared by all conversations of a user, with the key prefix `user:`. They are
     /// not saved with this conversation.
     #[must_use]
     pub fn with_user_state(mut self, user: SessionMap) -> Self {
-        self.shared = self.shared.with_user(user);
+        self.session = self.session.with_user(user);
         self
     }
 
@@ -217,7 +230,7 @@ impl Conversation {
     /// with this conversation.
     #[must_use]
     pub fn with_app_state(mut self, app: SessionMap) -> Self {
-        self.shared = self.shared.with_app(app);
+        self.session = self.session.with_app(app);
         self
     }
 

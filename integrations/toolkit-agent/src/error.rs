@@ -71,7 +71,8 @@ pub enum AgentError {
     InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),
-    /// No answer of the model matched the requested type, or the model refused to answer.
+    /// A typed run has no valid answer: no answer matched the requested type, the model refused to answer, or a
+    /// [guardrail](crate::guardrail::Guardrail) has blocked the answer.
     InvalidOutput(String),
     /// A [guardrail](crate::guardrail::Guardrail) has ended the run.
     #[non_exhaustive]

@@ -28,7 +28,8 @@ use tokio::time::Instant;
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum number of model calls, including requests for
-    /// [summaries](crate::compaction::Compaction). Default: 50.
+    /// [summaries](crate::compaction::Compaction). An answer that broke off counts as a model call, because
+    /// providers bill it; an attempt without any answer does not count. Default: 50.
     pub max_model_calls: u32,
     /// The maximum number of tool calls. Calls beyond the maximum get an error result, so that the model can
     /// still answer.

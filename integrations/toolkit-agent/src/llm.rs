@@ -17,6 +17,7 @@ mod reduce;
 mod repetitions;
 mod restart;
 mod settings;
+mod situation;
 mod summaries;
 mod tools;
 mod unfinished;

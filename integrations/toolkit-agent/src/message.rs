@@ -153,6 +153,10 @@ pub struct AssistantMessage {
     /// the message if the next request ends with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// Whether an agent has changed the message, while a conversation kept by the provider still contains the
+    /// original. Later requests then do not continue that conversation, and contain the whole history.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub differs_from_server: bool,
 }
 
 impl AssistantMessage {
@@ -172,6 +176,12 @@ impl AssistantMessage {
     /// Returns whether the arguments of `call` are the final answer of a run.
     pub(crate) fn is_answer(&self, call: &ToolCall) -> bool {
         !self.answer_tool.is_empty() && self.answer_tool == call.name
+    }
+
+    /// Drops the JSON of the provider's API, because the message was changed.
+    pub(crate) fn drop_native(&mut self) {
+        let native = self.native.take();
+        self.differs_from_server |= native.is_some_and(|native| native.conversation.is_some());
     }
 
     /// Returns whether the message has neither text nor calls.

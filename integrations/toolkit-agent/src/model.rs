@@ -39,8 +39,8 @@ pub struct ModelRequest {
     pub tools: Arc<ToolRegistry>,
     /// The tool choice.
     pub tool_use: ToolConfig,
-    /// Options for the answer.
-    pub options: ModelOptions,
+    /// Options for the answer. A request shares them with its agent; `Arc::make_mut` changes them for this request.
+    pub options: Arc<ModelOptions>,
 }
 
 impl ModelRequest {
@@ -52,7 +52,7 @@ impl ModelRequest {
             messages: messages.into_iter().collect(),
             tools: Arc::default(),
             tool_use: ToolConfig::default(),
-            options: ModelOptions::default(),
+            options: Arc::default(),
         }
     }
 }
@@ -65,7 +65,7 @@ setters! { ModelRequest:
     /// Sets the tool choice.
     with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
     /// Sets options for the answer.
-    with_options(options: ModelOptions) = options;
+    with_options(options: impl Into<Arc<ModelOptions>>) = options.into();
 }
 
 /// A language model.

@@ -7,6 +7,7 @@ mod background;
 mod cache;
 mod draft;
 mod extra;
+mod fragment;
 mod request;
 mod settings;
 mod state;
@@ -15,7 +16,10 @@ mod thinking;
 mod transport;
 
 pub use draft::Server;
+#[cfg(feature = "_http")]
+pub(crate) use fragment::without_secrets;
+pub use fragment::{EventStream, Fragment};
 #[cfg(feature = "genai")]
 pub(crate) use request::native_losses;
 pub use request::{EncodedRequest, encode_request, request_body};
-pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};
+pub use transport::{Transport, WireModel, parse_response};

@@ -1,8 +1,9 @@
 //! Answers to a request for a stream in another form than announced, against a server on loopback.
 
-use crate::faults::server::{Reply, Server, Step, respond};
+use crate::faults::server::{Reply, Server, Step, chunk, respond, stream_end, stream_head};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 use toolkit_agent::clients::{Anthropic, Gemini, Ollama, OpenAi};
 use toolkit_agent::model::BoxModel;
 use toolkit_agent::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse};
@@ -145,6 +146,72 @@ async fn a_stream_as_text_is_read_as_it_comes() {
     let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
     assert_eq!(first, toolkit_agent::ModelDelta::Text("done".to_owned()));
+}
+
+/// Returns the streams of a model that report an error or a block with this text.
+fn failures(name: &str, text: &str) -> Vec<String> {
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": text}});
+    let forms = match name {
+        "responses" => vec![
+            json!({"type": "error", "message": text}),
+            json!({"type": "response.failed",
+                "response": {"id": "r", "status": "failed", "output": [],
+                    "error": {"code": "server_error", "message": text}}}),
+        ],
+        "messages" => vec![error],
+        "gemini" => vec![
+            json!({"error": {"code": 500, "status": "INTERNAL", "message": text}}),
+            json!({"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": text}}),
+        ],
+        "ollama" => vec![json!({"error": text})],
+        _ => vec![error, json!({"error": {"code": "content_filter", "message": text}})],
+    };
+    let write = |events: &[Value]| if name == "ollama" { lines(events) } else { sse(events) };
+    let begun = answers(name).1.swap_remove(0);
+    // At once, and after a part of the answer. The other answers begin with their only part.
+    let is_long = matches!(name, "chat" | "messages");
+    let after = forms.iter().filter(|_| is_long).map(|form| write(&[begun.clone(), form.clone()]));
+    forms.iter().map(|form| write(std::slice::from_ref(form))).chain(after).collect()
+}
+
+#[tokio::test]
+async fn errors_in_a_stream_show_no_secret() {
+    const SECRET: &str = "sk-abcdef0123456789";
+    for index in 0..5 {
+        let name = models("http://127.0.0.1:1")[index].0;
+        for body in failures(name, &format!("Key {SECRET} is not known here")) {
+            let at = body.find(SECRET).unwrap();
+            for cut in [at, at + 5, body.len()] {
+                let (one, rest) = body.split_at(cut);
+                let steps = [stream_head(), chunk(one), Step::Pause(Duration::from_millis(5))].into_iter();
+                let rest = (!rest.is_empty()).then(|| chunk(rest));
+                let steps: Vec<Step> = steps.chain(rest).chain([stream_end()]).collect();
+                let server = Server::start(vec![Arc::new(move |_| steps.clone())]).await;
+                let (url, header) = (server.url.as_str(), ("x-secret", SECRET));
+                let openai = OpenAi::new().with_base_url(url).with_header(header.0, header.1);
+                let model = match name {
+                    "chat" => openai.chat("m").boxed(),
+                    "responses" => openai.responses("m").boxed(),
+                    "messages" => {
+                        Anthropic::new().with_base_url(url).with_header(header.0, header.1).model("m").boxed()
+                    }
+                    "gemini" => {
+                        Gemini::new().with_base_url(url).with_header(header.0, header.1).model("m").boxed()
+                    }
+                    _ => Ollama::new().with_base_url(url).with_header(header.0, header.1).model("m").boxed(),
+                };
+                let said = match ask(&model).await {
+                    Ok((response, _)) => format!("{:?}", response.message),
+                    Err(error) => format!("{error:?} {error}"),
+                };
+                assert!(!said.contains(SECRET), "{name}, {body}: {said}");
+                assert!(
+                    said.contains("is not known here") || said.contains("done"),
+                    "{name}, {body}: {said}"
+                );
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ impl Transport for Server {
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
         let mut server = self.0.lock().unwrap();
         server.1.push(body);
-        Ok(Box::pin(Events(server.0.pop_front().unwrap_or_default().into())))
+        Ok(EventStream::new(Events(server.0.pop_front().unwrap_or_default().into())))
     }
 }
 

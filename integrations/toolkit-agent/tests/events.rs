@@ -183,7 +183,7 @@ impl Transport for Responses {
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
         let events = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(Box::pin(Events(events.into())))
+        Ok(EventStream::new(Events(events.into())))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cut;
 mod kept;
+mod pauses;
 
 use crate::support::{Hesitant, Nothing, assert_sendable, transcript};
 use std::sync::Arc;

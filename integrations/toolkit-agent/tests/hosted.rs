@@ -52,7 +52,7 @@ impl Transport for Bodies {
         let Value::Array(events) = self.send(body).await? else {
             return Err(ModelError::new(ModelErrorKind::Other, "the response is not streamed"));
         };
-        Ok(Box::pin(stream::iter(events.into_iter().map(|event| Ok(Fragment::Event(event))))))
+        Ok(EventStream::new(stream::iter(events.into_iter().map(|event| Ok(Fragment::Event(event))))))
     }
 }
 

@@ -33,7 +33,7 @@ impl Transport for Chunks {
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
         let chunks = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(Box::pin(Events(chunks.into())))
+        Ok(EventStream::new(Events(chunks.into())))
     }
 }
 

@@ -43,6 +43,39 @@ async fn model_calls_are_limited() {
     assert_eq!((model.requests().len(), conversation.messages().len()), (3, 7));
 }
 
+/// The provider bills an answer that broke off, but no request that it refused.
+#[tokio::test(start_paused = true)]
+async fn a_broken_answer_counts_as_a_model_call() {
+    let refused = || ModelError::from_status(503, "overloaded");
+    let broken = |kind| {
+        let part = ModelResponse::text("half").with_usage(Usage::new(600, 400));
+        ModelError::new(kind, "broken").with_partial(part)
+    };
+    let lost = ModelErrorKind::Connection;
+    let calls = |max: u32| Limits::default().with_max_model_calls(max);
+    let cases = [
+        (vec![refused(), refused()], calls(1), Ok(1), 3),
+        (vec![broken(lost)], calls(1), Err(Limit::ModelCalls(1)), 1),
+        (vec![broken(lost)], calls(2), Ok(2), 2),
+        (vec![broken(lost), refused()], calls(2), Ok(2), 3),
+        (vec![broken(lost), broken(lost)], calls(2), Err(Limit::ModelCalls(2)), 2),
+        (vec![broken(lost)], Limits::default().with_max_tokens(900), Err(Limit::Tokens(900)), 1),
+        (vec![broken(lost)], Limits::default().with_max_cost(0.1), Err(Limit::Cost(0.1)), 1),
+    ];
+    for (errors, limits, expected, requests) in cases {
+        for streaming in [true, false] {
+            let model = errors.iter().cloned().fold(ScriptedModel::new(), ScriptedModel::error).text("Done.");
+            let agent = Agent::builder(model.clone()).streaming(streaming).limits(limits.clone());
+            let agent = agent.price(Price::per_million(100.0, 100.0));
+            let ended = agent.build().unwrap().run("go").await;
+            let ended = ended.map(|output| output.model_calls).map_err(|failed| failed.error);
+            let case = format!("{errors:?} {limits:?} {streaming}");
+            assert_eq!(ended, expected.map_err(AgentError::Limit), "{case}");
+            assert_eq!(model.requests().len(), requests, "{case}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn tool_calls_are_limited() {
     let model = ScriptedModel::new()

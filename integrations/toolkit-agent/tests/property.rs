@@ -80,7 +80,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(256))]
 
     #[test]
     fn every_run_ends_and_answers_every_call(case in case()) {

@@ -33,7 +33,7 @@ impl Transport for Events {
     }
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        Ok(Box::pin(Ready(std::mem::take(&mut self.0.lock().unwrap()))))
+        Ok(EventStream::new(Ready(std::mem::take(&mut self.0.lock().unwrap()))))
     }
 }
 

@@ -5,15 +5,16 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::model::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
 use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelErrorKind, ModelOptions,
-    ModelRequest, NativeMessages, Price, Usage,
+    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelErrorKind,
+    ModelOptions, ModelRequest, ModelResponse, NativeMessages, Price, Usage,
 };
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_wire::ApiFormat;
-use toolkit_wire::ApiFormat::{Anthropic, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+use toolkit_wire::ApiFormat::{Anthropic, Bedrock, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 
 const MODEL: &str = "gemini-3-flash";
 
@@ -380,7 +381,7 @@ async fn with_server_state_only_new_items_are_sent() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::support::cases(40))]
 
     /// Over all requests of a conversation, the provider receives each item of the history exactly once.
     #[test]
@@ -440,17 +441,102 @@ fn cache_writes_have_their_own_price() {
 
 #[test]
 fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
-    for (thinking, is_lost) in [(Thinking::Budget(5_000), true), (Thinking::Effort(Effort::High), false)] {
-        let mut asked = request(ModelOptions::new().with_thinking(thinking)).with_tools(tools());
-        let call = toolkit_core::ToolCall::new("c", "add", r#"{"a": 1, "b": 2}"#);
-        let said = toolkit_agent::ModelResponse::calls([call]).message;
-        asked.messages.push(Message::Assistant(said));
-        let encoded = wire::encode_request(Anthropic, MODEL, &asked, false);
-        assert_eq!(
-            encoded.losses.iter().any(|loss| loss.path == "/options/thinking"),
-            is_lost,
-            "{thinking:?}"
-        );
-        assert_eq!(encoded.body.contains_key("thinking"), !is_lost, "{thinking:?}");
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+    let hidden = json!({"type": "redacted_thinking", "data": "x"});
+    let used = json!({"type": "tool_use", "id": "c", "name": "add", "input": {"a": 1, "b": 2}});
+    let native = |format: ApiFormat, content: &[&Value]| {
+        let message = json!({"role": "assistant", "content": content});
+        Some(NativeMessages::new(format.name(), vec![message]))
+    };
+    let plain = || native(Anthropic, &[&used]);
+    let with_thought = || native(Anthropic, &[&thought, &used]);
+    let turns = [
+        (vec![with_thought()], false),
+        (vec![native(Anthropic, &[&hidden, &used])], false),
+        // Only the beginning of the turn needs thinking.
+        (vec![with_thought(), plain()], false),
+        (vec![None], true),
+        (vec![plain()], true),
+        (vec![plain(), with_thought()], true),
+        (vec![with_thought(), None], true),
+        (vec![native(OpenAiChat, &[&thought, &used])], true),
+        (vec![with_thought(), native(Bedrock, &[&used])], true),
+    ];
+    for (turn, is_lost) in turns {
+        for (thinking, is_lost) in
+            [(Thinking::Budget(5_000), is_lost), (Thinking::Effort(Effort::High), false)]
+        {
+            let mut asked = request(ModelOptions::new().with_thinking(thinking)).with_tools(tools());
+            for native in turn.clone() {
+                let call = toolkit_core::ToolCall::new("c", "add", r#"{"a": 1, "b": 2}"#);
+                let result = toolkit_core::ToolResult::of(&call, Ok("3".into()));
+                let mut said = ModelResponse::calls([call]).message;
+                said.native = native;
+                asked.messages.push(Message::Assistant(said));
+                asked.messages.push(Message::Tool(toolkit_agent::ToolMessage::new(vec![result])));
+            }
+            let encoded = wire::encode_request(Anthropic, MODEL, &asked, false);
+            let losses = encoded.losses.iter().filter(|loss| loss.path == "/options/thinking").count();
+            assert_eq!(losses, usize::from(is_lost), "{thinking:?} {turn:?}");
+            assert_eq!(encoded.body.contains_key("thinking"), !is_lost, "{thinking:?} {turn:?}");
+        }
+    }
+}
+
+/// The provider's conversation still contains the answer. With its id, the provider would also get inputs twice.
+#[tokio::test]
+async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider() {
+    let answer = |id: &str, text: &str| {
+        let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+        let item = json!({"type": "message", "id": format!("msg_{id}"), "role": "assistant",
+            "status": "completed", "content": content});
+        response(id, json!([item]))
+    };
+    let output = Guardrail::new("no secrets", |output: &AgentOutput, _: &GuardContext| {
+        match output.text.contains("secret") {
+            true => Verdict::Block("No.".to_owned()),
+            false => Verdict::Pass,
+        }
+    });
+    let reply = Guardrail::new("no secrets", |response: &ModelResponse, _: &GuardContext| {
+        match response.message.text.contains("secret") {
+            true => Verdict::Block("No.".to_owned()),
+            false => Verdict::Pass,
+        }
+    });
+    for (guard, state) in [
+        (output.clone(), ServerState::Responses),
+        (reply.clone(), ServerState::Responses),
+        (output, ServerState::Conversation("conv_1".to_owned())),
+        (reply, ServerState::Conversation("conv_1".to_owned())),
+    ] {
+        let replies = [("1", "Hello."), ("2", "my secret"), ("3", "Bye."), ("4", "Well.")];
+        let server = Server::new(replies.map(|(id, text)| answer(id, text)));
+        let model = WireModel::new(OpenAiResponses, "m", server.clone());
+        let options = ModelOptions::new().with_server_state(state.clone());
+        let agent = Agent::builder(model).options(options).streaming(false).guardrail(guard);
+        let (agent, mut conversation) = (agent.build().unwrap(), Conversation::default());
+        for input in ["one", "two", "three", "four"] {
+            agent.run_in(&mut conversation, input).await.unwrap();
+            let saved = serde_json::to_string(&conversation).unwrap();
+            conversation = serde_json::from_str(&saved).unwrap();
+        }
+        let asked = server.asked();
+        let texts = |body: &Value| -> Vec<Value> {
+            let items = body["input"].as_array().unwrap().iter();
+            items.map(|item| item.pointer("/content/0/text").unwrap_or(&item["content"]).clone()).collect()
+        };
+        let is_conversation = matches!(state, ServerState::Conversation(_));
+        let after = |id: &str| (Value::Null, json!(id));
+        let begun = if is_conversation { (json!("conv_1"), Value::Null) } else { after("1") };
+        let states: Vec<_> = asked
+            .iter()
+            .map(|body| (body["conversation"].clone(), body["previous_response_id"].clone()))
+            .collect();
+        let third = if is_conversation { (Value::Null, Value::Null) } else { after("1") };
+        assert_eq!(states[1..], [begun, third, after("3")], "{state:?}");
+        let history = if is_conversation { vec!["one", "Hello."] } else { vec![] };
+        assert_eq!(texts(&asked[2]), [history, vec!["two", "No.", "three"]].concat(), "{state:?}");
+        assert_eq!(texts(&asked[3]), ["four"], "{state:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use toolkit_agent::record::Recorder;
 use toolkit_agent::{
     AssistantMessage, ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
@@ -68,8 +69,8 @@ fn put(
 ) -> Option<ModelError> {
     let call = |arguments: &Value| ToolCall::new("1", "look", arguments.to_string());
     let mut extra = |name: &str, value: Value| {
-        let options = std::mem::take(&mut request.options);
-        request.options = options.with_extra(name, value);
+        let options = Arc::unwrap_or_clone(std::mem::take(&mut request.options));
+        request.options = options.with_extra(name, value).into();
     };
     let text = format!("It is {secret}, I think.");
     match place {

@@ -162,7 +162,7 @@ async fn record(values: &[(Place, Vec<bool>)]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(200))]
 
     #[test]
     fn a_value_saved_in_memory_can_be_read_again(values in values()) {
@@ -178,7 +178,7 @@ proptest! {
 
 #[cfg(any(feature = "files", feature = "sqlite"))]
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(60))]
 
     #[cfg(feature = "files")]
     #[test]

@@ -1,6 +1,7 @@
 //! Tools and models shared by the tests.
 
 use futures_core::Stream;
+use proptest::prelude::ProptestConfig;
 use serde::Deserialize;
 use serde_json::Value;
 use std::pin::Pin;
@@ -15,6 +16,12 @@ use toolkit_agent::{
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
 use toolkit_wire::ApiFormat;
+
+/// Returns the settings of a random test with this number of cases, unless `PROPTEST_CASES` sets another number.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { default } else { ProptestConfig { cases, ..default } }
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -152,7 +159,7 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
 }
 
 /// The delay of the hesitant model.
-const HESITATION: Duration = Duration::from_millis(2);
+pub(crate) const HESITATION: Duration = Duration::from_millis(2);
 
 /// A model with a delay before each delta.
 pub(crate) struct Hesitant(pub(crate) ScriptedModel);

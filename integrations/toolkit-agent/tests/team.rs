@@ -1,6 +1,8 @@
 //! Teams, transfers and agents as tools.
 
 use crate::support::{Nothing, agent, assert_sendable, cancelled_after, kind, says, tools, transcript};
+use proptest::prelude::*;
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -276,6 +278,45 @@ async fn transfers_to_unknown_agents_are_errors() {
     let model = ScriptedModel::new().call("back", "{}");
     let lost = Agent::builder(model).name("lost").tools(back()).run("go").await;
     assert_eq!(lost.map_err(AgentError::from), Err(AgentError::UnknownAgent("root".to_owned())));
+}
+
+/// Each spelling differs from the name by letter case and separators only.
+fn spellings() -> impl Strategy<Value = (usize, String)> {
+    let word = |(word, upper): (&str, bool)| if upper { word.to_uppercase() } else { word.to_owned() };
+    (0..AGENTS.len(), any::<[bool; 3]>(), prop::sample::select(vec!["", " ", "-", "_"])).prop_map(
+        move |(index, upper, separator)| {
+            let words: Vec<_> = AGENTS[index].split('_').zip(upper).map(word).collect();
+            (index, words.join(separator))
+        },
+    )
+}
+
+const AGENTS: [&str; 3] = ["billing_agent", "travel_agent", "agent_for_returns"];
+
+/// Runs a team whose model asks for this agent, and returns the answer and the texts of the messages.
+fn transfer_to(name: &str) -> (String, Vec<String>) {
+    let model = ScriptedModel::new()
+        .call("transfer_to_agent", json!({"agent_name": name}).to_string())
+        .text("Alone, then.");
+    let team = AGENTS.iter().fold(Agent::builder(model), |team, name| team.sub_agent(says(name, name)));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let output = runtime.block_on(team.build().unwrap().run("go")).unwrap();
+    (output.text, transcript(&output.messages))
+}
+
+proptest! {
+    #![proptest_config(crate::support::cases(32))]
+    #[test]
+    fn a_near_miss_of_the_name_of_an_agent_is_coerced((index, spelling) in spellings()) {
+        prop_assert_eq!(transfer_to(&spelling).0, AGENTS[index]);
+    }
+}
+
+#[test]
+fn a_misspelled_agent_is_refused_with_the_nearest_names() {
+    let (text, messages) = transfer_to("biling_agents");
+    assert_eq!(text, "Alone, then.");
+    assert_eq!(messages[2], "results: Agent `biling_agents` not found; did you mean `billing_agent`?");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::call::CallId;
 use crate::guard::guarded;
 use crate::name::ToolName;
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A progress report of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,12 +51,18 @@ pub struct RunContext {
     agent_name: Option<Arc<str>>,
     invocation_id: Option<Arc<str>>,
     session: Option<Session>,
-    temp: SessionMap,
+    shared: Arc<Shared>,
     extensions: State,
     state: State,
-    attempts: Attempts,
-    grants: Grants,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+}
+
+/// The parts shared by the clones of a run. They are created on first use, because most runs need none.
+#[derive(Default)]
+struct Shared {
+    temp: OnceLock<SessionMap>,
+    attempts: OnceLock<Attempts>,
+    grants: OnceLock<Grants>,
 }
 
 impl RunContext {
@@ -120,7 +126,7 @@ impl RunContext {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match Scope::of(key) {
-            (Scope::Temp, key) => self.temp.get(key),
+            (Scope::Temp, key) => self.temp().get(key),
             _ => self.session.as_ref()?.get(key),
         }
     }
@@ -129,20 +135,28 @@ impl RunContext {
     ///
     /// Dispatchers call this for successful calls. Without a session, only `temp:` values are kept.
     pub fn apply(&self, delta: &SessionDelta) {
+        if delta.is_empty() {
+            return;
+        }
         if let Some(session) = &self.session {
             session.apply(delta);
         }
-        self.temp.apply(delta, Scope::Temp);
+        self.temp().apply(delta, Scope::Temp);
+    }
+
+    fn temp(&self) -> &SessionMap {
+        self.shared.temp.get_or_init(SessionMap::default)
     }
 
     /// Returns the counts of consecutive failed attempts.
     pub(crate) fn attempts(&self) -> &Attempts {
-        &self.attempts
+        self.shared.attempts.get_or_init(Attempts::default)
     }
 
     /// Returns the approvals given for the session, or for the run if it has no session.
     pub(crate) fn grants(&self) -> &Grants {
-        self.session.as_ref().map_or(&self.grants, Session::grants)
+        let own = || self.shared.grants.get_or_init(Grants::default);
+        self.session.as_ref().map_or_else(own, Session::grants)
     }
 
     pub(super) fn has_listener(&self) -> bool {
@@ -183,7 +197,7 @@ impl_debug!(RunContext, |this|
     agent_name: this.agent_name,
     invocation_id: this.invocation_id,
     session: this.session,
-    temp: this.temp,
+    temp: this.temp(),
     extensions: this.extensions,
     state: this.state,
     listener: this.listener.is_some(),

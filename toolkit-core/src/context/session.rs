@@ -5,7 +5,7 @@ use super::grants::Grants;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A map of values by key. Clones share the values.
 ///
@@ -105,14 +105,20 @@ impl fmt::Debug for SessionMap {
 /// assert_eq!(session.get("app:currency"), Some("EUR".into()));
 /// assert_eq!(session.get("currency"), None);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct Session {
     id: Arc<str>,
-    own: SessionMap,
-    user: SessionMap,
-    app: SessionMap,
-    grants: Grants,
+    parts: Arc<Parts>,
+}
+
+/// The values and the approvals of a session, shared by its clones. They are created on first use.
+#[derive(Default)]
+struct Parts {
+    own: OnceLock<SessionMap>,
+    user: OnceLock<SessionMap>,
+    app: OnceLock<SessionMap>,
+    grants: OnceLock<Grants>,
 }
 
 impl Session {
@@ -130,55 +136,90 @@ impl Session {
     /// Returns the values of this session alone, stored under keys without a prefix.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
-        &self.own
+        self.parts.own.get_or_init(SessionMap::default)
     }
 
     /// Returns the values shared by all sessions of the user. The map contains the keys without the prefix
     /// `user:`.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
-        &self.user
+        self.parts.user.get_or_init(SessionMap::default)
     }
 
     /// Returns the values shared by all sessions of the application. The map contains the keys without the
     /// prefix `app:`.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
-        &self.app
+        self.parts.app.get_or_init(SessionMap::default)
     }
 
     /// Returns the value of a key. Returns `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let (scope, key) = Scope::of(key);
-        self.maps().into_iter().find(|(own, _)| *own == scope)?.1.get(key)
+        self.map(scope)?.get(key)
     }
 
     /// Applies changes to the values of the session, the user and the application. Changes of `temp:` keys
     /// are ignored.
     pub fn apply(&self, delta: &SessionDelta) {
-        self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
+        if delta.is_empty() {
+            return;
+        }
+        for (scope, map) in
+            [(Scope::Session, self.store()), (Scope::User, self.user()), (Scope::App, self.app())]
+        {
+            map.apply(delta, scope);
+        }
     }
 
     pub(super) fn grants(&self) -> &Grants {
-        &self.grants
+        self.parts.grants.get_or_init(Grants::default)
     }
 
-    fn maps(&self) -> [(Scope, &SessionMap); 3] {
-        [(Scope::Session, &self.own), (Scope::User, &self.user), (Scope::App, &self.app)]
+    fn map(&self, scope: Scope) -> Option<&SessionMap> {
+        match scope {
+            Scope::Session => Some(self.store()),
+            Scope::User => Some(self.user()),
+            Scope::App => Some(self.app()),
+            Scope::Temp => None,
+        }
+    }
+
+    /// Changes some parts. Clones share all other parts.
+    fn with(self, change: impl FnOnce(&mut Parts)) -> Self {
+        let mut parts = Parts {
+            own: self.store().clone().into(),
+            user: self.user().clone().into(),
+            app: self.app().clone().into(),
+            grants: self.grants().clone().into(),
+        };
+        change(&mut parts);
+        Self { parts: Arc::new(parts), ..self }
+    }
+
+    /// Sets the values of this session alone, stored under keys without a prefix.
+    pub fn with_store(self, own: SessionMap) -> Self {
+        self.with(|parts| parts.own = own.into())
+    }
+
+    /// Sets the values shared by all sessions of a user, with the key prefix `user:`.
+    pub fn with_user(self, user: SessionMap) -> Self {
+        self.with(|parts| parts.user = user.into())
+    }
+
+    /// Sets the values shared by all sessions of the application, with the key prefix `app:`.
+    pub fn with_app(self, app: SessionMap) -> Self {
+        self.with(|parts| parts.app = app.into())
     }
 }
 
 setters! { Session {
     /// Sets the id of the session.
     with_id(id: impl Into<Arc<str>>) = id.into();
-    /// Sets the values of this session alone, stored under keys without a prefix.
-    with_store(own: SessionMap) = own;
-    /// Sets the values shared by all sessions of a user, with the key prefix `user:`.
-    with_user(user: SessionMap) = user;
-    /// Sets the values shared by all sessions of the application, with the key prefix `app:`.
-    with_app(app: SessionMap) = app;
 } }
+
+impl_debug!(Session, |this| id: this.id, own: this.store(), user: this.user(), app: this.app());
 
 /// The scope of a session value, given by the prefix of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -70,16 +70,16 @@ struct Shared {
 
 impl Batch {
     pub(super) fn new(
-        settings: &Arc<Settings>,
+        settings: Arc<Settings>,
         registry: Arc<ToolRegistry>,
-        cancellation: Option<CancellationToken>,
+        run: Option<Arc<RunContext>>,
+        cancellation: Option<Cancellation>,
     ) -> Self {
-        let (settings, run) = (settings.clone(), settings.run.clone());
         Self {
             shared: Arc::new(Shared { settings, registry, run, results: Results::default() }),
             numbering: Numbering::default(),
             turns: Turns::default(),
-            cancellation: cancellation.map(|all| Cancellation { all, calls: HashMap::default() }),
+            cancellation,
             tasks: Vec::new(),
             pushed: 0,
             taken: 0,
@@ -167,7 +167,7 @@ impl Batch {
     /// Returns a token to cancel all calls, for use in other tasks.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
-        self.cancellation.get_or_insert_default().all.clone()
+        self.cancellation.get_or_insert_default().all.get_or_insert_default().clone()
     }
 
     /// Returns a token to cancel the calls with this id, for use in other tasks.
@@ -260,8 +260,9 @@ impl_debug!(Batch, |this|
 
 /// The tokens for cancelling a batch: one for all its calls, and one for each call id.
 #[derive(Default)]
-struct Cancellation {
-    all: CancellationToken,
+pub(super) struct Cancellation {
+    /// Created with the first token of a call, because a batch may have no calls.
+    all: Option<CancellationToken>,
     calls: HashMap<CallId, CallTokens, RandomState>,
 }
 
@@ -271,12 +272,18 @@ struct CallTokens {
     uses: usize,
 }
 
+impl From<CancellationToken> for Cancellation {
+    fn from(all: CancellationToken) -> Self {
+        Self { all: Some(all), ..Self::default() }
+    }
+}
+
 impl Cancellation {
     /// Returns the token for the calls with this id. The caller counts as a user of the token until it calls
     /// [`release`](Self::release).
     fn of_call(&mut self, id: CallId) -> CancellationToken {
-        let new = || CallTokens { token: self.all.child_token(), uses: 0 };
-        let tokens = self.calls.entry(id).or_insert_with(new);
+        let all = self.all.get_or_insert_default();
+        let tokens = self.calls.entry(id).or_insert_with(|| CallTokens { token: all.child_token(), uses: 0 });
         tokens.uses += 1;
         tokens.token.clone()
     }

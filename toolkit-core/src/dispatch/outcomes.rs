@@ -28,14 +28,15 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    pub fn with_run(self, run: impl Into<Arc<RunContext>>) -> Self {
-        self.with(|settings| settings.run = Some(run.into()))
+    pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
+        self.run = Some(run.into());
+        self
     }
 
     /// Returns the run of the calls, if one is [set](Self::with_run).
     #[must_use]
     pub fn run_context(&self) -> Option<&Arc<RunContext>> {
-        self.settings.run.as_ref()
+        self.run.as_ref()
     }
 
     /// Sets a function to write the error messages for the model. The function receives the name of the

@@ -23,7 +23,7 @@ impl ToolProvider for Dispatcher {
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         let call = async move {
             let cancellation = Some(context.cancellation_token().child_token());
-            let run = self.settings.run.as_ref();
+            let run = self.run.as_ref();
             let outer = if run.is_none() { context.nested_run() } else { None };
             let result = self.run_one(call, cancellation, run.or(outer.as_ref())).await;
             if run.is_none() {

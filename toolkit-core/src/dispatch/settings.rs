@@ -2,7 +2,7 @@
 
 use super::gates::Gates;
 use super::span::Warned;
-use crate::context::{RunContext, ToolContext};
+use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::event::EventBus;
 use crate::guard::guarded;
@@ -24,7 +24,6 @@ pub(super) struct Settings {
     /// The middleware, outermost first.
     pub(super) middleware: Arc<Vec<BoxMiddleware>>,
     pub(super) bus: Arc<EventBus>,
-    pub(super) run: Option<Arc<RunContext>>,
     pub(super) truncation: Truncation,
     pub(super) failure_text: Option<Arc<FailureText>>,
     /// Whether errors are serialized with their details.
@@ -99,6 +98,5 @@ impl_debug!(Settings, |this|
     max_concurrency: this.max_concurrency,
     middleware: this.middleware,
     bus: this.bus,
-    run: this.run,
     truncation: this.truncation,
 );

@@ -1,11 +1,25 @@
-//! The agents called as tools in one turn.
+//! The agents called as tools in one turn, and the run that calls them.
 
+use super::Run;
 use crate::conversation::Conversation;
 use crate::event::RunScope;
 use crate::helpers::lock;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 use toolkit_core::CallId;
+
+/// The run of an agent that calls tools, for the tools.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) run: Run,
+    pub(crate) called: CalledAgents,
+}
+
+impl Caller {
+    pub(crate) fn new(run: &Run) -> Self {
+        Self { run: run.clone(), called: CalledAgents::default() }
+    }
+}
 
 /// The agents called as tools in the current turn of an agent.
 #[derive(Debug, Default)]

@@ -1,28 +1,39 @@
 //! The end of a run by a guardrail.
 
 use crate::error::AgentError;
-use crate::helpers::lock;
-use std::sync::Mutex;
-use toolkit_core::CancellationToken;
+use std::sync::OnceLock;
+use tokio::sync::Notify;
 
 /// The error of a guardrail that has ended a run.
 #[derive(Default)]
 pub(super) struct Ended {
-    error: Mutex<Option<AgentError>>,
-    /// Cancelled when the run has ended.
-    pub(super) token: CancellationToken,
+    error: OnceLock<AgentError>,
+    /// Wakes everything that waits for the end.
+    end: Notify,
 }
 
 impl Ended {
     /// Ends the run, unless it has ended before. Returns the error of the end.
     pub(super) fn set(&self, error: AgentError) -> AgentError {
-        let error = lock(&self.error).get_or_insert(error).clone();
-        self.token.cancel();
+        let error = self.error.get_or_init(|| error).clone();
+        self.end.notify_waiters();
         error
     }
 
     /// Returns the error if the run has ended.
-    pub(super) fn get(&self) -> Option<AgentError> {
-        self.token.is_cancelled().then(|| lock(&self.error).clone()).flatten()
+    pub(super) fn get(&self) -> Option<&AgentError> {
+        self.error.get()
+    }
+
+    /// Waits for the end of the run. Returns its error.
+    pub(super) async fn wait(&self) -> AgentError {
+        loop {
+            // Created before the check, so that an end after the check wakes it.
+            let end = self.end.notified();
+            if let Some(error) = self.get() {
+                return error.clone();
+            }
+            end.await;
+        }
     }
 }

@@ -58,22 +58,27 @@ pub(crate) struct RunInner {
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
     /// Whether agents may only answer, because an answer of the run was invalid. All calls are refused.
     pub(crate) answers_only: bool,
-    /// The error of a guardrail that has ended the run, shared with nested runs.
-    ended: Arc<Ended>,
     /// The tokens in the span of the agent.
     usage: SpanUsage,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
+    shared: Arc<Shared>,
+}
+
+/// The parts of a run that its nested runs share.
+#[derive(Default)]
+struct Shared {
+    ended: Ended,
     /// Whether a save was given up after [`GRACE`].
-    is_late: Arc<AtomicBool>,
+    is_late: AtomicBool,
     /// The losses already emitted in the run, each with the name of the agent.
-    emitted_losses: Arc<Mutex<HashSet<(String, RequestLoss)>>>,
+    emitted_losses: Mutex<HashSet<(String, RequestLoss)>>,
 }
 
 impl Run {
     /// Ends the run and all runs around it with an error. Returns the error. Running calls are cancelled.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
-        self.0.ended.set(error)
+        self.0.shared.ended.set(error)
     }
 
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
@@ -95,11 +100,9 @@ impl Run {
             events,
             answer_format: None,
             answers_only: false,
-            ended: Arc::default(),
             usage: SpanUsage::default(),
             traced_messages: options.traced_messages,
-            is_late: Arc::default(),
-            emitted_losses: Arc::default(),
+            shared: Arc::default(),
         }))
     }
 
@@ -175,7 +178,7 @@ impl Run {
 
     /// Returns the run with the own limits of an agent, if it has any and did not start the run.
     pub(crate) fn limited_to(&self, agent: &Agent) -> Option<Self> {
-        let limits = agent.own_limits().filter(|_| !agent.is(&self.0.root))?;
+        let limits = if agent.is(&self.0.root) { None } else { agent.own_limits() }?;
         let budget = Arc::new(Budget::within(self.0.budget.clone(), limits));
         let limited = Some(agent.clone());
         Some(Self(Arc::new(RunInner { budget, limited, ..RunInner::clone(&self.0) })))
@@ -194,13 +197,13 @@ impl Run {
     }
 
     /// Returns the run with the journal of its conversation, if the run was started with autosave.
-    pub(crate) fn with_journal(&self, conversation: &Conversation) -> Self {
+    pub(crate) fn with_journal(self, conversation: &Conversation) -> Self {
         match &self.0.autosave {
             Some(sessions) if self.0.node.is_empty() => {
                 let journal = Some(sessions.journal(conversation));
                 Self(Arc::new(RunInner { journal, ..RunInner::clone(&self.0) }))
             }
-            _ => self.clone(),
+            _ => self,
         }
     }
 
@@ -283,7 +286,7 @@ impl Run {
         if losses.is_empty() || !self.has_listener() {
             return;
         }
-        let mut emitted = lock(&self.0.emitted_losses);
+        let mut emitted = lock(&self.0.shared.emitted_losses);
         let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
         let losses: Vec<RequestLoss> = losses.cloned().collect();
         if !losses.is_empty() {
@@ -296,8 +299,8 @@ impl Run {
     /// # Errors
     /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has ended it.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
-        if let Some(error) = self.0.ended.get() {
-            return Err(error);
+        if let Some(error) = self.0.shared.ended.get() {
+            return Err(error.clone());
         }
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
     }
@@ -306,9 +309,9 @@ impl Run {
     async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let mut late = pin!(async {
             let reason = self.stopped().await;
-            if !self.0.is_late.load(Ordering::Relaxed) {
+            if !self.0.shared.is_late.load(Ordering::Relaxed) {
                 sleep(GRACE).await;
-                self.0.is_late.store(true, Ordering::Relaxed);
+                self.0.shared.is_late.store(true, Ordering::Relaxed);
             }
             reason
         });
@@ -341,10 +344,10 @@ impl Run {
                 None => pending().await,
             }
         });
-        let mut ended = pin!(self.0.ended.token.cancelled());
+        let mut ended = pin!(self.0.shared.ended.wait());
         poll_fn(|cx| {
-            if ended.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(self.0.ended.get().unwrap_or(AgentError::Cancelled));
+            if let Poll::Ready(error) = ended.as_mut().poll(cx) {
+                return Poll::Ready(error);
             }
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(AgentError::Cancelled);

@@ -6,6 +6,7 @@ use super::fault;
 use super::settings::{HttpLimits, Service, Settings, after};
 use super::text::header;
 use crate::model::{ModelError, ModelErrorKind};
+use crate::wire::without_secrets;
 use bytes::Bytes;
 use http::Request;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
@@ -209,10 +210,6 @@ pub(super) fn secrets(headers: &HeaderMap) -> Vec<String> {
 /// secrets: AWS shows the headers of a request whose signature is wrong.
 pub(super) fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
     without_secrets(&String::from_utf8_lossy(body), secrets).into_bytes()
-}
-
-pub(super) fn without_secrets(text: &str, secrets: &[String]) -> String {
-    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
 }
 
 /// Returns the media type in the header `Content-Type`, in lowercase, if present.

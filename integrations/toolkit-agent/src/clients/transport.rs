@@ -65,7 +65,7 @@ impl Transport for HttpTransport {
         let received = self.post(&body, &self.stream_url, Expected::Events).await?;
         let Received { mut body, is_whole, secrets } = received;
         if !is_whole {
-            return Ok(Box::pin(Fragments::Bytes(body)));
+            return Ok(EventStream::new(Fragments::Bytes(body)).with_secrets(secrets));
         }
         let body = body.all().await?;
         let fragments = match serde_json::from_slice(&body) {
@@ -74,7 +74,7 @@ impl Transport for HttpTransport {
             // Lines of JSON, or server-sent events under a wrong media type.
             Err(_) => [Fragment::Bytes(body)].into(),
         };
-        Ok(Box::pin(Fragments::Whole(fragments)))
+        Ok(EventStream::new(Fragments::Whole(fragments)).with_secrets(secrets))
     }
 
     async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {

@@ -2,7 +2,6 @@
 
 use super::Conversation;
 use toolkit_core::Session;
-use toolkit_core::context::SessionMap;
 
 /// The prefix of the keys of conversations of parallel agents.
 pub(super) const BRANCH: &str = "branch/";
@@ -154,8 +153,7 @@ impl Conversation {
         if let Some(progress) = &mut self.progress {
             progress.move_by(-base.cast_signed());
         }
-        self.own = SessionMap::default();
-        self.shared = Session::default();
+        self.session = Session::default();
         self
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The changes of one conversation between two saves. An entry in the log contains the changes of one or more
 /// conversations: the outermost one, and those nested in it.
@@ -74,7 +74,8 @@ struct Marks {
 /// once one of the two is saved, a save of the other is refused.
 #[derive(Debug, Default)]
 pub(crate) struct Saved {
-    pub(crate) cursor: Arc<Cursor>,
+    /// Created with the first log, because most conversations are not saved.
+    cursor: OnceLock<Arc<Cursor>>,
     /// The log of the run that saves this conversation. `None` for a clone.
     log: Option<Arc<Cursor>>,
     /// The saved parts, with the generation of the cursor. `None` before the first save.
@@ -83,13 +84,19 @@ pub(crate) struct Saved {
 
 impl Clone for Saved {
     fn clone(&self) -> Self {
-        let position = lock(&self.cursor.position).clone();
-        let cursor = Cursor { position: Mutex::new(position), turnstile: Arc::default() };
-        Self { cursor: Arc::new(cursor), log: None, marks: self.marks.clone() }
+        let copy = |cursor: &Arc<Cursor>| {
+            let position = Mutex::new(lock(&cursor.position).clone());
+            Arc::new(Cursor { position, turnstile: Arc::default() }).into()
+        };
+        Self { cursor: self.cursor.get().map(copy).unwrap_or_default(), log: None, marks: self.marks.clone() }
     }
 }
 
 impl Saved {
+    pub(crate) fn cursor(&self) -> &Arc<Cursor> {
+        self.cursor.get_or_init(Arc::default)
+    }
+
     /// Returns whether a run saves the conversation into this log.
     pub(crate) fn is_in(&self, log: &Arc<Cursor>) -> bool {
         self.log.as_ref().is_some_and(|own| Arc::ptr_eq(own, log))
@@ -102,7 +109,7 @@ impl Saved {
             self.marks = Some((u64::MAX, Marks::default()));
         }
         self.log = Some(log.clone());
-        self.cursor = log.clone();
+        self.cursor = log.clone().into();
     }
 
     /// Connects to the log of `other`, if `other` is connected to a log.
@@ -246,9 +253,9 @@ impl Conversation {
     /// Applies changes from the log to this conversation, or to the nested conversation at their path.
     pub(crate) fn apply(&mut self, mut changes: Changes) {
         for (key, value) in std::mem::take(&mut changes.state) {
-            self.own.set(key, value);
+            self.session.store().set(key, value);
         }
-        changes.removed.iter().for_each(|key| self.own.remove(key));
+        changes.removed.iter().for_each(|key| self.session.store().remove(key));
         let node = std::mem::take(&mut changes.node);
         let child = node.into_iter().fold(self, |target, key| target.children.entry(key).or_default());
         child.apply_own(changes);

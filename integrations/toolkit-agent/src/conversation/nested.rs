@@ -228,9 +228,8 @@ impl Conversation {
 
     /// Shares the values of `session`.
     pub(crate) fn sharing(mut self, session: &Session) -> Self {
-        session.id().clone_into(&mut self.id);
-        self.own = session.store().clone();
-        self.shared = session.clone();
+        self.id = session.id().into();
+        self.session = session.clone();
         self
     }
 

@@ -46,6 +46,7 @@ pub(super) struct TurnMarks {
     pending: usize,
     applied: usize,
     revision: u64,
+    checks_answers: bool,
 }
 
 /// The changes of a turn since the last save.
@@ -68,7 +69,7 @@ pub(super) struct TurnChange {
     pending: Vec<(usize, Option<Pending>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     applied: Option<usize>,
-    /// Whether the agent of a new turn checks its answers.
+    /// Whether the agent of the turn checks its answers from now on.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     checks_answers: bool,
 }
@@ -211,6 +212,7 @@ impl Turn {
             pending: self.pending_changes.len(),
             applied: self.applied,
             revision: self.revision,
+            checks_answers: self.checks_answers,
         }
     }
 
@@ -222,7 +224,14 @@ impl Turn {
         }
         let saved = saved.filter(|saved| saved.number == now.number);
         let is_new = saved.is_none();
-        let saved = saved.unwrap_or(TurnMarks { calls: 0, results: 0, pending: 0, applied: 0, ..now });
+        let saved = saved.unwrap_or(TurnMarks {
+            calls: 0,
+            results: 0,
+            pending: 0,
+            applied: 0,
+            checks_answers: false,
+            ..now
+        });
         let is_edited = is_new || saved.revision != now.revision;
         let calls = match is_edited {
             true => Vec::new(),
@@ -239,7 +248,7 @@ impl Turn {
             results: self.results.get(saved.results..).unwrap_or_default().to_vec(),
             pending,
             applied: (saved.applied != now.applied).then_some(now.applied),
-            checks_answers: is_new && self.checks_answers,
+            checks_answers: self.checks_answers && !saved.checks_answers,
         })
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolRes
     // The text of a paused message is a part of a turn that goes on.
     if message.calls.is_empty() && !message.paused {
         message.text.clear();
-        message.native = None;
+        message.drop_native();
     }
     let is_answer: Vec<bool> = message.calls.iter().map(|call| message.is_answer(call)).collect();
     if is_answer.contains(&true) {
@@ -40,7 +40,7 @@ fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl
     }
     said.answer_tool = tool;
     said.text.clear();
-    said.native = None;
+    said.drop_native();
 }
 
 impl Conversation {
@@ -51,9 +51,60 @@ impl Conversation {
         }
     }
 
+    /// Returns the index of the message with the answer, or 0 if the answer is the output of a tool, which text before
+    /// it does not belong to. `is_added` is `false` if the answer is empty and not in the conversation.
+    pub(crate) fn begin_of_answer(&self, is_added: bool) -> usize {
+        match self.messages.as_slice() {
+            [.., Message::Assistant(said), Message::Tool(_)] => {
+                let is_answer = said.calls.iter().any(|call| said.is_answer(call));
+                if is_answer { self.messages.len() - 2 } else { 0 }
+            }
+            all => all.len() - usize::from(is_added),
+        }
+    }
+
+    /// Returns the messages before `end` that the provider has paused. They are the beginning of an answer.
+    fn paused(&self, end: usize) -> &[Message] {
+        let before = self.messages.get(..end).unwrap_or_default();
+        let is_paused = |message: &&Message| matches!(message, Message::Assistant(said) if said.paused);
+        let count = before.iter().rev().take_while(is_paused).count();
+        before.get(before.len() - count..).unwrap_or_default()
+    }
+
+    /// Returns the text of the paused messages before a text answer at `end`. The arguments of a call are an answer of
+    /// their own.
+    pub(crate) fn paused_text(&self, end: usize) -> String {
+        match self.messages.get(end) {
+            Some(Message::Assistant(said)) if !said.calls.is_empty() => String::new(),
+            _ => self.paused(end).iter().map(Message::to_text).collect(),
+        }
+    }
+
+    /// Removes the paused messages at the end, unless pending calls continue them: their text was not checked.
+    pub(crate) fn remove_unchecked_pause(&mut self) {
+        if self.turn.as_ref().is_none_or(|turn| !turn.has_pending()) {
+            self.remove_paused(self.messages.len());
+        }
+    }
+
+    /// Removes the paused messages before `end`. Returns whether there were any.
+    pub(crate) fn remove_paused(&mut self, end: usize) -> bool {
+        let begin = end - self.paused(end).len();
+        if begin < end {
+            self.times.resize(self.messages.len(), 0);
+            self.messages.drain(begin..end);
+            self.times.drain(begin..end);
+            self.mark_changed(begin);
+        }
+        begin < end
+    }
+
     /// Withholds everything beside the accepted answer of the last turn: the arguments of other answers in the same
-    /// turn, and the text of the message. Returns the changed message, or `None` if there was nothing to withhold.
+    /// turn, the text of the message, and text before a pause. Returns the changed message, or `None` if there was
+    /// nothing to withhold.
     pub(crate) fn withhold_beside_answer(&mut self) -> Option<&AssistantMessage> {
+        let was_paused = matches!(self.messages.last(), Some(Message::Tool(_)))
+            && self.remove_paused(self.begin_of_answer(true));
         let begin = self.messages.len().checked_sub(2)?;
         let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {
             return None;
@@ -63,7 +114,7 @@ impl Conversation {
             |(_, (call, result)): &(usize, (&_, &ToolResult))| said.is_answer(call) && result.outcome.is_ok();
         let (accepted, _) = answers.find(is_accepted)?;
         let count = said.calls.iter().filter(|call| said.is_answer(call)).count();
-        if count == 1 && said.text.is_empty() {
+        if count == 1 && said.text.is_empty() && !was_paused {
             return None;
         }
         replace_calls(said, "{}", |index| index != accepted);
@@ -77,6 +128,7 @@ impl Conversation {
     /// Withholds all answers in the calls and results of the last turn. Other calls, and the text beside them, stay.
     /// Returns the changed message, or `None` if the last turn has no calls.
     pub(crate) fn withhold_answers(&mut self) -> Option<&AssistantMessage> {
+        self.remove_paused(self.begin_of_answer(true));
         let begin = self.messages.len().checked_sub(2)?;
         let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {
             return None;
@@ -100,7 +152,7 @@ impl Conversation {
         match self.messages.get_mut(begin..) {
             Some([.., Message::Assistant(said)]) => {
                 text.clone_into(&mut said.text);
-                said.native = None;
+                said.drop_native();
             }
             Some([Message::Assistant(said), Message::Tool(given)]) => {
                 if said.calls.iter().any(|call| said.is_answer(call)) {

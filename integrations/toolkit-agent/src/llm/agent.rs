@@ -3,15 +3,16 @@
 use super::answer::{FinalAnswer, quote_answers};
 use super::beside::beside;
 use super::calls::TurnCalls;
-use super::guards::{Situation, apply_inputs};
+use super::guards::apply_inputs;
 use super::held::Held;
 use super::history;
 use super::meter::Meter;
 use super::reduce::adapt_server_state;
 use super::repetitions::Repetitions;
 use super::settings::{InstructionsContext, Settings};
+use super::situation::GuardScope;
 use super::tools::Tools;
-use crate::agent::{Agent, CalledAgents, Run, RunAgent, agent_facts};
+use crate::agent::{Agent, Caller, Run, RunAgent, agent_facts};
 use crate::conversation::{Conversation, Step, Turn, WITHHELD};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -51,6 +52,9 @@ impl RunAgent for LlmAgent {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
             step => self.boxed_turns(conversation, run, step).await,
         };
+        if outcome.is_err() && self.settings.guards.check_answers() {
+            conversation.remove_unchecked_pause();
+        }
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             Outcome::Answer(output) => Ok(output),
@@ -105,37 +109,41 @@ impl LlmAgent {
         let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut meter = Meter::default();
-        let situation = Situation::new(self.name(), conversation, run);
+        let session = conversation.session();
+        let scope = GuardScope { run, agent: self.name(), session: &session };
         // Calls start after the input has passed its checks.
         let has_begun = |turn: &Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
         let has_inputs = !is_repair && !conversation.unfinished().is_some_and(has_begun);
         let guards = &self.settings.guards;
-        if has_inputs && let Some(check) = guards.inputs(&situation, conversation, false) {
+        if has_inputs && let Some(check) = guards.inputs(scope, conversation, false) {
             let judged = run.until_stopped(check).await?;
-            if let Some(output) = apply_inputs(conversation, &situation, judged)? {
+            if let Some(output) = apply_inputs(conversation, scope, judged)? {
                 return Ok(Outcome::Answer(output));
             }
         }
         let mut beside_check = match has_inputs {
-            true => guards.inputs(&situation, conversation, true),
+            true => guards.inputs(scope, conversation, true),
             false => None,
         };
-        let mut breaks = 0;
-        let called = Arc::<CalledAgents>::default();
+        let (mut breaks, mut paused) = (0, Held::default());
+        let caller = Arc::new(Caller::new(run));
         let mut last = None;
         loop {
             run.check_cancelled()?;
             answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
             let restart = self.restart(conversation, run, &answer)?;
+            if restart.is_some() && guards.check_answers() {
+                // The turn may have begun before the agent had this guardrail.
+                conversation.turn().set_checks_answers(true);
+            }
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
                 // The model reads what an unfinished turn of another agent has left.
                 conversation.settle();
             }
-            called.begin_turn();
+            caller.called.begin_turn();
             let approvals = restart.as_ref().map(|restart| &restart.approvals);
-            let dispatcher =
-                self.tools.of_run(self.name(), conversation, run, approvals, &called, last.take())?;
+            let dispatcher = self.tools.of_run(self.name(), conversation, &caller, approvals, last.take())?;
             let gate = AtomicBool::new(beside_check.is_none());
             let mut held = Held::default();
             let mut calls = TurnCalls {
@@ -148,9 +156,9 @@ impl LlmAgent {
                 started: 0,
                 dispatched: Vec::new(),
                 counted: VecDeque::new(),
-                called: called.clone(),
+                caller: &caller,
                 answer: &answer,
-                situation: &situation,
+                scope,
                 is_unchecked: beside_check.is_some() || guards.checks_responses,
                 gate: &gate,
                 held: &mut held,
@@ -179,7 +187,7 @@ impl LlmAgent {
                         Err(judged) => {
                             drop(calls);
                             conversation.discard_turn();
-                            match apply_inputs(conversation, &situation, judged)? {
+                            match apply_inputs(conversation, scope, judged)? {
                                 Some(output) => return Ok(Outcome::Answer(output)),
                                 None => continue,
                             }
@@ -205,8 +213,8 @@ impl LlmAgent {
                 ToolResult::merged_actions(results);
             let accepted = answer.accepted(&response.message.calls, results);
             let is_accepted = accepted.is_some();
-            let is_answer =
-                is_accepted || skip_summarization || results.is_empty() && !response.finish.is_paused();
+            let is_paused = results.is_empty() && response.finish.is_paused();
+            let is_answer = is_accepted || skip_summarization || results.is_empty() && !is_paused;
             let invalid = answer.invalid(&response.message.calls, results).filter(|_| !is_answer);
             let text = is_answer.then(|| {
                 accepted.unwrap_or_else(|| match results.is_empty() {
@@ -215,13 +223,17 @@ impl LlmAgent {
                 })
             });
             let is_added = conversation.messages().len() > before;
+            held.put_behind(&mut paused);
             if now {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
             }
             if let Some(invalid) = invalid {
                 if response.message.calls.iter().any(|call| answer.is_in(call)) {
-                    guards.withhold(conversation, &mut held, is_added);
+                    match transfer_to_agent.is_some() {
+                        true => guards.withhold_beside_transfer(conversation, &mut held),
+                        false => guards.withhold(conversation, &mut held, is_added),
+                    }
                 }
                 let repeated = answer.repeat(&invalid);
                 conversation.set_invalid_answers(answer.invalid_answers());
@@ -236,6 +248,10 @@ impl LlmAgent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
+                // The text before a pause is checked together with the rest of the answer.
+                if is_paused && guards.check_answers() {
+                    paused = std::mem::take(&mut held);
+                }
                 held.emit(run);
                 run.save(conversation).await?;
             }
@@ -261,7 +277,7 @@ impl LlmAgent {
                 let output = AgentOutput { text, agent, finish: response.finish, escalate };
                 let is_repair = answer.is_repair();
                 let output =
-                    guards.output(&situation, conversation, output, is_repair, &mut held, is_added).await?;
+                    guards.output(scope, conversation, output, is_repair, &mut held, is_added).await?;
                 held.emit(run);
                 if let Some(key) = &self.settings.output_key {
                     conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
@@ -320,7 +336,7 @@ impl LlmAgent {
             self.begin_turn(calls.conversation);
             let proceed = match callbacks.before.is_empty() {
                 true => ControlFlow::Continue(request),
-                false => run.until_stopped(Box::pin(callbacks.before(request, calls.situation))).await??,
+                false => run.until_stopped(Box::pin(callbacks.before(request, calls.scope))).await??,
             };
             let asked = match proceed {
                 ControlFlow::Break(response) => break response,
@@ -339,6 +355,9 @@ impl LlmAgent {
             let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };
+            if error.partial.is_some() {
+                run.0.budget.take_model_call()?;
+            }
             let (agent, error) = (|| name.clone(), error.to_string());
             run.emit(|| RunEvent::ModelRetried {
                 agent: agent(),
@@ -351,7 +370,7 @@ impl LlmAgent {
         run.emit_losses(name, &response.losses);
         run.add_usage(response.usage, price);
         match callbacks.may_change_calls() {
-            true => run.until_stopped(Box::pin(callbacks.after(response, calls.situation))).await?,
+            true => run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?,
             false => Ok(response),
         }
     }

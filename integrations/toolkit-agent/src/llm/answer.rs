@@ -133,7 +133,10 @@ impl<'a> FinalAnswer<'a> {
                 request.instructions.push_str("\n\n");
             }
             request.instructions.push_str(&text);
-            request.options.output = (self.mode == AnswerMode::Native).then(|| format.format.clone());
+            if self.mode == AnswerMode::Native || request.options.output.is_some() {
+                let output = (self.mode == AnswerMode::Native).then(|| format.format.clone());
+                Arc::make_mut(&mut request.options).output = output;
+            }
         }
         let choice = &mut request.tool_use.choice;
         match &self.tool {

@@ -56,6 +56,10 @@ impl LlmAgent {
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
+            if error.partial.is_some() {
+                // The provider bills an answer that broke off, so the next attempt is another model call.
+                run.0.budget.take_model_call()?;
+            }
             run.emit(|| RunEvent::ModelRetried {
                 agent: name.clone(),
                 error: error.to_string(),
@@ -114,7 +118,7 @@ impl LlmAgent {
         // The started calls are first, so that the position of a result is the index of its call.
         if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
             // The native form lacks the calls that were added here, so it is dropped.
-            message.native = None;
+            message.drop_native();
         }
         if calls.answer.has_form() {
             response.message.calls.clone_from(&message.calls);

@@ -52,7 +52,7 @@ impl AgentBuilder {
             callbacks: ModelCallbacks::default(),
             sub_agents: Vec::new(),
             tool_config: ToolConfig::default(),
-            options: ModelOptions::default(),
+            options: Arc::default(),
             limits: Limits::default(),
             retry: ModelRetry::default(),
             price: Price::default(),
@@ -289,7 +289,7 @@ setters! { AgentBuilder.settings:
     /// Sets the tool choice and the other settings for tool use.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
     /// Sets the options for the model's answers, such as the temperature.
-    options(options: ModelOptions) = options;
+    options(options: impl Into<Arc<ModelOptions>>) = options.into();
     /// Sets the limits of a run started with this agent, and of the work of this agent in the run of another
     /// agent. See [`Limits`].
     limits(limits: Limits) = limits;

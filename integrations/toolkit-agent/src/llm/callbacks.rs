@@ -1,6 +1,6 @@
 //! Callbacks before and after each model call.
 
-use super::guards::Situation;
+use super::situation::GuardScope;
 use crate::error::AgentError;
 use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
@@ -8,9 +8,10 @@ use std::ops::ControlFlow;
 
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before =
-    dyn Fn(ModelRequest, &Situation) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
-type After =
-    dyn Fn(ModelResponse, &Situation) -> BoxFuture<'static, Result<ModelResponse, AgentError>> + Send + Sync;
+    dyn Fn(ModelRequest, GuardScope<'_>) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
+type After = dyn Fn(ModelResponse, GuardScope<'_>) -> BoxFuture<'static, Result<ModelResponse, AgentError>>
+    + Send
+    + Sync;
 
 /// Callbacks before and after each model call, in the order of registration.
 #[derive(Default)]
@@ -24,10 +25,10 @@ impl ModelCallbacks {
     pub(super) async fn before(
         &self,
         mut request: ModelRequest,
-        situation: &Situation,
+        scope: GuardScope<'_>,
     ) -> Result<Proceed, AgentError> {
         for callback in &self.before {
-            request = match callback(request, situation).await? {
+            request = match callback(request, scope).await? {
                 ControlFlow::Continue(request) => request,
                 response => return Ok(response),
             };
@@ -38,11 +39,16 @@ impl ModelCallbacks {
     pub(super) async fn after(
         &self,
         mut response: ModelResponse,
-        situation: &Situation,
+        scope: GuardScope<'_>,
     ) -> Result<ModelResponse, AgentError> {
+        let is_kept = |response: &ModelResponse| {
+            response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
+        };
+        let was_kept = is_kept(&response);
         for callback in &self.after {
-            response = callback(response, situation).await?;
+            response = callback(response, scope).await?;
         }
+        response.message.differs_from_server |= was_kept && !is_kept(&response);
         Ok(response)
     }
 

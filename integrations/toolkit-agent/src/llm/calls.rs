@@ -1,12 +1,13 @@
 //! The tool calls of one turn, from start to result.
 
 use super::answer::FinalAnswer;
-use super::guards::{Guards, Situation};
+use super::guards::Guards;
 use super::held::Held;
 use super::meter::Meter;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
-use crate::agent::{CalledAgents, Run};
+use super::situation::GuardScope;
+use crate::agent::{Caller, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -16,7 +17,6 @@ use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
@@ -36,10 +36,10 @@ pub(super) struct TurnCalls<'a> {
     pub(super) dispatched: Vec<usize>,
     /// For each call counted but not started yet, whether the call is refused. Its result is then in the turn.
     pub(super) counted: VecDeque<bool>,
-    /// The agents called as tools in this turn.
-    pub(super) called: Arc<CalledAgents>,
+    /// The run and the agents called as tools in this turn.
+    pub(super) caller: &'a Caller,
     pub(super) answer: &'a FinalAnswer<'a>,
-    pub(super) situation: &'a Situation,
+    pub(super) scope: GuardScope<'a>,
     /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
     /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,
@@ -122,7 +122,7 @@ impl<'a> TurnCalls<'a> {
             return self.keep(ToolResult::of(&call, outcome).with_position(position));
         }
         let unfinished = self.conversation.take_called(position);
-        self.called.add(call.id.clone(), position, unfinished);
+        self.caller.called.add(call.id.clone(), position, unfinished);
         self.dispatched.push(position);
         self.batch.push(call);
     }
@@ -191,7 +191,9 @@ impl<'a> TurnCalls<'a> {
     /// Adds a result to the turn, or records the call as pending. Emits an event.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         // An agent called as a tool may have stopped with pending calls. They can be decided later.
-        if let Some(child) = self.called.take(result.position).filter(|child| !child.pending().is_empty()) {
+        if let Some(child) =
+            self.caller.called.take(result.position).filter(|child| !child.pending().is_empty())
+        {
             self.conversation.keep_called(result.position, child);
             if result.error().is_some_and(|error| error.pending().is_none()) {
                 result.outcome = Err(ToolError::deferred(result.name.as_str()));

@@ -2,11 +2,10 @@
 
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
-use crate::agent::Run;
+use super::situation::{Checked, GuardScope, Situation};
 use crate::conversation::{Conversation, REMOVED, Step, WITHHELD};
 use crate::error::AgentError;
-use crate::event::RunEvent;
-use crate::guardrail::{Check, CheckFn, GuardAction, GuardContext, Guardrail, Verdict};
+use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
 use crate::message::{AssistantMessage, Message, UserMessage};
 use crate::model::{FinishReason, ModelResponse};
@@ -14,90 +13,6 @@ use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
-
-/// The outcome of checking a value.
-#[derive(Debug, Clone)]
-pub(super) enum Checked<T> {
-    Passed(T),
-    Replaced(T),
-    /// The value was blocked, and this text takes its place.
-    Blocked(String),
-}
-
-/// The agent and the run in which a guardrail works.
-#[derive(Clone)]
-pub(super) struct Situation {
-    pub(super) run: Run,
-    pub(super) context: GuardContext,
-}
-
-impl Situation {
-    pub(super) fn new(agent: &str, conversation: &Conversation, run: &Run) -> Self {
-        let (agent, session) = (agent.to_owned(), conversation.session());
-        let invocation_id = run.invocation_id().to_owned();
-        Self { run: run.clone(), context: GuardContext { agent, session, invocation_id, call: None } }
-    }
-
-    /// Returns the situation of a tool call. Returns `None` outside of a run.
-    fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
-        let run = request.context().extension::<Run>()?.clone();
-        let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
-        let (agent, invocation_id) = (agent.to_owned(), run.invocation_id().to_owned());
-        Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
-    }
-
-    /// Runs checks in order, until the value is blocked.
-    ///
-    /// # Errors
-    /// [`AgentError::Blocked`] if a check has ended the run.
-    pub(super) async fn judge<T: Clone>(
-        &self,
-        checks: Vec<(String, CheckFn<T>)>,
-        mut value: T,
-    ) -> Result<Checked<T>, AgentError> {
-        let mut is_replaced = false;
-        for (guardrail, check) in checks {
-            let (checked, verdict) = check(value, self.context.clone()).await;
-            value = checked;
-            match verdict {
-                Verdict::Pass => {}
-                Verdict::Replace(other) => {
-                    self.emit(&guardrail, GuardAction::Replaced, "");
-                    (value, is_replaced) = (other, true);
-                }
-                Verdict::Block(text) => {
-                    self.emit(&guardrail, GuardAction::Blocked, &text);
-                    return Ok(Checked::Blocked(text));
-                }
-                Verdict::End(reason) => {
-                    self.emit(&guardrail, GuardAction::Ended, &reason);
-                    let agent = self.context.agent.clone();
-                    return Err(self.run.end(AgentError::Blocked { guardrail, agent, reason }));
-                }
-            }
-        }
-        Ok(if is_replaced { Checked::Replaced(value) } else { Checked::Passed(value) })
-    }
-
-    /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
-    fn emit_answer(&self, conversation: &Conversation, text: &str) {
-        let (run, agent) = (&self.run, || self.context.agent.clone());
-        run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
-        if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
-        }
-    }
-
-    fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
-        self.run.emit(|| RunEvent::Guardrail {
-            agent: self.context.agent.clone(),
-            guardrail: guardrail.to_owned(),
-            action,
-            reason: reason.to_owned(),
-            within: self.run.within(),
-        });
-    }
-}
 
 /// The guardrails for the inputs and answers of an agent. The other guardrails are callbacks.
 #[derive(Default)]
@@ -125,8 +40,8 @@ impl Guards {
                 Check::Output(check) => guards.outputs.push((name, check)),
                 Check::Call(check) => calls.push((name, check)),
                 Check::ToolOutput(check) => outputs.push((name, check)),
-                Check::Request(check) => model.before.push(Box::new(move |request, situation| {
-                    let (checks, situation) = (vec![(name.clone(), check.clone())], situation.clone());
+                Check::Request(check) => model.before.push(Box::new(move |request, scope| {
+                    let (checks, situation) = (vec![(name.clone(), check.clone())], scope.situation());
                     Box::pin(async move {
                         Ok(match situation.judge(checks, request).await? {
                             Checked::Passed(request) | Checked::Replaced(request) => {
@@ -138,8 +53,8 @@ impl Guards {
                 })),
                 Check::Response(check) => {
                     guards.checks_responses = true;
-                    model.after.push(Box::new(move |response, situation| {
-                        let (checks, situation) = (vec![(name.clone(), check.clone())], situation.clone());
+                    model.after.push(Box::new(move |response, scope| {
+                        let (checks, situation) = (vec![(name.clone(), check.clone())], scope.situation());
                         let usage = response.usage;
                         Box::pin(async move {
                             Ok(match situation.judge(checks, response).await? {
@@ -178,7 +93,7 @@ impl Guards {
     /// checks that run at the same time as the model.
     pub(super) fn inputs(
         &self,
-        situation: &Situation,
+        scope: GuardScope<'_>,
         conversation: &Conversation,
         is_beside: bool,
     ) -> Option<InputCheck> {
@@ -187,13 +102,13 @@ impl Guards {
         if checks.is_empty() {
             return None;
         }
-        let inputs = conversation.unchecked_inputs(&situation.context.agent);
+        let inputs = conversation.unchecked_inputs(scope.agent);
         let is_removed = |message: &UserMessage| message.to_text() == REMOVED;
         let inputs: Vec<_> = inputs.into_iter().filter(|(_, message)| !is_removed(message)).collect();
         if inputs.is_empty() {
             return None;
         }
-        let situation = situation.clone();
+        let situation = scope.situation();
         Some(Box::pin(async move {
             let mut judged = Vec::new();
             for (index, message) in inputs {
@@ -213,6 +128,7 @@ impl Guards {
     pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
             held.clear();
+            conversation.remove_paused(conversation.begin_of_answer(is_added));
             if is_added {
                 conversation.replace_answer(WITHHELD);
             }
@@ -235,7 +151,7 @@ impl Guards {
     /// [`AgentError::Blocked`] if a check has ended the run.
     pub(super) async fn output(
         &self,
-        situation: &Situation,
+        scope: GuardScope<'_>,
         conversation: &mut Conversation,
         output: AgentOutput,
         is_repair: bool,
@@ -249,14 +165,20 @@ impl Guards {
         if is_added {
             conversation.set_step(Step::Unchecked { escalate, is_repair });
         }
-        let checked = situation.run.until_stopped(situation.judge(self.outputs.clone(), output)).await;
+        let (situation, begin) = (scope.situation(), conversation.begin_of_answer(is_added));
+        let text = conversation.paused_text(begin) + &output.text;
+        let whole = AgentOutput { text, ..output.clone() };
+        let checked = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await;
         let checked = checked.and_then(|checked| checked);
+        if !matches!(checked, Ok(Checked::Passed(_))) {
+            conversation.remove_paused(begin);
+        }
         let (text, finish) = match checked {
-            Ok(Checked::Passed(output)) => {
+            Ok(Checked::Passed(_)) => {
                 if is_added && let Some(message) = conversation.withhold_beside_answer() {
                     held.replace_message(message);
                 }
-                held.emit(&situation.run);
+                held.emit(scope.run);
                 return Ok(output);
             }
             Ok(Checked::Replaced(output)) => (output.text, finish),
@@ -278,7 +200,7 @@ impl Guards {
                     .push(Message::Assistant(AssistantMessage { agent, ..AssistantMessage::text(&text) }));
             }
         }
-        situation.emit_answer(conversation, &text);
+        scope.emit_answer(conversation, &text);
         Ok(AgentOutput { text, agent, finish, escalate })
     }
 }
@@ -290,10 +212,10 @@ pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 /// Applies the verdicts about inputs to the conversation. Returns the answer in place of a blocked input.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
-    situation: &Situation,
+    scope: GuardScope<'_>,
     judged: Judged,
 ) -> Result<Option<AgentOutput>, AgentError> {
-    let agent = situation.context.agent.as_str();
+    let agent = scope.agent;
     for (index, checked) in judged {
         match checked {
             Ok(Checked::Passed(_)) => {}
@@ -303,7 +225,7 @@ pub(super) fn apply_inputs(
                 let mut message = blocked(text.clone()).message;
                 agent.clone_into(&mut message.agent);
                 conversation.push(Message::Assistant(message));
-                situation.emit_answer(conversation, &text);
+                scope.emit_answer(conversation, &text);
                 let output = AgentOutput::new(agent, text);
                 return Ok(Some(AgentOutput { finish: blocked_finish(), ..output }));
             }

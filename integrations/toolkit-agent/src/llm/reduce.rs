@@ -5,6 +5,7 @@ use crate::conversation::Compacted;
 use crate::message::{AssistantMessage, Message, ToolMessage};
 use crate::model::{ModelRequest, ServerState};
 use std::borrow::Cow;
+use std::sync::Arc;
 use toolkit_core::output::TruncationStrategy;
 use toolkit_core::{Content, ToolOutput, ToolResult};
 
@@ -48,13 +49,25 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     [Content::Text(text)].into_iter().chain(kept).collect()
 }
 
-/// Replaces a conversation kept by the provider, which still contains the original messages. The provider
-/// then stores the responses after the compaction.
+/// Replaces a conversation kept by the provider if it still contains the originals of messages that a compaction or
+/// a guardrail has changed. The provider then stores the responses after the change.
 pub(super) fn adapt_server_state(request: &mut ModelRequest, compacted: &Compacted) {
-    if let (Some(state @ ServerState::Conversation(_)), true) =
-        (&mut request.options.server_state, compacted.made_at > 0)
-    {
-        *state = ServerState::Responses;
+    if !matches!(request.options.server_state, Some(ServerState::Conversation(_))) {
+        return;
+    }
+    let differs = |message: &Message| matches!(message, Message::Assistant(said) if said.differs_from_server);
+    let changed = request.messages.iter().rposition(differs);
+    if let Some(last) = changed {
+        for message in request.messages.iter_mut().take(last) {
+            if let Message::Assistant(said) = message
+                && let Some(changed) = without_server_state(said)
+            {
+                *message = changed;
+            }
+        }
+    }
+    if compacted.made_at > 0 || changed.is_some() {
+        Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Settings {
     pub(super) callbacks: ModelCallbacks,
     pub(super) sub_agents: Vec<Agent>,
     pub(super) tool_config: ToolConfig,
-    pub(super) options: ModelOptions,
+    pub(super) options: Arc<ModelOptions>,
     pub(super) limits: Limits,
     pub(super) retry: ModelRetry,
     pub(super) price: Price,

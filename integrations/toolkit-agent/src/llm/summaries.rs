@@ -163,8 +163,12 @@ impl Summaries<'_> {
         request: ModelRequest,
     ) -> Result<Result<ModelResponse, ModelError>, AgentError> {
         let run = self.run;
-        if let Err(limit) = run.0.budget.take_model_call() {
-            return Ok(Err(ModelError::new(ModelErrorKind::Other, limit.to_string())));
+        let take_call = || {
+            let limited = |limit: AgentError| ModelError::new(ModelErrorKind::Other, limit.to_string());
+            run.0.budget.take_model_call().map_err(limited)
+        };
+        if let Err(limit) = take_call() {
+            return Ok(Err(limit));
         }
         let price = self.compaction.summary_price.as_ref().unwrap_or(self.price);
         let mut attempt = 1;
@@ -182,6 +186,12 @@ impl Summaries<'_> {
                 run.add_usage(partial.usage, price);
             }
             let Some(pause) = self.retry.pause_after(attempt, &error) else { return Ok(Err(error)) };
+            // The provider bills an answer that broke off.
+            if error.partial.is_some()
+                && let Err(limit) = take_call()
+            {
+                return Ok(Err(limit));
+            }
             run.emit(|| RunEvent::ModelRetried {
                 agent: agent(),
                 error: error.to_string(),

@@ -1,6 +1,6 @@
 //! The tools of an agent, including the tool `transfer_to_agent`.
 
-use crate::agent::{Agent, CalledAgents, Run};
+use crate::agent::{Agent, Caller};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -53,29 +53,28 @@ impl Tools {
         Ok(dispatcher)
     }
 
-    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to `run`. `last` is the
+    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to the run of `caller`. `last` is the
     /// dispatcher of the last turn; it is returned if the tools are still the same.
     pub(super) fn of_run(
         &self,
         agent: &str,
         conversation: &Conversation,
-        run: &Run,
+        caller: &Arc<Caller>,
         approvals: Option<&DecidedApprovals>,
-        called: &Arc<CalledAgents>,
         last: Option<Dispatcher>,
     ) -> Result<Dispatcher, AgentError> {
         let tools = self.current()?;
         if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &tools.registry())) {
             return Ok(last);
         }
+        let run = &caller.run;
         let mut context = run
             .0
             .context
             .clone()
             .with_agent_name(agent)
             .with_session(conversation.session())
-            .with_extension(run.clone())
-            .with_extension(called.clone());
+            .with_extension(caller.clone());
         // The context of the program may be the context of a run for another user.
         if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {
             context = context.with_extension(Owner(conversation.user_id().to_owned()));

@@ -196,5 +196,8 @@ pub enum ServerState {
     /// The provider stores each response, and a request names the previous response.
     Responses,
     /// The provider adds all messages to the conversation with this id. The program creates the conversation.
+    ///
+    /// After a compaction or after a guardrail has changed an answer, an agent no longer uses the conversation, because it
+    /// still contains the originals. From then on, requests work as with [`Responses`](Self::Responses).
     Conversation(String),
 }

@@ -43,7 +43,7 @@ pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json:
             (tool.name.to_string(), definition)
         })
         .collect();
-    let mut options = serde_json::to_value(&request.options)?;
+    let mut options = serde_json::to_value(&*request.options)?;
     if let Some(extra) = options.get_mut("extra") {
         Secrets::hide_fields(extra);
     }

@@ -24,7 +24,7 @@ pub(crate) struct Journal {
 impl Sessions {
     /// Returns the journal of a conversation.
     pub(crate) fn journal(&self, conversation: &Conversation) -> Journal {
-        let cursor = conversation.saved.cursor.clone();
+        let cursor = conversation.saved.cursor().clone();
         let mut position = lock(&cursor.position);
         let store = self.store_id();
         if position.store.as_ref().is_none_or(|known| !known.ptr_eq(&store)) {
@@ -40,7 +40,7 @@ impl Sessions {
     pub(super) fn attach(&self, conversation: &mut Conversation, version: u64) {
         let values = conversation.session().store().snapshot();
         let store = Some(self.store_id());
-        *lock(&conversation.saved.cursor.position) = Position { store, version, generation: 0, values };
+        *lock(&conversation.saved.cursor().position) = Position { store, version, generation: 0, values };
         conversation.mark_saved(0);
     }
 

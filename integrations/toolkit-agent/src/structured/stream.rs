@@ -20,7 +20,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use toolkit_core::{BuildError, CallId, ToolParams};
+use toolkit_core::{BuildError, CallId, ToolCall, ToolParams};
 
 /// An item of an [`AnswerStream`].
 #[derive(Debug)]
@@ -223,7 +223,10 @@ impl<T> AnswerStream<'_, T> {
                 }
             }
             RunEvent::Message { message, .. } if message.agent == source.agent => {
-                let call = message.calls.iter().find(|call| source.tool == call.name);
+                // The arguments of a withheld answer are empty.
+                let is_answer =
+                    |call: &&ToolCall| source.tool == call.name && call.arguments.as_str() != "{}";
+                let call = message.calls.iter().find(is_answer);
                 self.is_changed |= call.is_some() || message.calls.is_empty();
                 if let Some(call) = call {
                     let mut whole = PartialAnswer::new(self.is_wrapped);

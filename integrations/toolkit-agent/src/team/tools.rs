@@ -1,15 +1,16 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
-use crate::agent::{Agent, CalledAgents, Run};
+use crate::agent::{Agent, CalledAgents, Caller, Run};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunScope;
 use crate::options::RunOptions;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
+use toolkit_core::schema::{coerce, nearest};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
@@ -68,15 +69,16 @@ impl Agent {
 
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
-    let called = context.extension::<Arc<CalledAgents>>().zip(context.call_id());
+    let caller = context.extension::<Arc<Caller>>();
+    let called = caller.map(|caller| &caller.called).zip(context.call_id());
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
     let position = begun.as_ref().map(|(_, id, (position, _))| (*position, id.as_str()));
     let scope = match (&begun, called) {
         (None, Some((called, id))) => Some(called.scope(id.as_str())),
         _ => context.call_id().cloned().map(RunScope::Call),
     };
-    let run = match context.extension::<Run>() {
-        Some(outer) => outer.nested(agent.clone(), cancellation, scope, position),
+    let run = match caller {
+        Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, position),
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let (called, unfinished) = match begun {
@@ -108,7 +110,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
 
 /// The work of an agent called as a tool. Dropped at the end of the call, also if the call is cancelled or timed out.
 struct Work<'a> {
-    called: Option<(&'a Arc<CalledAgents>, usize)>,
+    called: Option<(&'a CalledAgents, usize)>,
     conversation: Conversation,
 }
 
@@ -126,11 +128,6 @@ const TRANSFER: &str = "transfer_to_agent";
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
     agents: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    agent_name: Option<String>,
 }
 
 impl TransferTool {
@@ -175,15 +172,26 @@ impl TransferTool {
     fn target(&self, arguments: &str) -> Result<String, ToolError> {
         let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        let Target { agent_name } = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
-        let Some(name) = agent_name.filter(|name| !name.is_empty()) else {
+        let (mut value, error) = match serde_json::from_str(arguments) {
+            Ok(value) => (value, None),
+            Err(error) => (Value::from(arguments), Some(error)),
+        };
+        coerce(&self.definition.parameters, &mut value);
+        if let Some(error) = error.filter(|_| !value.is_object()) {
+            return Err(ToolError::invalid_json(error));
+        }
+        let Some(name) = value.get("agent_name").and_then(Value::as_str).filter(|name| !name.is_empty())
+        else {
             return Err(invalid("`agent_name` is missing; name one of the available agents".to_owned()));
         };
-        if !self.agents.contains(&name) {
-            let known = self.agents.join("`, `");
-            return Err(invalid(format!("Agent `{name}` not found; available agents: `{known}`")));
+        if self.agents.iter().any(|agent| agent == name) {
+            return Ok(name.to_owned());
         }
-        Ok(name)
+        let hint = match nearest(name, self.agents.iter().map(String::as_str)).as_slice() {
+            [] => format!("available agents: `{}`", self.agents.join("`, `")),
+            near => format!("did you mean `{}`?", near.join("` or `")),
+        };
+        Err(invalid(format!("Agent `{name}` not found; {hint}")))
     }
 
     fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -1,6 +1,7 @@
 //! The deltas of a streamed answer.
 
-use super::transport::{EventStream, Fragment, blocked, model_response, read_response};
+use super::fragment::{EventStream, Fragment};
+use super::transport::{blocked, model_response, read_response};
 use crate::message::NativeMessages;
 use crate::model::{
     FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, has_media,
@@ -132,10 +133,14 @@ impl Deltas {
         });
         let begun = begun.ok().filter(|begun| !is_silent(self.format, begun) || !begun.reasoning.is_empty());
         let Some(mut begun) = begun else {
-            return self.end_with(blocked(error, self.format, &end.body).ok_or_else(ModelError::cut));
+            let report = blocked(error, self.format, &end.body).map(|mut report| {
+                report.message.text = self.events.redacted(&report.message.text);
+                report
+            });
+            return self.end_with(report.ok_or_else(ModelError::cut));
         };
         if is_silent(self.format, &begun) {
-            begun.refusal = error.report().unwrap_or_default().to_owned();
+            begun.refusal = self.events.redacted(error.report().unwrap_or_default());
             begun.native.clear();
         }
         let is_kept =
@@ -216,12 +221,12 @@ impl Stream for Deltas {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
-                return Poll::Ready(Some(piece));
+                return Poll::Ready(Some(piece.map_err(|error| self.events.without_secrets(error))));
             }
             if self.response.is_none() {
                 return Poll::Ready(None);
             }
-            match ready!(self.events.as_mut().poll_next(context)) {
+            match ready!(self.events.poll_next(context)) {
                 Some(Ok(fragment)) => self.take(fragment),
                 Some(Err(error)) => self.end(Some(error)),
                 None => self.end(None),

@@ -1,7 +1,7 @@
 //! Writes the amount of thinking into the fields of each API.
 
 use super::draft::{Draft, UNKNOWN};
-use crate::message::Message;
+use crate::message::{AssistantMessage, Message};
 use crate::model::{Effort, ModelRequest, Thinking};
 use serde_json::{Value, json};
 use toolkit_core::ToolChoice;
@@ -72,13 +72,29 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the current turn has calls without their native form, which contains the signed thinking. A
-/// guardrail that changes a message drops the native form.
+/// Returns whether the current turn has calls without their signed thinking. The native form of a message contains
+/// it. A guardrail that changes a message drops the native form, and another API has no such thinking.
+///
+/// A turn begins with thinking. Later messages of the turn need not have any.
 fn has_lost_thinking(request: &ModelRequest) -> bool {
     let turn = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
-    turn.into_iter().any(|message| {
-        matches!(message, Message::Assistant(said) if !said.calls.is_empty() && said.native.is_none())
-    })
+    let said = turn.filter_map(|message| match message {
+        Message::Assistant(said) => Some(said),
+        _ => None,
+    });
+    let said: Vec<&AssistantMessage> = said.collect();
+    let native = |said: &AssistantMessage| {
+        said.native.as_ref().is_some_and(|native| native.format == ApiFormat::Anthropic.name())
+    };
+    let has_calls = said.iter().any(|said| !said.calls.is_empty());
+    has_calls && !said.last().is_some_and(|first| begins_with_thinking(first))
+        || said.iter().any(|said| !said.calls.is_empty() && !native(said))
+}
+
+fn begins_with_thinking(said: &AssistantMessage) -> bool {
+    let messages = said.native.as_ref().map_or(&[][..], |native| &native.messages);
+    let first = messages.first().and_then(|message| message.pointer("/content/0/type")?.as_str());
+    matches!(first, Some("thinking" | "redacted_thinking"))
 }
 
 fn anthropic_thinking(draft: &mut Draft<'_>) {

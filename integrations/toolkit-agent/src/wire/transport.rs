@@ -3,6 +3,7 @@
 use super::EncodedRequest;
 use super::background::finished;
 use super::draft::Server;
+use super::fragment::EventStream;
 use super::request::encode_for;
 use super::stream::Deltas;
 use crate::message::{AssistantMessage, NativeMessages};
@@ -10,9 +11,7 @@ use crate::model::{
     ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
     OutputFormat, OutputLosses, RequestLoss, ServerState,
 };
-use futures_core::Stream;
 use serde_json::Value;
-use std::pin::Pin;
 use toolkit_wire::{ApiFormat, Response, WireError};
 
 /// A connection to a model server, to send the JSON body of a request and receive the response.
@@ -41,22 +40,6 @@ pub trait Transport: Send + Sync + 'static {
         let text = format!("response `{id}` is not finished, and this transport cannot ask for it again");
         std::future::ready(Err(ModelError::new(ModelErrorKind::InvalidRequest, text)))
     }
-}
-
-/// The pieces of a streamed response.
-pub type EventStream = Pin<Box<dyn Stream<Item = Result<Fragment, ModelError>> + Send>>;
-
-/// A piece of a streamed response.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Fragment {
-    /// The JSON of one event.
-    Event(Value),
-    /// The next bytes of a stream of server-sent events. The bytes may end anywhere, even in the middle of an
-    /// event.
-    Bytes(Vec<u8>),
-    /// The JSON of the complete response, from a server that ignores the wish for a stream.
-    Response(Value),
 }
 
 /// A model reached through a [`Transport`], using one API format.
@@ -138,7 +121,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
         let has_thinking = request.options.thinking.is_some();
         let events = self.transport.stream(body.into()).await?;
         let losses = losses.into_iter().map(RequestLoss::from).collect();
-        let state = request.options.server_state;
+        let state = request.options.server_state.clone();
         Ok(ModelStream::new(Deltas::new(self.format, events, has_thinking, losses, state)))
     }
 

@@ -67,7 +67,7 @@ fn is_repair(request: &ModelRequest) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(256))]
 
     #[test]
     fn nothing_runs_after_an_invalid_answer(

@@ -221,7 +221,7 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(64))]
 
     #[test]
     fn a_compacted_request_is_valid_small_and_stable(

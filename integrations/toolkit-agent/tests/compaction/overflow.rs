@@ -176,7 +176,8 @@ async fn removed_messages_do_not_bring_back_the_provider_conversation() {
     }
     conversation.keep_latest(2);
     agent.run_in(&mut conversation, "And?").await.unwrap();
-    let states: Vec<_> = model.requests().into_iter().map(|request| request.options.server_state).collect();
+    let states: Vec<_> =
+        model.requests().into_iter().map(|request| request.options.server_state.clone()).collect();
     assert_eq!(states[0], Some(ServerState::Conversation("conv_1".to_owned())));
     assert!(states[1..].iter().all(|state| *state == Some(ServerState::Responses)), "{states:?}");
 }

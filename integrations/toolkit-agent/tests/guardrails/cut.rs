@@ -3,6 +3,8 @@
 use super::Colour;
 use super::kept::{blocks_secrets, history, streams};
 use crate::support::{Hesitant, Nothing, assert_sendable, says};
+use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
@@ -177,6 +179,7 @@ async fn no_event_contains_what_was_not_checked() {
                 match event {
                     AnswerEvent::Run(RunEvent::Message { .. }) => messages += 1,
                     AnswerEvent::Answer { .. } => is_answered = true,
+                    AnswerEvent::Partial(partial) => assert_ne!(partial, json!({}), "{kind:?} {streaming}"),
                     _ => {}
                 }
             }
@@ -185,6 +188,68 @@ async fn no_event_contains_what_was_not_checked() {
             let expected = i32::from(kind.passes()) + i32::from(kind == Kind::Transfer);
             assert_eq!(messages, expected, "{kind:?} {streaming}");
         }
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_answer_beside_a_transfer_is_emitted_without_its_arguments() {
+    for streaming in [true, false] {
+        let to = ToolCall::new("t", "transfer_to_agent", r#"{"agent_name": "other"}"#);
+        let said = ModelResponse::calls([to, ToolCall::new("c", "final_answer", INVALID)]);
+        let other = Agent::builder(ScriptedModel::new().call("final_answer", RED)).name("other");
+        let other = other.tools(super::pay(&Arc::default())).build().unwrap();
+        let agent = Agent::builder(ScriptedModel::new().response(said)).name("root").streaming(streaming);
+        let agent = agent.sub_agent(other).guardrail(blocks_secrets()).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        let (options, form) = (RunOptions::new(), StructuredOptions::new());
+        let mut answers = agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", options, form);
+        let mut said = Vec::new();
+        while let Some(event) = answers.next().await {
+            let event = event.unwrap();
+            assert!(!format!("{event:?}").contains("secret"), "{streaming}: {event:?}");
+            if let AnswerEvent::Run(RunEvent::Message { message, .. }) = event {
+                let calls = message.calls.iter().map(|call| call.arguments.as_str().to_owned());
+                said.push((message.agent.clone(), calls.collect::<Vec<_>>()));
+            }
+        }
+        let to = r#"{"agent_name": "other"}"#.to_owned();
+        let expected =
+            [("root".to_owned(), vec![to, "{}".to_owned()]), ("other".to_owned(), vec![RED.to_owned()])];
+        assert_eq!(said, expected, "{streaming}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_checks_answers() {
+    let agent = |is_guarded: bool| {
+        let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| sleep(Duration::from_millis(7)));
+        let slow = slow.unwrap().with_metadata(|metadata| metadata.with_read_only(true));
+        let show = ClosureTool::with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
+            context.actions().skip_summarization();
+            "the secret output"
+        });
+        let calls = [ToolCall::new("a", "show", "{}"), ToolCall::new("b", "slow", "{}")];
+        let tools = ToolRegistry::from_tools([show.unwrap(), slow]).unwrap();
+        let agent = Agent::builder(ScriptedModel::new().response(ModelResponse::calls(calls))).tools(tools);
+        if is_guarded { agent.guardrail(blocks_secrets()) } else { agent }.build().unwrap()
+    };
+    let mut conversation = Conversation::new("1");
+    let run = timeout(Duration::from_millis(3), agent(false).run_in(&mut conversation, "go")).await;
+    assert!(run.is_err());
+    for is_cancelled in [true, false] {
+        let saved = serde_json::to_string(&conversation).unwrap();
+        assert!(saved.contains("secret"), "{saved}");
+        let mut resumed: Conversation = serde_json::from_str(&saved).unwrap();
+        if is_cancelled {
+            let options = crate::support::cancelled_after(Duration::from_millis(3));
+            assert!(agent(true).resume(&mut resumed, options).await.is_err());
+        } else {
+            let resuming = agent(true);
+            let run = resuming.resume(&mut resumed, RunOptions::new());
+            assert!(timeout(Duration::from_millis(3), run).await.is_err());
+            says("later", "Hello.").run_in(&mut resumed, "Hi.").await.unwrap();
+        }
+        assert_safe(&resumed, &format!("{is_cancelled}"));
     }
 }
 

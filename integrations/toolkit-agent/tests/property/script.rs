@@ -68,6 +68,7 @@ fn response() -> impl Strategy<Value = ModelResponse> {
         Just(FinishReason::Length),
         Just(FinishReason::Refused),
         Just(FinishReason::Other("odd".to_owned())),
+        Just(FinishReason::parse("pause_turn")),
     ];
     (text(), prop::collection::vec(call(), 0..5), finish, 0..20_u64).prop_map(
         |(text, calls, finish, tokens)| {

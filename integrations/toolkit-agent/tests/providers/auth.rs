@@ -264,7 +264,7 @@ async fn concurrent_requests_wait_for_one_token() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::support::cases(24))]
 
     /// For every series of refusals, the requests carry the tokens of a simple model: a token is used until it is
     /// refused, a reused one is replaced at once, and a new one that is refused fails the request.

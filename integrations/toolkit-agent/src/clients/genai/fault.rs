@@ -1,8 +1,8 @@
 //! Conversion of `genai` errors to `ModelError`s.
 
 use crate::clients::fault;
-use crate::clients::http::without_secrets;
 use crate::model::{ModelError, ModelErrorKind};
+use crate::wire::without_secrets;
 use genai::webc::{self, StreamTimeout};
 use genai::{BoxError, Error};
 use toolkit_wire::WireError;

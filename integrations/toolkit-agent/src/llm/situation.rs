@@ -1,0 +1,109 @@
+//! The situation in which guardrails are asked, and their verdicts.
+
+use crate::agent::{Caller, Run};
+use crate::conversation::Conversation;
+use crate::error::AgentError;
+use crate::event::RunEvent;
+use crate::guardrail::{CheckFn, GuardAction, GuardContext, Verdict};
+use crate::message::Message;
+use std::sync::Arc;
+use toolkit_core::middleware::ToolRequest;
+use toolkit_core::{Session, ToolCall};
+
+/// The outcome of checking a value.
+#[derive(Debug, Clone)]
+pub(super) enum Checked<T> {
+    Passed(T),
+    Replaced(T),
+    /// The value was blocked, and this text takes its place.
+    Blocked(String),
+}
+
+/// The agent, its run and its session, for guardrails that may be asked.
+#[derive(Clone, Copy)]
+pub(super) struct GuardScope<'a> {
+    pub(super) run: &'a Run,
+    pub(super) agent: &'a str,
+    pub(super) session: &'a Session,
+}
+
+impl GuardScope<'_> {
+    /// Returns the situation for a guardrail that is asked.
+    pub(super) fn situation(self) -> Situation {
+        let (agent, session) = (self.agent.to_owned(), self.session.clone());
+        let invocation_id = self.run.invocation_id().to_owned();
+        Situation {
+            run: self.run.clone(),
+            context: GuardContext { agent, session, invocation_id, call: None },
+        }
+    }
+
+    /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
+    pub(super) fn emit_answer(self, conversation: &Conversation, text: &str) {
+        let (run, agent) = (self.run, || self.agent.to_owned());
+        run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
+        if let Some(Message::Assistant(message)) = conversation.messages().last() {
+            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+        }
+    }
+}
+
+/// The agent and the run in which a guardrail works.
+#[derive(Clone)]
+pub(super) struct Situation {
+    run: Run,
+    context: GuardContext,
+}
+
+impl Situation {
+    /// Returns the situation of a tool call. Returns `None` outside of a run.
+    pub(super) fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
+        let run = request.context().extension::<Arc<Caller>>()?.run.clone();
+        let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
+        let (agent, invocation_id) = (agent.to_owned(), run.invocation_id().to_owned());
+        Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
+    }
+
+    /// Runs checks in order, until the value is blocked.
+    ///
+    /// # Errors
+    /// [`AgentError::Blocked`] if a check has ended the run.
+    pub(super) async fn judge<T: Clone>(
+        &self,
+        checks: Vec<(String, CheckFn<T>)>,
+        mut value: T,
+    ) -> Result<Checked<T>, AgentError> {
+        let mut is_replaced = false;
+        for (guardrail, check) in checks {
+            let (checked, verdict) = check(value, self.context.clone()).await;
+            value = checked;
+            match verdict {
+                Verdict::Pass => {}
+                Verdict::Replace(other) => {
+                    self.emit(&guardrail, GuardAction::Replaced, "");
+                    (value, is_replaced) = (other, true);
+                }
+                Verdict::Block(text) => {
+                    self.emit(&guardrail, GuardAction::Blocked, &text);
+                    return Ok(Checked::Blocked(text));
+                }
+                Verdict::End(reason) => {
+                    self.emit(&guardrail, GuardAction::Ended, &reason);
+                    let agent = self.context.agent.clone();
+                    return Err(self.run.end(AgentError::Blocked { guardrail, agent, reason }));
+                }
+            }
+        }
+        Ok(if is_replaced { Checked::Replaced(value) } else { Checked::Passed(value) })
+    }
+
+    fn emit(&self, guardrail: &str, action: GuardAction, reason: &str) {
+        self.run.emit(|| RunEvent::Guardrail {
+            agent: self.context.agent.clone(),
+            guardrail: guardrail.to_owned(),
+            action,
+            reason: reason.to_owned(),
+            within: self.run.within(),
+        });
+    }
+}
