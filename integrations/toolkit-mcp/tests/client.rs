@@ -13,6 +13,9 @@ mod lies;
 mod process;
 mod raw;
 mod raw_stateless;
+mod secrets;
+#[cfg(feature = "client-http")]
+mod statuses;
 
 use std::time::Duration;
 use tokio::time::timeout;

@@ -1,6 +1,6 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
+use super::endpoint::{Attempt, McpEndpoint, Running, origin, unreachable};
 use super::error::{McpError, McpErrorKind};
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -137,7 +137,10 @@ impl McpUrl {
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
         config.max_json_response_size = attempt.limit;
-        config.reinit_on_expired_session = true;
+        config.max_concurrent_requests = MAX_REQUESTS;
+        // The SDK would open a new session without listing the tools again, and would report calls that may have
+        // been executed as failed. Instead, the client opens a new connection.
+        config.reinit_on_expired_session = false;
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let running = attempt.serve(transport).await?;
         let has_sessions =
@@ -158,22 +161,72 @@ impl From<McpUrl> for McpEndpoint {
 impl fmt::Debug for McpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.headers.keys().collect();
-        f.debug_struct("McpUrl").field("url", &self.url).field("headers", &names).finish_non_exhaustive()
+        f.debug_struct("McpUrl")
+            .field("url", &origin(&self.url))
+            .field("headers", &names)
+            .finish_non_exhaustive()
     }
 }
 
-/// Returns the HTTP status of a failed request, and the pause requested by the server or proxy.
-pub(super) fn status(error: &(dyn std::error::Error + 'static)) -> Option<(u16, Option<Duration>)> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(Fault::HttpStatus(failure)) = error.downcast_ref() {
-            let seconds = failure.retry_after.as_deref().and_then(|after| after.trim().parse().ok());
-            return Some((failure.status, seconds.map(Duration::from_secs)));
-        }
-        cause = error.source();
-    }
-    None
+/// The failure of one request, while the connection stays usable.
+pub(super) enum Failure {
+    /// The server, or a proxy before the server, answered with this HTTP status.
+    Status {
+        status: u16,
+        /// The pause requested by the server or proxy. `None` if none was requested or if it is not a number.
+        pause: Option<Duration>,
+        /// Whether the server or proxy requested a pause.
+        is_later: bool,
+    },
+    /// The program has no valid token.
+    NoAccess,
+    /// The answer is not an answer of the protocol.
+    Invalid,
+    /// The session of the connection is expired, and the server did not process the request.
+    Expired,
 }
+
+impl Failure {
+    /// Classifies the error of a request. Returns `None` if the connection may be lost.
+    pub(super) fn of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        let status = |status| Self::Status { status, pause: None, is_later: false };
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            match error.downcast_ref() {
+                Some(Fault::HttpStatus(failure)) => {
+                    let after = failure.retry_after.as_deref();
+                    let pause = after.and_then(|after| after.trim().parse().ok()).map(Duration::from_secs);
+                    return Some(Self::Status { status: failure.status, pause, is_later: after.is_some() });
+                }
+                Some(Fault::UnexpectedServerResponse(text)) => {
+                    // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
+                    let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
+                    return Some(code.map_or(Self::Invalid, status));
+                }
+                Some(Fault::AuthRequired(_) | Fault::InsufficientScope(_)) => return Some(Self::NoAccess),
+                Some(Fault::Io(error)) if error.get_ref().is_some_and(|error| error.is::<NoToken>()) => {
+                    return Some(Self::NoAccess);
+                }
+                Some(Fault::UnexpectedContentType(_) | Fault::Deserialize(_)) => return Some(Self::Invalid),
+                Some(Fault::SessionExpired) => return Some(Self::Expired),
+                _ => cause = error.source(),
+            }
+        }
+        None
+    }
+}
+
+/// The reason why a source has no token.
+#[derive(Debug)]
+struct NoToken(String);
+
+impl fmt::Display for NoToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no token: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoToken {}
 
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
 fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
@@ -194,6 +247,10 @@ fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
         .user_agent(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));
     builder.build().map_err(|error| unreachable(&error))
 }
+
+/// The maximum number of requests whose responses have not begun, for one connection. The server of this crate
+/// executes as many calls at once.
+const MAX_REQUESTS: usize = 1_000;
 
 /// The time for a server to open the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
@@ -236,8 +293,15 @@ impl TokenClient {
     where
         F: Future<Output = Result<T, Fault>>,
     {
+        // The URL may contain secrets, so errors do not show it.
+        let send = async |token| {
+            send(token).await.map_err(|error| match error {
+                Fault::Client(error) => Fault::Client(error.without_url()),
+                error => error,
+            })
+        };
         let Some(source) = &self.token else { return send(None).await };
-        let unavailable = |reason: String| Fault::Io(std::io::Error::other(format!("no token: {reason}")));
+        let unavailable = |reason: String| Fault::Io(std::io::Error::other(NoToken(reason)));
         let token = source.token(false).await.map_err(unavailable)?;
         match send(Some(token.clone())).await {
             Err(Fault::AuthRequired(refusal)) => {

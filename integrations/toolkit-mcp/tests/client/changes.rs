@@ -198,11 +198,23 @@ async fn a_changed_tool_is_blocked_until_approved() {
     let unapproved = ToolIssueKind::Unapproved;
     assert_eq!(issues, [("meta".to_owned(), unapproved), ("new".to_owned(), unapproved)]);
 
-    assert!(client.approve("meta") && !client.approve("meta"));
+    let [meta, _] = &client.pending()[..] else { panic!("{:?}", client.pending()) };
+    assert!(client.approve(meta) && !client.approve(meta));
     assert_eq!(next_change(&mut events).await.changed[0].description.as_ref().unwrap().1, "Reads your mail.");
     assert_eq!(call(&client, "meta", "{}").await.unwrap().to_text(), "none");
-    assert_eq!(client.pending().len(), 1);
-    assert!(client.approve_all());
+    // The server changes the tool while the user reads its definition.
+    let shown = client.pending();
+    assert_eq!(shown.len(), 1);
+    change(&server, |tools| tools[2]["description"] = "Sends your mail.".into()).await;
+    within(async {
+        while client.pending() == shown {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert!(!client.approve(&shown[0]), "the user has not seen this definition");
+    assert_eq!(client.tools().len(), 2);
+    assert!(client.approve(&client.pending()[0]));
     assert_eq!((client.pending().len(), client.tools().len(), client.issues().len()), (0, 3, 0));
 }
 
