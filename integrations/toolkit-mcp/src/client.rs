@@ -30,6 +30,8 @@ mod elicitation;
 mod endpoint;
 mod error;
 mod event;
+#[cfg(feature = "client-http")]
+mod failure;
 mod follow;
 mod fresh;
 mod handler;

@@ -5,6 +5,7 @@ mod bare;
 mod calls;
 mod changes;
 mod config;
+mod endings;
 mod faults;
 mod fresh;
 #[cfg(feature = "client-http")]

@@ -237,7 +237,7 @@ impl<'a> Call<'a> {
         let details = short(&chain(error));
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
-            && let Some(failure) = super::http::Failure::of(&*failed.error)
+            && let Some(failure) = super::failure::Failure::of(&*failed.error)
         {
             return self.http(&failure).with_details(details);
         }
@@ -268,8 +268,8 @@ impl<'a> Call<'a> {
 
     /// Converts the failure of one HTTP request.
     #[cfg(feature = "client-http")]
-    fn http(&self, failure: &super::http::Failure) -> ToolError {
-        use super::http::Failure;
+    fn http(&self, failure: &super::failure::Failure) -> ToolError {
+        use super::failure::Failure;
         let later = "try again later, or use another tool";
         match *failure {
             Failure::NoAccess | Failure::Status { status: 401, .. } => {

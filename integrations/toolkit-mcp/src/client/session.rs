@@ -176,7 +176,7 @@ impl Session {
         let failed = |error: ServiceError| {
             #[cfg(feature = "client-http")]
             if let ServiceError::TransportSend(failed) = &error
-                && let Some(super::http::Failure::Expired) = super::http::Failure::of(&*failed.error)
+                && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
             {
                 self.expire();
             }

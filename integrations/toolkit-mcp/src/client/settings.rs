@@ -148,5 +148,7 @@ mod tests {
             let base = Duration::from_millis(base);
             assert!(base <= pause && pause <= base * 6 / 5, "{attempt}: {pause:?}");
         }
+        let endless = McpBackoff::default().with_first(Duration::MAX).with_longest(Duration::MAX);
+        assert!((1..100).all(|attempt| endless.pause(attempt) == Duration::MAX));
     }
 }

@@ -57,3 +57,22 @@ fn listed(root: &Value, schema: &Value) -> Vec<String> {
     }
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use toolkit_core::ToolName;
+
+    #[test]
+    fn a_schema_that_refers_to_itself_in_many_ways_is_read_once() {
+        let again = json!({"$ref": "#/properties/a"});
+        let mut branches = vec![again; 2_000];
+        branches.push(json!({"enum": ["x", "y", "x"]}));
+        branches.push(json!({"items": {"oneOf": [{"const": "z"}, {"type": "boolean"}, {"$ref": "#"}]}}));
+        let schema = json!({"type": "object", "properties": {"a": {"anyOf": branches, "const": "first"}}});
+        let definition = ToolDefinition::new(ToolName::new("t").expect("legal"), "Runs.", schema);
+        let values = complete(&definition, "a", "").values;
+        assert_eq!(values, ["first", "x", "y", "z", "true", "false"]);
+    }
+}

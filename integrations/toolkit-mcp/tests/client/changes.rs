@@ -102,6 +102,21 @@ async fn a_stateless_server_announces_changes_by_subscription() {
     assert_eq!(next_change(&mut events).await.to_string(), "- tool `new` is new");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_refused_subscription_is_tried_again() {
+    let server = super::raw_stateless::Announcing::default();
+    server.refuse(3);
+    let client = McpClient::builder(server.endpoint()).connect().await.unwrap();
+    let mut events = client.events();
+    for name in ["first", "second"] {
+        within(server.subscribed()).await;
+        server.announce(name);
+        assert_eq!(next_change(&mut events).await.to_string(), format!("- tool `{name}` is new"));
+        server.refuse(3);
+        server.end_subscription();
+    }
+}
+
 #[tokio::test]
 async fn a_live_registry_follows_the_server() {
     let server = server(&["add", "gone", "same"]);
