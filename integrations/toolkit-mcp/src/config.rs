@@ -197,6 +197,7 @@ impl McpConfig {
                     config.servers.insert(name.clone(), server);
                 }
                 Err(error) => {
+                    let error = without_value(&error.to_string());
                     let text = format!("MCP server `{name}`: the entry is invalid: {error}");
                     config.invalid.insert(name.clone(), McpError::new(McpErrorKind::Config, text));
                 }
@@ -216,6 +217,14 @@ impl McpConfig {
             McpError::new(McpErrorKind::Config, text)
         })?;
         Self::parse(&text)
+    }
+}
+
+/// Replaces the quoted value in a message of the parser, because the value may be a secret.
+fn without_value(text: &str) -> String {
+    match (text.split_once('"'), text.rsplit_once('"')) {
+        (Some((before, _)), Some((_, after))) => format!("{before}…{after}"),
+        _ => text.to_owned(),
     }
 }
 

@@ -253,6 +253,7 @@ impl<'a> Call<'a> {
                 let what = format!("broke off its answer, which may be more than {limit} bytes");
                 self.error(&what, "ask for less, and note that the call may have been executed")
             }
+            error if error.is_authorization_required() => self.no_access(),
             ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {
                 self.too_large()
             }
@@ -272,9 +273,7 @@ impl<'a> Call<'a> {
         use super::failure::Failure;
         let later = "try again later, or use another tool";
         match *failure {
-            Failure::NoAccess | Failure::Status { status: 401, .. } => {
-                self.error("refuses access", "the user must renew the credentials; use another tool")
-            }
+            Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),
             Failure::Invalid => self.error("sent an invalid result", "use another tool"),
             Failure::Expired => {
                 self.session.expire();
@@ -323,6 +322,10 @@ impl<'a> Call<'a> {
             }
             _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
         }
+    }
+
+    fn no_access(&self) -> ToolError {
+        self.error("refuses access", "the user must renew the credentials; use another tool")
     }
 
     fn too_large(&self) -> ToolError {

@@ -1,6 +1,7 @@
 //! Failures of single HTTP requests.
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Classifies the error of a request. Returns `None` if the connection may be lost.
-    pub(super) fn of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let status = |status| Self::Status { status, pause: None, is_later: false };
         let mut cause = Some(error);
         while let Some(error) = cause {
@@ -41,8 +42,10 @@ impl Failure {
                     let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
                     return Some(code.map_or(Self::Invalid, status));
                 }
-                Some(Fault::AuthRequired(_) | Fault::InsufficientScope(_)) => return Some(Self::NoAccess),
-                Some(Fault::Io(error)) if error.get_ref().is_some_and(|error| error.is::<NoToken>()) => {
+                Some(Fault::InsufficientScope(_)) => return Some(Self::NoAccess),
+                Some(Fault::Io(error))
+                    if error.get_ref().is_some_and(<dyn Error + Send + Sync + 'static>::is::<NoToken>) =>
+                {
                     return Some(Self::NoAccess);
                 }
                 Some(Fault::UnexpectedContentType(_) | Fault::Deserialize(_)) => return Some(Self::Invalid),
@@ -64,4 +67,4 @@ impl fmt::Display for NoToken {
     }
 }
 
-impl std::error::Error for NoToken {}
+impl Error for NoToken {}

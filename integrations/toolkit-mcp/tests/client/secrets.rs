@@ -55,6 +55,22 @@ fn debug_of_a_command_and_of_a_configuration_shows_names_only() {
     }
 }
 
+#[test]
+fn an_invalid_entry_is_reported_without_its_values() {
+    for entry in [
+        json!({"command": "server", "env": "TOKEN=s3cret-variable \"quoted\""}),
+        json!({"url": "https://example.com", "headers": "Authorization: Bearer s3cret-header"}),
+        json!({"command": ["server", "s3cret-variable"]}),
+        json!({"command": "server", "disabled": "s3cret-variable"}),
+        json!("https://example.com?key=s3cret-query"),
+    ] {
+        let config = McpConfig::parse(&json!({"mcpServers": {"a": entry}}).to_string()).unwrap();
+        let text = config.invalid["a"].to_string();
+        check("an invalid entry", &format!("{text} {config:?}"));
+        assert!(text.contains("expected"), "{text}");
+    }
+}
+
 #[cfg(feature = "client-http")]
 #[tokio::test]
 async fn errors_and_events_of_a_server_behind_a_url_show_no_secret() {
