@@ -30,6 +30,8 @@ mod elicitation;
 mod endpoint;
 mod error;
 mod event;
+#[cfg(feature = "client-http")]
+mod failure;
 mod follow;
 mod fresh;
 mod handler;
@@ -52,6 +54,7 @@ pub use elicitation::{
     ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,
 };
 pub use endpoint::McpEndpoint;
+pub(crate) use endpoint::origin;
 pub use error::{McpError, McpErrorKind};
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
@@ -73,6 +76,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use supervise::{Link, supervise};
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 use toolkit_core::schema::violations;
 use toolkit_core::{
@@ -91,6 +95,9 @@ use toolkit_core::{
 #[derive(Clone)]
 pub struct McpClient(Arc<Inner>);
 
+/// The tool of a call, and the arguments to send.
+type Prepared = (Arc<RemoteTool>, Map<String, Value>);
+
 struct Inner {
     endpoint: McpEndpoint,
     handler: Handler,
@@ -103,6 +110,8 @@ struct Inner {
     /// The server's last description of itself.
     info: Mutex<McpServerInfo>,
     closing: CancellationToken,
+    /// Cancelled when the task that follows the connection has ended.
+    supervised: CancellationToken,
     _ends_with_client: DropGuard,
 }
 
@@ -127,10 +136,15 @@ impl McpClient {
             info: Mutex::default(),
             _ends_with_client: closing.clone().drop_guard(),
             closing,
+            supervised: CancellationToken::new(),
         });
         let session = inner.open().await.map_err(|error| error.of_server(inner.name()))?;
         inner.set_link(Link::Up(session.clone()));
-        tokio::spawn(supervise(Arc::downgrade(&inner), session));
+        let (client, supervised) = (Arc::downgrade(&inner), inner.supervised.clone().drop_guard());
+        tokio::spawn(async move {
+            let _supervised = supervised;
+            supervise(client, session).await;
+        });
         Ok(Self(inner))
     }
 
@@ -188,13 +202,15 @@ impl McpClient {
     }
 
     /// Closes the connection. Running calls end with an error. A child process has exited when this method
-    /// returns.
+    /// returns. A process that is being started again is killed.
     pub async fn close(&self) {
         self.0.closing.cancel();
         let link = self.0.link.send_replace(Link::Closed);
         if let Link::Up(session) = link {
             session.close().await;
         }
+        // The task may be closing a connection that it has just opened.
+        let _ = timeout(session::CLOSING, self.0.supervised.cancelled()).await;
     }
 }
 
@@ -207,8 +223,8 @@ impl Inner {
         let _ = self.handler.events.send(event);
     }
 
-    /// Sets the state of the connection, unless the client was closed in the meantime.
-    fn set_link(&self, link: Link) {
+    /// Sets the state of the connection. Returns `false` if the client was closed in the meantime.
+    fn set_link(&self, link: Link) -> bool {
         // The check is made under the lock: otherwise a client could be connected after it was closed.
         self.link.send_if_modified(|current| {
             let is_open = !self.closing.is_cancelled();
@@ -216,7 +232,7 @@ impl Inner {
                 *current = link;
             }
             is_open
-        });
+        })
     }
 
     /// Records that no further attempt to connect is made.
@@ -251,7 +267,7 @@ impl Inner {
     }
 
     /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
-    fn prepare(&self, call: &ToolCall) -> Result<(Arc<RemoteTool>, Map<String, Value>), ToolError> {
+    fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
         let catalog = self.catalog.borrow().clone();
         let Some(tool) = catalog.get(&call.name) else {
             let server = self.name();
@@ -279,27 +295,48 @@ impl Inner {
         }
     }
 
+    /// Runs a prepared call. If the server has ended the session instead of executing the call, prepares the call
+    /// again and runs it over the next connection.
     async fn call(
         &self,
-        tool: &RemoteTool,
-        arguments: Map<String, Value>,
+        call: &ToolCall,
+        (tool, arguments): Prepared,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let session = match &*self.link.borrow() {
-            Link::Up(session) => Ok(session.clone()),
-            Link::Down(reason) | Link::Lost(reason) => Err(reason.clone()),
-            Link::Closed => Err("the client was closed".to_owned()),
-        };
-        match session {
-            Ok(session) => Call { session: &session, tool, context }.run(arguments).await,
-            Err(reason) => {
-                let server = self.name();
-                let advice = "try again later, or continue without its tools";
-                let error =
-                    ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
-                Err(error.with_retryable(true).with_details(reason))
-            }
+        let session = self.session()?;
+        let first = Call::new(&session, &tool, context);
+        let outcome = first.run(arguments).await;
+        if !first.is_expired() || !self.has_replaced(&session).await {
+            return outcome;
         }
+        // The tool may have changed, and may need approval.
+        let (tool, arguments) = self.prepare(call)?;
+        Call::new(&*self.session()?, &tool, context).run(arguments).await
+    }
+
+    fn session(&self) -> Result<Arc<Session>, ToolError> {
+        let reason = match &*self.link.borrow() {
+            Link::Up(session) => return Ok(session.clone()),
+            Link::Down(reason) | Link::Lost(reason) => reason.clone(),
+            Link::Closed => "the client was closed".to_owned(),
+        };
+        let server = self.name();
+        let advice = "try again later, or continue without its tools";
+        let error = ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
+        Err(error.with_retryable(true).with_details(reason))
+    }
+
+    /// Waits for the connection after `session`. Returns `false` if there is none within the time limit for
+    /// connecting.
+    async fn has_replaced(&self, session: &Arc<Session>) -> bool {
+        let mut link = self.link.subscribe();
+        let next = link.wait_for(|link| match link {
+            Link::Up(current) => !Arc::ptr_eq(current, session),
+            Link::Down(_) => false,
+            Link::Lost(_) | Link::Closed => true,
+        });
+        let next = timeout(self.handler.settings.connect_timeout, next).await;
+        next.is_ok_and(|link| link.is_ok_and(|link| matches!(&*link, Link::Up(_))))
     }
 }
 
@@ -310,8 +347,8 @@ impl ToolProvider for McpClient {
 
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         match self.0.prepare(&call) {
-            Ok((tool, arguments)) => {
-                let running = async move { self.0.call(&tool, arguments, context).await };
+            Ok(prepared) => {
+                let running = async move { self.0.call(&call, prepared, context).await };
                 ToolFuture::running(running, |outcome| outcome)
             }
             Err(error) => ToolFuture::refused(error),

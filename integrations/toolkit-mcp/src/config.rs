@@ -21,10 +21,11 @@ mod servers;
 
 pub use servers::{McpServers, ServerFailure};
 
-use crate::client::{McpCommand, McpEndpoint, McpError, McpErrorKind};
+use crate::client::{McpCommand, McpEndpoint, McpError, McpErrorKind, origin};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ pub struct ServerConfig {
 }
 
 /// The transport of a configured server. Values may contain variables such as `${HOME}`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerTransport {
     /// A child process.
@@ -82,6 +83,23 @@ pub enum ServerTransport {
         /// The fault, and how to fix it.
         reason: String,
     },
+}
+
+/// The values of environment variables and headers are not shown, and of a URL only scheme and host are.
+impl fmt::Debug for ServerTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { command, args, env, cwd } => {
+                let mut debug = f.debug_struct("Command");
+                debug.field("command", command).field("args", args);
+                debug.field("env", &env.keys()).field("cwd", cwd).finish()
+            }
+            Self::Url { url, headers } => {
+                f.debug_struct("Url").field("url", &origin(url)).field("headers", &headers.keys()).finish()
+            }
+            Self::Unsupported { reason } => f.debug_struct("Unsupported").field("reason", reason).finish(),
+        }
+    }
 }
 
 /// An entry as written in the file.
@@ -179,6 +197,7 @@ impl McpConfig {
                     config.servers.insert(name.clone(), server);
                 }
                 Err(error) => {
+                    let error = without_value(&error.to_string());
                     let text = format!("MCP server `{name}`: the entry is invalid: {error}");
                     config.invalid.insert(name.clone(), McpError::new(McpErrorKind::Config, text));
                 }
@@ -198,6 +217,14 @@ impl McpConfig {
             McpError::new(McpErrorKind::Config, text)
         })?;
         Self::parse(&text)
+    }
+}
+
+/// Replaces the quoted value in a message of the parser, because the value may be a secret.
+fn without_value(text: &str) -> String {
+    match (text.split_once('"'), text.rsplit_once('"')) {
+        (Some((before, _)), Some((_, after))) => format!("{before}…{after}"),
+        _ => text.to_owned(),
     }
 }
 

@@ -194,17 +194,20 @@ impl McpServer {
     /// The registry must declare the type with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
     ///
+    /// `_meta` and headers are claims of the client. Take a tenant or a user from `Caller::extension`, where an
+    /// authentication layer adds checked claims.
+    ///
     /// ```
     /// use toolkit::{ToolError, ToolRegistry};
     /// use toolkit_mcp::McpServer;
     ///
-    /// /// Tools take a parameter `#[state] tenant: &Tenant`.
-    /// struct Tenant(String);
+    /// /// Tools take a parameter `#[state] language: &Language`.
+    /// struct Language(String);
     ///
-    /// let registry = ToolRegistry::new().with_run_state::<Tenant>();
-    /// let server = McpServer::new(registry)?.with_call_state(|caller| match caller.meta("example.com/tenant") {
-    ///     Some(tenant) => Ok(Tenant(tenant.to_string())),
-    ///     None => Err(ToolError::failed("the request names no tenant")),
+    /// let registry = ToolRegistry::new().with_run_state::<Language>();
+    /// let server = McpServer::new(registry)?.with_call_state(|caller| match caller.meta("example.com/language") {
+    ///     Some(language) => Ok(Language(language.to_string())),
+    ///     None => Err(ToolError::failed("the request names no language")),
     /// });
     /// # Ok::<(), toolkit::BuildError>(())
     /// ```

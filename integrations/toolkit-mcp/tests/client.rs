@@ -5,6 +5,7 @@ mod bare;
 mod calls;
 mod changes;
 mod config;
+mod endings;
 mod faults;
 mod fresh;
 #[cfg(feature = "client-http")]
@@ -13,6 +14,9 @@ mod lies;
 mod process;
 mod raw;
 mod raw_stateless;
+mod secrets;
+#[cfg(feature = "client-http")]
+mod statuses;
 
 use std::time::Duration;
 use tokio::time::timeout;

@@ -8,12 +8,14 @@ use super::supervise::Link;
 use super::{Inner, McpClient, lock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use toolkit_core::ToolDefinition;
 
 /// # Approval
 ///
-/// A server may change the description of a tool after the user has approved the tool. Every change is reported
-/// as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition
-/// and cannot be called, and a new tool is not published, until the program approves the tool.
+/// A server may change the description of a tool after the user has approved the tool. Every change of a published
+/// tool is reported as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the
+/// approved definition and cannot be called until the program approves the new definition. A new tool is reported
+/// as [`McpEvent::Issues`], and is not published until approval.
 impl McpClient {
     /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
     /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::with_approved) the same
@@ -23,21 +25,17 @@ impl McpClient {
         self.0.catalog.borrow().fingerprints()
     }
 
-    /// Returns the definitions that wait for approval.
+    /// Returns the definitions that wait for approval. Show them to the user, and [approve](Self::approve) the
+    /// same values.
     #[must_use]
-    pub fn pending(&self) -> Vec<toolkit_core::ToolDefinition> {
+    pub fn pending(&self) -> Vec<ToolDefinition> {
         self.0.catalog.borrow().pending.values().map(|tool| tool.definition.clone()).collect()
     }
 
-    /// Approves the current definition of the tool with this name. Returns `false` if the tool does not wait for
-    /// approval.
-    pub fn approve(&self, name: &str) -> bool {
-        self.0.approve(|pending| pending == name)
-    }
-
-    /// Approves all current definitions. Returns `false` if no tool waits for approval.
-    pub fn approve_all(&self) -> bool {
-        self.0.approve(|_| true)
+    /// Approves a [pending](Self::pending) definition. Returns `false` if this definition does not wait for
+    /// approval, for instance because the server has changed the tool again.
+    pub fn approve(&self, definition: &ToolDefinition) -> bool {
+        self.0.approve(definition)
     }
 }
 
@@ -86,23 +84,22 @@ impl Inner {
         self.replace(&earlier, fresh);
     }
 
-    fn approve(&self, chosen: impl Fn(&str) -> bool) -> bool {
+    fn approve(&self, definition: &ToolDefinition) -> bool {
         let mut approved = lock(&self.approved);
         let earlier = self.catalog.borrow().clone();
         let mut fresh = Catalog::clone(&earlier);
-        let names: Vec<String> = earlier.pending.keys().filter(|name| chosen(name)).cloned().collect();
-        for name in &names {
-            let Some(tool) = fresh.pending.remove(name) else { continue };
-            let is_of_tool =
-                |issue: &ToolIssue| issue.kind == ToolIssueKind::Unapproved && issue.tool == tool.name;
-            fresh.issues.retain(|issue| !is_of_tool(issue));
-            approved.get_or_insert_default().insert(name.clone(), tool.fingerprint.clone());
-            fresh.tools.insert(name.clone(), tool);
-        }
-        if !names.is_empty() {
-            self.replace(&earlier, fresh);
-        }
-        !names.is_empty()
+        let name = definition.name.as_str();
+        // The server may have changed the tool since the user has seen the definition.
+        let Some(tool) = fresh.pending.remove(name).filter(|tool| tool.definition == *definition) else {
+            return false;
+        };
+        let is_of_tool =
+            |issue: &ToolIssue| issue.kind == ToolIssueKind::Unapproved && issue.tool == tool.name;
+        fresh.issues.retain(|issue| !is_of_tool(issue));
+        approved.get_or_insert_default().insert(name.to_owned(), tool.fingerprint.clone());
+        fresh.tools.insert(name.to_owned(), tool);
+        self.replace(&earlier, fresh);
+        true
     }
 
     fn replace(&self, earlier: &Catalog, fresh: Catalog) {

@@ -16,9 +16,9 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use toolkit_core::schema::violations;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
@@ -26,17 +26,37 @@ use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 /// or only continues the call.
 const ROUNDS: usize = 16;
 
+/// The time for which a limit beyond the range of the clock lasts.
+const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3_600);
+
 /// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// One call of a server's tool.
-pub(super) struct Call<'a> {
-    pub(super) session: &'a Session,
-    pub(super) tool: &'a RemoteTool,
-    pub(super) context: &'a ToolContext,
+/// Returns the end of a time limit. A limit beyond the range of the clock never ends in practice.
+fn after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + FOREVER)
 }
 
-impl Call<'_> {
+/// One call of a server's tool.
+pub(super) struct Call<'a> {
+    session: &'a Session,
+    tool: &'a RemoteTool,
+    context: &'a ToolContext,
+    /// Whether the server has ended the session instead of executing the call.
+    is_expired: AtomicBool,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(session: &'a Session, tool: &'a RemoteTool, context: &'a ToolContext) -> Self {
+        Self { session, tool, context, is_expired: AtomicBool::new(false) }
+    }
+
+    /// Returns whether the server has ended the session instead of executing the call.
+    pub(super) fn is_expired(&self) -> bool {
+        self.is_expired.load(Ordering::Relaxed)
+    }
+
     /// Runs the call to its end, and answers the server's questions on the way.
     pub(super) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let mut params = CallToolRequestParams::new(self.tool.name.clone()).with_arguments(arguments);
@@ -97,7 +117,7 @@ impl Call<'_> {
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(ProgressSink(Arc::downgrade(&reports)));
         let limit = self.settings().call_timeout;
-        let deadline = sleep(limit);
+        let deadline = sleep_until(after(limit));
         tokio::pin!(deadline);
         let ended = &self.session.wire.ended;
         let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
@@ -115,7 +135,7 @@ impl Call<'_> {
             tokio::select! {
                 biased;
                 report = reports.next() => {
-                    deadline.as_mut().reset(Instant::now() + limit);
+                    deadline.as_mut().reset(after(limit));
                     self.report(report);
                 }
                 response = response => match response {
@@ -129,7 +149,7 @@ impl Call<'_> {
                     if self.session.handler.open_questions.load(Ordering::Relaxed) == 0 {
                         return Err(ToolError::timed_out(self.context.tool_name().as_str(), limit));
                     }
-                    deadline.as_mut().reset(Instant::now() + limit);
+                    deadline.as_mut().reset(after(limit));
                 }
             }
         }
@@ -217,20 +237,9 @@ impl Call<'_> {
         let details = short(&chain(error));
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
-            && let Some((status, pause)) = super::http::status(&*failed.error)
+            && let Some(failure) = super::failure::Failure::of(&*failed.error)
         {
-            let what = format!("is out of order (HTTP {status})");
-            let later = "try again later, or use another tool";
-            let error = match status {
-                429 => {
-                    let pause = pause.unwrap_or(Duration::from_secs(1));
-                    ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
-                }
-                // The server has not taken the call.
-                400..=499 | 501 | 503 => self.error(&what, later).with_retryable(true),
-                _ => self.unknown(&what, later),
-            };
-            return error.with_details(details);
+            return self.http(&failure).with_details(details);
         }
         let error = match error {
             ServiceError::McpError(data) => self.refused(data),
@@ -244,9 +253,7 @@ impl Call<'_> {
                 let what = format!("broke off its answer, which may be more than {limit} bytes");
                 self.error(&what, "ask for less, and note that the call may have been executed")
             }
-            error if error.is_authorization_required() => {
-                self.error("refuses access", "the user must renew the credentials; use another tool")
-            }
+            error if error.is_authorization_required() => self.no_access(),
             ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {
                 self.too_large()
             }
@@ -258,6 +265,43 @@ impl Call<'_> {
             _ => self.error("sent an invalid result", "use another tool"),
         };
         error.with_details(details)
+    }
+
+    /// Converts the failure of one HTTP request.
+    #[cfg(feature = "client-http")]
+    fn http(&self, failure: &super::failure::Failure) -> ToolError {
+        use super::failure::Failure;
+        let later = "try again later, or use another tool";
+        match *failure {
+            Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),
+            Failure::Invalid => self.error("sent an invalid result", "use another tool"),
+            Failure::Expired => {
+                self.session.expire();
+                self.is_expired.store(true, Ordering::Relaxed);
+                self.error("has ended the session", later).with_retryable(true)
+            }
+            Failure::Status { status: 429, pause, .. } => {
+                let pause = pause.unwrap_or(Duration::from_secs(1));
+                ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
+            }
+            // The server has not executed the call, and would refuse it again.
+            Failure::Status {
+                status: status @ (400 | 403..=406 | 411 | 413..=415 | 421 | 422 | 431),
+                ..
+            } => {
+                let what = format!("refused the call (HTTP {status})");
+                self.error(&what, "change the arguments, or use another tool")
+            }
+            Failure::Status { status, is_later, .. } => {
+                let what = format!("is out of order (HTTP {status})");
+                match (status, is_later) {
+                    // An overloaded server has not executed the call.
+                    (503, true) => self.error(&what, later).with_retryable(true),
+                    // A proxy may have passed the call on before it failed.
+                    _ => self.unknown(&what, later),
+                }
+            }
+        }
     }
 
     /// Converts a protocol error that the server has returned.
@@ -278,6 +322,10 @@ impl Call<'_> {
             }
             _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
         }
+    }
+
+    fn no_access(&self) -> ToolError {
+        self.error("refuses access", "the user must renew the credentials; use another tool")
     }
 
     fn too_large(&self) -> ToolError {

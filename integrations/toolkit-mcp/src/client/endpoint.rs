@@ -169,6 +169,22 @@ impl McpEndpoint {
     }
 }
 
+/// Returns the scheme and the host of a URL, without the parts that may contain secrets.
+pub(crate) fn origin(url: &str) -> String {
+    let hidden = "…";
+    let Some((scheme, rest)) = url.split_once("://") else { return hidden.to_owned() };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    // Without a port, the text after a colon may be a password.
+    let is_plain = host.rsplit_once(':').is_none_or(|(name, port)| {
+        (name.starts_with('[') || !name.contains(':')) && port.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let is_address = host.starts_with('[') && host.ends_with(']');
+    let host = if is_plain || is_address { host } else { hidden };
+    let rest = if rest.len() > authority.len() { hidden } else { "" };
+    format!("{scheme}://{host}/{rest}")
+}
+
 pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> McpError {
     McpError::new(McpErrorKind::Connection, format!("the server cannot be reached: {}", chain(error)))
 }

@@ -1,15 +1,16 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
+use super::endpoint::{Attempt, McpEndpoint, Running, origin, unreachable};
 use super::error::{McpError, McpErrorKind};
+use super::failure::{Fault, NoToken};
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
 };
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -137,7 +138,10 @@ impl McpUrl {
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
         config.max_json_response_size = attempt.limit;
-        config.reinit_on_expired_session = true;
+        config.max_concurrent_requests = MAX_REQUESTS;
+        // The SDK would open a new session without listing the tools again, and would report calls that may have
+        // been executed as failed. Instead, the client opens a new connection.
+        config.reinit_on_expired_session = false;
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let running = attempt.serve(transport).await?;
         let has_sessions =
@@ -158,21 +162,11 @@ impl From<McpUrl> for McpEndpoint {
 impl fmt::Debug for McpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.headers.keys().collect();
-        f.debug_struct("McpUrl").field("url", &self.url).field("headers", &names).finish_non_exhaustive()
+        f.debug_struct("McpUrl")
+            .field("url", &origin(&self.url))
+            .field("headers", &names)
+            .finish_non_exhaustive()
     }
-}
-
-/// Returns the HTTP status of a failed request, and the pause requested by the server or proxy.
-pub(super) fn status(error: &(dyn std::error::Error + 'static)) -> Option<(u16, Option<Duration>)> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(Fault::HttpStatus(failure)) = error.downcast_ref() {
-            let seconds = failure.retry_after.as_deref().and_then(|after| after.trim().parse().ok());
-            return Some((failure.status, seconds.map(Duration::from_secs)));
-        }
-        cause = error.source();
-    }
-    None
 }
 
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
@@ -194,6 +188,10 @@ fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
         .user_agent(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));
     builder.build().map_err(|error| unreachable(&error))
 }
+
+/// The maximum number of requests whose responses have not begun, for one connection. The server of this crate
+/// executes as many calls at once.
+const MAX_REQUESTS: usize = 1_000;
 
 /// The time for a server to open the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
@@ -225,7 +223,6 @@ struct TokenClient {
     stream: Arc<ServerStream>,
 }
 
-type Fault = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
@@ -236,8 +233,15 @@ impl TokenClient {
     where
         F: Future<Output = Result<T, Fault>>,
     {
+        // The URL may contain secrets, so errors do not show it.
+        let send = async |token| {
+            send(token).await.map_err(|error| match error {
+                Fault::Client(error) => Fault::Client(error.without_url()),
+                error => error,
+            })
+        };
         let Some(source) = &self.token else { return send(None).await };
-        let unavailable = |reason: String| Fault::Io(std::io::Error::other(format!("no token: {reason}")));
+        let unavailable = |reason: String| Fault::Io(std::io::Error::other(NoToken(reason)));
         let token = source.token(false).await.map_err(unavailable)?;
         match send(Some(token.clone())).await {
             Err(Fault::AuthRequired(refusal)) => {

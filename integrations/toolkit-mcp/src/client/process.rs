@@ -10,6 +10,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -77,7 +78,7 @@ const SIGTERM: i32 = 15;
 /// let command = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 /// let command = command.env("LOG_LEVEL", "warn").current_dir("/srv");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[must_use]
 pub struct McpCommand {
     program: OsString,
@@ -160,6 +161,18 @@ impl McpCommand {
         tokio::spawn(read_errors(errors, tail.clone(), wire.clone()));
         let lines = Lines::new(output, input, limit, wire.clone());
         Ok(ChildTransport { child: Some(child), lines, tail, wire: wire.clone() })
+    }
+}
+
+/// The values of the environment variables are not shown.
+impl fmt::Debug for McpCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpCommand")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("variables", &self.variables.keys())
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
     }
 }
 

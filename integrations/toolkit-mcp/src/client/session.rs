@@ -31,7 +31,7 @@ const SLOWEST_LIST: u32 = 10;
 const RETRY: Duration = Duration::from_secs(60);
 
 /// The maximum time for closing a connection. After this time, the connection is cut.
-const CLOSING: Duration = Duration::from_secs(10);
+pub(super) const CLOSING: Duration = Duration::from_secs(10);
 
 /// A server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,6 +66,8 @@ pub(super) struct Session {
 impl Session {
     /// Connects and runs the handshake, within the time limit.
     pub(super) async fn open(endpoint: &McpEndpoint, handler: &Handler) -> Result<Self, McpError> {
+        // Questions end with their connection, so each connection counts its own.
+        let handler = Handler { open_questions: Arc::default(), ..handler.clone() };
         let settings = &handler.settings;
         let wire = Arc::new(Wire::new(handler.events.clone()));
         let attempt = Attempt {
@@ -80,8 +82,7 @@ impl Session {
             Err(_) => return Err(too_slow("connect", limit)),
         };
         let (peer, running) = (running.peer().clone(), Mutex::new(Some(running)));
-        let (handler, stale) = (handler.clone(), CancellationToken::new());
-        let expiry = watch::Sender::new(None);
+        let (stale, expiry) = (CancellationToken::new(), watch::Sender::new(None));
         Ok(Self { running, peer, wire, handler, stale, opened: Instant::now(), expiry })
     }
 
@@ -153,9 +154,9 @@ impl Session {
         Ok(catalog)
     }
 
-    /// Postpones the next attempt to read a stale tool list, because the list could not be read.
+    /// Plans the next attempt to read the tool list, because the list could not be read.
     pub(super) fn postpone(&self) {
-        self.expiry.send_modify(|expiry| *expiry = expiry.map(|_| Instant::now() + RETRY));
+        self.expiry.send_replace(Some(Instant::now() + RETRY));
     }
 
     /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
@@ -173,6 +174,12 @@ impl Session {
 
     async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
         let failed = |error: ServiceError| {
+            #[cfg(feature = "client-http")]
+            if let ServiceError::TransportSend(failed) = &error
+                && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
+            {
+                self.expire();
+            }
             let kind = match &error {
                 _ if error.is_authorization_required() => McpErrorKind::Unauthorized,
                 ServiceError::TransportSend(_) | ServiceError::TransportClosed => McpErrorKind::Connection,
@@ -186,17 +193,28 @@ impl Session {
         Ok(serde_json::to_value(result).unwrap_or_default())
     }
 
-    /// Subscribes to changes of the tools, if the protocol version requires a subscription and the server
-    /// announces such changes.
+    /// Returns whether changes of the tools need a subscription: the protocol version requires one, and the server
+    /// announces changes.
+    pub(super) fn needs_subscription(&self) -> bool {
+        self.peer.peer_info().is_some_and(|peer| {
+            let tools = peer.capabilities.tools.as_ref();
+            let announces = tools.is_some_and(|tools| tools.list_changed == Some(true));
+            announces && !peer.protocol_version.has_initialize()
+        })
+    }
+
+    /// Subscribes to changes of the tools. Returns `None` if the server refuses, or does not answer.
     pub(super) async fn subscribe(&self) -> Option<Subscription> {
-        let peer = self.peer.peer_info()?;
-        let announces = peer.capabilities.tools.as_ref()?.list_changed == Some(true);
-        if peer.protocol_version.has_initialize() || !announces {
-            return None;
-        }
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let limit = self.handler.settings.connect_timeout;
         timeout(limit, self.peer.listen(filter)).await.ok()?.ok()
+    }
+
+    /// Asks for a new connection, because the server has ended the session. Requests without an answer stay open.
+    #[cfg(feature = "client-http")]
+    pub(super) fn expire(&self) {
+        self.wire.ends_because("the server has ended the session");
+        self.stale.cancel();
     }
 
     /// Waits until a new connection is needed.

@@ -86,7 +86,7 @@ impl McpBackoff {
         let pause = self.first.saturating_mul(factor).min(self.longest);
         // A fresh `RandomState` hashes to a random number. From 0 to 20 % are added.
         let random = u32::try_from(RandomState::new().hash_one(attempt) % 21).unwrap_or_default();
-        pause + pause.saturating_mul(random) / 100
+        pause.saturating_add(pause.saturating_mul(random) / 100)
     }
 }
 
@@ -148,5 +148,7 @@ mod tests {
             let base = Duration::from_millis(base);
             assert!(base <= pause && pause <= base * 6 / 5, "{attempt}: {pause:?}");
         }
+        let endless = McpBackoff::default().with_first(Duration::MAX).with_longest(Duration::MAX);
+        assert!((1..100).all(|attempt| endless.pause(attempt) == Duration::MAX));
     }
 }

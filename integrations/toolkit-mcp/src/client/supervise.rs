@@ -11,6 +11,9 @@ use tokio::time::sleep;
 /// The minimum time between two listings of the tools.
 const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
 
+/// The longest pause before another attempt to subscribe to changes of the tools.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+
 /// The state of the connection.
 #[derive(Clone)]
 pub(super) enum Link {
@@ -26,7 +29,7 @@ pub(super) enum Link {
 pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
     let mut failures = 0;
     while let Some(reason) = watch(&inner, &session).await {
-        let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { return };
+        let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { break };
         client.set_link(Link::Down(reason.clone()));
         client.emit(McpEvent::Disconnected { reason });
         // Reset the pauses only after a long connection. Otherwise, a server that dies soon after each start
@@ -45,6 +48,7 @@ pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
             }
         }
     }
+    session.close().await;
 }
 
 /// Follows one connection. Returns the reason for its end, or `None` after the client was closed or dropped.
@@ -53,7 +57,10 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
         let client = inner.upgrade()?;
         (client.closing.clone(), client.handler.tools_changed.clone())
     };
-    let mut subscription = session.subscribe().await;
+    let mut subscription = match session.needs_subscription() {
+        true => session.subscribe().await,
+        false => None,
+    };
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,
@@ -75,13 +82,20 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
 /// Waits for the announcement of changed tools. If the subscription ends, announcements may be lost. The
 /// function then subscribes again, and returns as if the tools had changed.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
-    let Some(stream) = subscription else { return std::future::pending().await };
-    match stream.next().await {
-        Ok(Some(_)) => {}
-        Ok(None) | Err(_) => {
-            sleep(Duration::from_secs(1)).await;
-            *subscription = session.subscribe().await;
+    if !session.needs_subscription() {
+        return std::future::pending().await;
+    }
+    if let Some(stream) = subscription {
+        if let Ok(Some(_)) = stream.next().await {
+            return;
         }
+        *subscription = None;
+    }
+    let mut pause = Duration::from_secs(1);
+    while subscription.is_none() {
+        sleep(pause).await;
+        pause = pause.saturating_mul(2).min(LONGEST_SILENCE);
+        *subscription = session.subscribe().await;
     }
 }
 
@@ -116,7 +130,10 @@ async fn reconnect(inner: &Weak<Inner>, failures: &mut u32) -> Option<Arc<Sessio
         };
         match opened {
             Ok(session) => {
-                client.set_link(Link::Up(session.clone()));
+                if !client.set_link(Link::Up(session.clone())) {
+                    session.close().await;
+                    return None;
+                }
                 client.emit(McpEvent::Reconnected { attempts });
                 return Some(session);
             }

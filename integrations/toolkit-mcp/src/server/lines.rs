@@ -16,14 +16,20 @@ use serde_json::value::RawValue;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
+use tokio::time::timeout;
+use toolkit_core::CancellationToken;
 
 /// The maximum size of a message, in bytes.
 const MAX_MESSAGE: usize = 16 << 20;
 
 /// The number of unsent messages at which the transport stops reading.
 const MAX_UNSENT: usize = 256;
+
+/// The time for unsent messages after the end of the connection.
+const CLOSING: Duration = Duration::from_secs(1);
 
 pub(super) struct LineTransport<R, W> {
     read: BufReader<R>,
@@ -32,6 +38,8 @@ pub(super) struct LineTransport<R, W> {
     is_skipping: bool,
     write: Arc<Mutex<Option<W>>>,
     unsent: Arc<Unsent>,
+    /// Cancelled when unsent messages are abandoned.
+    abandoned: CancellationToken,
 }
 
 /// The number of messages that are not written yet.
@@ -66,6 +74,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
             is_skipping: false,
             write: Arc::new(Mutex::new(Some(write))),
             unsent: Arc::default(),
+            abandoned: CancellationToken::new(),
         }
     }
 
@@ -115,7 +124,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
         let write = self.write.clone();
         self.unsent.count.fetch_add(1, Ordering::AcqRel);
         let guard = UnsentGuard(self.unsent.clone());
-        async move {
+        let abandoned = self.abandoned.clone();
+        let sending = async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
             drop(message);
@@ -125,6 +135,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
             write.flush().await?;
             drop(guard);
             Ok(())
+        };
+        async move {
+            abandoned
+                .run_until_cancelled(sending)
+                .await
+                .unwrap_or_else(|| Err(io::ErrorKind::NotConnected.into()))
         }
     }
 
@@ -155,7 +171,11 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        drop(self.write.lock().await.take());
+        // A client that reads nothing would keep the lock for ever.
+        match timeout(CLOSING, self.write.lock()).await {
+            Ok(mut write) => drop(write.take()),
+            Err(_) => self.abandoned.cancel(),
+        }
         Ok(())
     }
 }

@@ -151,6 +151,13 @@ async fn questions_are_answered_by_the_handler_with_defaults_filled_in() {
 }
 
 #[tokio::test]
+async fn an_endless_time_limit_survives_progress_reports() {
+    let builder = builder(&Bare::new(), McpProtocol::Auto).with_call_timeout(Duration::MAX);
+    let client = builder.with_connect_timeout(Duration::MAX).connect().await.unwrap();
+    assert_eq!(call(&client, "count", "{}").await.unwrap().to_text(), "counted");
+}
+
+#[tokio::test]
 async fn the_trace_context_of_a_call_is_sent_along() {
     let client = builder(&Bare::new(), McpProtocol::Auto).connect().await.unwrap();
     let trace = TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");

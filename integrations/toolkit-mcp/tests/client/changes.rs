@@ -102,6 +102,21 @@ async fn a_stateless_server_announces_changes_by_subscription() {
     assert_eq!(next_change(&mut events).await.to_string(), "- tool `new` is new");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_refused_subscription_is_tried_again() {
+    let server = super::raw_stateless::Announcing::default();
+    server.refuse(3);
+    let client = McpClient::builder(server.endpoint()).connect().await.unwrap();
+    let mut events = client.events();
+    for name in ["first", "second"] {
+        within(server.subscribed()).await;
+        server.announce(name);
+        assert_eq!(next_change(&mut events).await.to_string(), format!("- tool `{name}` is new"));
+        server.refuse(3);
+        server.end_subscription();
+    }
+}
+
 #[tokio::test]
 async fn a_live_registry_follows_the_server() {
     let server = server(&["add", "gone", "same"]);
@@ -198,11 +213,23 @@ async fn a_changed_tool_is_blocked_until_approved() {
     let unapproved = ToolIssueKind::Unapproved;
     assert_eq!(issues, [("meta".to_owned(), unapproved), ("new".to_owned(), unapproved)]);
 
-    assert!(client.approve("meta") && !client.approve("meta"));
+    let [meta, _] = &client.pending()[..] else { panic!("{:?}", client.pending()) };
+    assert!(client.approve(meta) && !client.approve(meta));
     assert_eq!(next_change(&mut events).await.changed[0].description.as_ref().unwrap().1, "Reads your mail.");
     assert_eq!(call(&client, "meta", "{}").await.unwrap().to_text(), "none");
-    assert_eq!(client.pending().len(), 1);
-    assert!(client.approve_all());
+    // The server changes the tool while the user reads its definition.
+    let shown = client.pending();
+    assert_eq!(shown.len(), 1);
+    change(&server, |tools| tools[2]["description"] = "Sends your mail.".into()).await;
+    within(async {
+        while client.pending() == shown {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert!(!client.approve(&shown[0]), "the user has not seen this definition");
+    assert_eq!(client.tools().len(), 2);
+    assert!(client.approve(&client.pending()[0]));
     assert_eq!((client.pending().len(), client.tools().len(), client.issues().len()), (0, 3, 0));
 }
 

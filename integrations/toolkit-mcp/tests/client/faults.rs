@@ -8,16 +8,28 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use toolkit::{ErrorKind, LiveRegistry, RunContext, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, ToolIssueKind,
+    McpBackoff, McpClient, McpClientBuilder, McpEndpoint, McpErrorKind, McpEvent, McpLimits, McpProtocol,
+    ToolIssueKind,
 };
 
 /// A server that misbehaves in the way named by the called tool.
-struct Faulty;
+pub(super) struct Faulty;
 
 impl Behaviour for Faulty {
     fn list(&self, _: &Value) -> Value {
-        let names =
-            ["good", "die", "garbage", "huge", "invalid", "malformed", "stall", "future", "later", "burst"];
+        let names = [
+            "good",
+            "die",
+            "garbage",
+            "huge",
+            "invalid",
+            "malformed",
+            "stall",
+            "future",
+            "later",
+            "burst",
+            "ask",
+        ];
         json!({"tools": names.map(|name| tool(name, json!({"type": "object"})))})
     }
 
@@ -49,6 +61,13 @@ impl Behaviour for Faulty {
                 }
                 client.text(&id, "done");
             }
+            "ask" => {
+                let question =
+                    json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}});
+                let request =
+                    json!({"jsonrpc": "2.0", "id": 77, "method": "elicitation/create", "params": question});
+                client.line(request.to_string());
+            }
             "later" => {
                 let client = client.clone();
                 tokio::spawn(async move {
@@ -61,7 +80,7 @@ impl Behaviour for Faulty {
     }
 }
 
-fn builder<B: Behaviour>(server: &Raw<B>) -> McpClientBuilder {
+pub(super) fn builder<B: Behaviour>(server: &Raw<B>) -> McpClientBuilder {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
     McpClient::builder(server.endpoint()).with_name("shop").with_backoff(backoff)
 }
@@ -111,7 +130,7 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
                     or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));
     // The tools stay registered.
-    assert_eq!(client.tools().len(), 10);
+    assert_eq!(client.tools().len(), 11);
     *server.is_down.lock().unwrap() = false;
     assert!(within(client.connected()).await);
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
@@ -215,7 +234,7 @@ async fn a_stalled_call_times_out_and_others_go_on() {
 async fn a_server_that_never_answers_cannot_be_connected() {
     let (near, _far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
-    let endpoint = toolkit_mcp::client::McpEndpoint::streams(reader, writer);
+    let endpoint = McpEndpoint::streams(reader, writer);
     let builder = McpClient::builder(endpoint).with_name("silent").with_protocol(McpProtocol::Handshake);
     let error = within(builder.with_connect_timeout(Duration::from_millis(100)).connect()).await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::TimedOut);
@@ -227,7 +246,7 @@ async fn a_server_that_hangs_up_cannot_be_connected() {
     let (near, far) = tokio::io::duplex(1 << 16);
     drop(far);
     let (reader, writer) = tokio::io::split(near);
-    let endpoint = toolkit_mcp::client::McpEndpoint::streams(reader, writer);
+    let endpoint = McpEndpoint::streams(reader, writer);
     let error = within(McpClient::builder(endpoint).connect()).await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::Connection, "{error}");
 }

@@ -95,3 +95,30 @@ async fn a_server_cannot_make_the_client_list_without_pause_or_never_again() {
     sleep(Duration::from_secs(86_400)).await;
     assert_eq!(lists(&lazy), 2, "at least every day");
 }
+
+/// A server whose second list is not a list.
+struct Stumbling(AtomicUsize);
+
+impl Behaviour for Stumbling {
+    fn list(&self, _: &Value) -> Value {
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => json!({"tools": []}),
+            1 => json!({"tools": "none"}),
+            _ => json!({"tools": [tool("new", json!({"type": "object"}))]}),
+        }
+    }
+
+    fn call(&self, _: Value, _: &Value, _: &Client) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_could_not_be_read_is_read_again() {
+    let server = Raw::new(Stumbling(AtomicUsize::new(0)));
+    let client = within(McpClient::builder(server.endpoint()).connect()).await.unwrap();
+    let mut events = client.events();
+    server.client().notify("notifications/tools/list_changed", &json!({}));
+    event(&mut events, |event| matches!(event, McpEvent::ListFailed { .. }).then_some(())).await;
+    sleep(Duration::from_secs(59)).await;
+    event(&mut events, |event| matches!(event, McpEvent::ToolsChanged(_)).then_some(())).await;
+    assert_eq!(client.tools().len(), 1);
+}

@@ -95,7 +95,7 @@ impl<B: Behaviour> Raw<B> {
         self.clients.lock().unwrap().last().expect("a client").clone()
     }
 
-    fn serve(self, stream: DuplexStream) {
+    pub(super) fn serve(self, stream: DuplexStream) {
         let (reader, mut writer) = split(stream);
         let (sender, mut lines) = mpsc::unbounded_channel();
         let client = Client(sender);

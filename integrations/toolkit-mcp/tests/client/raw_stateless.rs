@@ -12,6 +12,8 @@ pub(super) struct Announcing {
     tools: Arc<Mutex<Vec<Value>>>,
     /// The id of the subscription, and the lines for the client.
     subscription: Arc<watch::Sender<Option<Subscription>>>,
+    /// The number of subscriptions to refuse.
+    refusals: Arc<Mutex<usize>>,
 }
 
 type Subscription = (Value, mpsc::UnboundedSender<Value>);
@@ -19,6 +21,17 @@ type Subscription = (Value, mpsc::UnboundedSender<Value>);
 impl Announcing {
     pub(super) async fn subscribed(&self) {
         self.subscription.subscribe().wait_for(Option::is_some).await.unwrap();
+    }
+
+    /// Refuses the next subscriptions.
+    pub(super) fn refuse(&self, times: usize) {
+        *self.refusals.lock().unwrap() = times;
+    }
+
+    /// Ends the subscription.
+    pub(super) fn end_subscription(&self) {
+        let (id, lines) = self.subscription.send_replace(None).unwrap();
+        lines.send(json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete"}})).unwrap();
     }
 
     pub(super) fn announce(&self, name: &str) {
@@ -54,6 +67,10 @@ impl Announcing {
                         cached(json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities}))
                     }
                     "tools/list" => cached(json!({"tools": *server.tools.lock().unwrap()})),
+                    "subscriptions/listen" if *server.refusals.lock().unwrap() > 0 => {
+                        *server.refusals.lock().unwrap() -= 1;
+                        json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "starting"}})
+                    }
                     "subscriptions/listen" => {
                         server.subscription.send_replace(Some((id.clone(), sender.clone())));
                         let filter = json!({"notifications": {"toolsListChanged": true}});

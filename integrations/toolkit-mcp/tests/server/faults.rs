@@ -154,3 +154,16 @@ async fn a_client_that_does_not_speak_the_protocol_is_an_error() {
     assert!(error.to_string().starts_with("the client does not speak MCP"), "{error}");
     Client::connect(server()).close().await.expect("a client that says nothing is no error");
 }
+
+#[tokio::test]
+async fn a_stopped_server_ends_although_its_client_does_not_read() {
+    let stop = toolkit::CancellationToken::new();
+    let mut client = Client::connect_with_buffer(server().with_cancellation(stop.clone()), 1 << 10);
+    client.initialize(json!({})).await;
+    client.start("tools/call", json!({"name": "large", "arguments": {"megabytes": 1}})).await;
+    // The result fills the stream.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.cancel();
+    let ended = timeout(Duration::from_secs(20), &mut client.server).await;
+    ended.expect("the server ends").expect("the server does not panic").expect("no error");
+}

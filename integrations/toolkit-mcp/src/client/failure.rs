@@ -1,0 +1,70 @@
+//! Failures of single HTTP requests.
+
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+pub(super) type Fault = StreamableHttpError<reqwest::Error>;
+
+/// The failure of one request, while the connection stays usable.
+pub(super) enum Failure {
+    /// The server, or a proxy before the server, answered with this HTTP status.
+    Status {
+        status: u16,
+        /// The pause requested by the server or proxy. `None` if none was requested or if it is not a number.
+        pause: Option<Duration>,
+        /// Whether the server or proxy requested a pause.
+        is_later: bool,
+    },
+    /// The program has no valid token.
+    NoAccess,
+    /// The answer is not an answer of the protocol.
+    Invalid,
+    /// The session of the connection is expired, and the server did not process the request.
+    Expired,
+}
+
+impl Failure {
+    /// Classifies the error of a request. Returns `None` if the connection may be lost.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let status = |status| Self::Status { status, pause: None, is_later: false };
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            match error.downcast_ref() {
+                Some(Fault::HttpStatus(failure)) => {
+                    let after = failure.retry_after.as_deref();
+                    let pause = after.and_then(|after| after.trim().parse().ok()).map(Duration::from_secs);
+                    return Some(Self::Status { status: failure.status, pause, is_later: after.is_some() });
+                }
+                Some(Fault::UnexpectedServerResponse(text)) => {
+                    // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
+                    let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
+                    return Some(code.map_or(Self::Invalid, status));
+                }
+                Some(Fault::InsufficientScope(_)) => return Some(Self::NoAccess),
+                Some(Fault::Io(error))
+                    if error.get_ref().is_some_and(<dyn Error + Send + Sync + 'static>::is::<NoToken>) =>
+                {
+                    return Some(Self::NoAccess);
+                }
+                Some(Fault::UnexpectedContentType(_) | Fault::Deserialize(_)) => return Some(Self::Invalid),
+                Some(Fault::SessionExpired) => return Some(Self::Expired),
+                _ => cause = error.source(),
+            }
+        }
+        None
+    }
+}
+
+/// The reason why a source has no token.
+#[derive(Debug)]
+pub(super) struct NoToken(pub(super) String);
+
+impl fmt::Display for NoToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no token: {}", self.0)
+    }
+}
+
+impl Error for NoToken {}

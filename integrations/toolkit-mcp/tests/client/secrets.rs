@@ -1,0 +1,135 @@
+//! Secrets of the program's configuration: they reach the server, and nothing that is shown or logged.
+
+use super::within;
+use serde_json::json;
+use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint};
+use toolkit_mcp::config::McpConfig;
+
+/// The texts that each show where a secret came from.
+const SECRETS: [&str; 8] = [
+    "s3cret-user",
+    "s3cret-password",
+    "s3cret-path",
+    "s3cret-query",
+    "s3cret-fragment",
+    "s3cret-header",
+    "s3cret-token",
+    "s3cret-variable",
+];
+
+fn check(output: &str, text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{output} shows {secret}: {text}");
+    }
+}
+
+#[test]
+fn debug_of_a_command_and_of_a_configuration_shows_names_only() {
+    let command = McpCommand::new("server").arg("--fast").env("TOKEN", "s3cret-variable");
+    let text = format!("{command:?} {:?}", McpEndpoint::from(command.clone()));
+    check("a command", &text);
+    assert!(text.contains("TOKEN") && text.contains("--fast"), "{text}");
+    let urls = [
+        (
+            "https://s3cret-user:s3cret-password@example.com:8/s3cret-path?key=s3cret-query#s3cret-fragment",
+            true,
+        ),
+        ("https://example.com?key=s3cret-query", true),
+        ("https://example.com#s3cret-fragment", true),
+        ("https://[::1]:80/s3cret-path@a", false),
+        ("https://s3cret-user:s3cret-password/1@example.com/", false),
+        ("${BASE}/s3cret-path?key=s3cret-query", false),
+        ("s3cret-user", false),
+        ("//s3cret-user@example.com", false),
+    ];
+    for (url, is_shown) in urls {
+        let config = json!({"mcpServers": {
+            "a": {"url": url, "headers": {"Authorization": "Bearer s3cret-header"}},
+            "b": {"command": "server", "args": ["--fast"], "env": {"TOKEN": "s3cret-variable"}},
+        }});
+        let config = McpConfig::parse(&config.to_string()).unwrap();
+        let text = format!("{config:?} {config:#?}");
+        check("a configuration", &text);
+        assert!(["Authorization", "TOKEN", "--fast"].iter().all(|name| text.contains(name)), "{text}");
+        assert_eq!(text.contains("https://example.com"), is_shown, "{text}");
+    }
+}
+
+#[test]
+fn an_invalid_entry_is_reported_without_its_values() {
+    for entry in [
+        json!({"command": "server", "env": "TOKEN=s3cret-variable \"quoted\""}),
+        json!({"url": "https://example.com", "headers": "Authorization: Bearer s3cret-header"}),
+        json!({"command": ["server", "s3cret-variable"]}),
+        json!({"command": "server", "disabled": "s3cret-variable"}),
+        json!("https://example.com?key=s3cret-query"),
+    ] {
+        let config = McpConfig::parse(&json!({"mcpServers": {"a": entry}}).to_string()).unwrap();
+        let text = config.invalid["a"].to_string();
+        check("an invalid entry", &format!("{text} {config:?}"));
+        assert!(text.contains("expected"), "{text}");
+    }
+}
+
+#[cfg(feature = "client-http")]
+#[tokio::test]
+async fn errors_and_events_of_a_server_behind_a_url_show_no_secret() {
+    use super::bare::Bare;
+    use super::{call, event};
+    use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+    use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+    use std::sync::Arc;
+    use std::time::Duration;
+    use toolkit_mcp::client::{McpBackoff, McpEvent, McpUrl};
+
+    let secret = |address: &str| {
+        let url = format!(
+            "http://s3cret-user:s3cret-password@{address}/s3cret-path?key=s3cret-query#s3cret-fragment"
+        );
+        McpUrl::new(url).with_header("x-key", "s3cret-header").with_bearer_token("s3cret-token")
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let listener = listener.into_std().unwrap();
+    let service = StreamableHttpService::new(
+        || Ok(Bare::new()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let router = axum::Router::new().nest_service("/s3cret-path", service);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = std::thread::spawn(move || {
+        // A runtime of its own: its end also ends kept connections.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            tokio::select! {
+                _ = stopped => {}
+                served = async { axum::serve(listener, router).await } => served.unwrap(),
+            }
+        });
+    });
+    let url = secret(&address);
+    check("a URL", &format!("{url:?} {:?}", McpEndpoint::from(url.clone())));
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    let builder = McpClient::builder(url).with_backoff(backoff);
+    check("a builder", &format!("{builder:?}"));
+    let client = within(builder.connect()).await.unwrap();
+    let mut events = client.events();
+    check("a client", &format!("{client:?} {:?}", client.server_info()));
+    stop.send(()).unwrap();
+    server.join().unwrap();
+    let lost = call(&client, "add", r#"{"a": 2, "b": 3}"#).await.unwrap_err();
+    check("the error of a call", &format!("{lost:?} {lost:#}"));
+    event(&mut events, |event| {
+        check("an event", &format!("{event:?}"));
+        matches!(event, McpEvent::ReconnectFailed { .. }).then_some(())
+    })
+    .await;
+    check("the error of a list", &format!("{:?}", client.refresh().await));
+    let down = call(&client, "add", r#"{"a": 2, "b": 3}"#).await.unwrap_err();
+    check("the error of a refused call", &format!("{down:?} {down:#}"));
+    let failed = within(McpClient::builder(secret(&address)).connect()).await.unwrap_err();
+    check("the error of a connection", &format!("{failed:?} {failed}"));
+    assert!(failed.to_string().contains("error sending request"), "the cause stays: {failed}");
+}

@@ -1,0 +1,226 @@
+//! Calls that a server behind a URL, or a proxy before it, answers with an HTTP status or a page of its own.
+
+use super::bare::Bare;
+use super::{call, event, within};
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use toolkit::ErrorKind;
+use toolkit_mcp::client::{
+    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenFuture, TokenSource,
+};
+
+const SUM: &str = r#"{"a": 2, "b": 3}"#;
+
+/// The answer to a call: the status, a header, and the body with its type.
+type Answer = (u16, (&'static str, &'static str), (&'static str, &'static str));
+
+/// A proxy before a server.
+#[derive(Clone, Default)]
+struct Proxy {
+    /// The answer to all calls, in place of the server's answer.
+    answer: Arc<Mutex<Option<Answer>>>,
+    /// The number of connections that were opened.
+    opened: Arc<Mutex<usize>>,
+    /// The sessions of the client, and the sessions that are expired.
+    sessions: Arc<Mutex<HashSet<String>>>,
+    expired: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Proxy {
+    async fn serve(server: &Bare) -> (Self, String) {
+        let (proxy, server) = (Self::default(), server.clone());
+        let service = StreamableHttpService::new(
+            move || Ok(server.clone()),
+            Arc::new(LocalSessionManager::default()),
+            StreamableHttpServerConfig::default(),
+        );
+        let layer = middleware::from_fn_with_state(proxy.clone(), pass);
+        let router = axum::Router::new().nest_service("/mcp", service).layer(layer);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        (proxy, url)
+    }
+
+    /// Lets all sessions expire.
+    fn expire(&self) {
+        self.expired.lock().unwrap().extend(self.sessions.lock().unwrap().drain());
+    }
+}
+
+async fn pass(State(proxy): State<Proxy>, request: Request, next: Next) -> Response {
+    let session = |headers: &HeaderMap| Some(headers.get("mcp-session-id")?.to_str().ok()?.to_owned());
+    if session(request.headers()).is_some_and(|session| proxy.expired.lock().unwrap().contains(&session)) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, 1 << 20).await.unwrap();
+    let text = String::from_utf8_lossy(&body);
+    if text.contains("\"initialize\"") || text.contains("server/discover") {
+        *proxy.opened.lock().unwrap() += 1;
+    }
+    if let Some((status, header, (kind, page))) = *proxy.answer.lock().unwrap()
+        && text.contains("tools/call")
+    {
+        let status = StatusCode::from_u16(status).unwrap();
+        return (status, [header, ("content-type", kind)], page).into_response();
+    }
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    proxy.sessions.lock().unwrap().extend(session(response.headers()));
+    response
+}
+
+fn builder(url: McpUrl) -> McpClientBuilder {
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    McpClient::builder(url).with_name("shop").with_backoff(backoff)
+}
+
+/// Checks that an answer harms one call only: the error, whether it is retryable, and the next call.
+async fn check(proxy: &Proxy, client: &McpClient, answer: Answer, expected: &str, is_retryable: bool) {
+    let before = *proxy.opened.lock().unwrap();
+    *proxy.answer.lock().unwrap() = Some(answer);
+    let error = call(client, "add", SUM).await.unwrap_err();
+    *proxy.answer.lock().unwrap() = None;
+    let expected = format!("Error running tool: MCP server `shop` {expected}");
+    assert_eq!((error.message(), error.is_retryable()), (&*expected, is_retryable), "{answer:?}: {error:#}");
+    assert!(client.is_connected(), "{answer:?} ends the connection");
+    assert_eq!(call(client, "add", SUM).await.unwrap().to_text(), "5", "{answer:?}");
+    assert_eq!(*proxy.opened.lock().unwrap(), before, "{answer:?} opens a new connection");
+}
+
+#[tokio::test]
+async fn a_status_ends_one_call_and_never_the_connection() {
+    let pages = [("text/html", "<p>no</p>"), ("text/plain", ""), ("application/json", "{}")];
+    let (none, unknown) = (("x-none", ""), "it may have been executed; check before trying again");
+    for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
+        let (proxy, url) = Proxy::serve(&Bare::new()).await;
+        let client = within(builder(McpUrl::new(url)).with_protocol(protocol).connect()).await.unwrap();
+        for page in pages {
+            for status in [400, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 431] {
+                // In a session, 404 means that the session is expired.
+                if status == 404 && protocol == McpProtocol::Handshake {
+                    continue;
+                }
+                let expected =
+                    format!("refused the call (HTTP {status}); change the arguments, or use another tool");
+                check(&proxy, &client, (status, none, page), &expected, false).await;
+            }
+            let access = "refuses access; the user must renew the credentials; use another tool";
+            let challenge = ("www-authenticate", "Bearer scope=\"more\"");
+            for (status, header) in [(401, none), (401, challenge), (403, challenge)] {
+                check(&proxy, &client, (status, header, page), access, false).await;
+            }
+            // A proxy reports these after the call may have reached the server.
+            for status in [302, 408, 409, 499, 500, 501, 502, 503, 504, 599] {
+                let expected = format!("is out of order (HTTP {status}); {unknown}");
+                check(&proxy, &client, (status, none, page), &expected, false).await;
+            }
+            let shed = "is out of order (HTTP 503); try again later, or use another tool";
+            check(&proxy, &client, (503, ("retry-after", "7"), page), shed, true).await;
+            check(&proxy, &client, (200, none, page), "sent an invalid result; use another tool", false)
+                .await;
+        }
+    }
+}
+
+struct NoToken(Mutex<bool>);
+
+impl TokenSource for NoToken {
+    fn token(&self, _: bool) -> TokenFuture<'_> {
+        let is_gone = *self.0.lock().unwrap();
+        Box::pin(
+            async move { if is_gone { Err("the login is over".to_owned()) } else { Ok("a".to_owned()) } },
+        )
+    }
+}
+
+#[tokio::test]
+async fn a_missing_token_ends_one_call_and_never_the_connection() {
+    let (proxy, url) = Proxy::serve(&Bare::new()).await;
+    let source = Arc::new(NoToken(Mutex::new(false)));
+    let url = McpUrl::new(url).with_token_source(source.clone());
+    let client = within(builder(url).connect()).await.unwrap();
+    *source.0.lock().unwrap() = true;
+    let error = call(&client, "add", SUM).await.unwrap_err();
+    *source.0.lock().unwrap() = false;
+    let expected = "Error running tool: MCP server `shop` refuses access; \
+                    the user must renew the credentials; use another tool";
+    assert_eq!((error.message(), error.is_retryable()), (expected, false));
+    assert!(format!("{error:#}").contains("the login is over"), "{error:#}");
+    assert!(client.is_connected());
+    assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+    assert_eq!(*proxy.opened.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn an_expired_session_is_replaced_by_a_connection_with_a_fresh_list() {
+    let server = Bare::new();
+    let (proxy, url) = Proxy::serve(&server).await;
+    let builder = builder(McpUrl::new(url)).with_protocol(McpProtocol::Handshake).with_change_approval();
+    let client = within(builder.with_call_timeout(Duration::from_secs(1)).connect()).await.unwrap();
+    let mut events = client.events();
+    let (running, _) = within(async {
+        tokio::join!(call(&client, "wait", "{}"), async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            server.tools.lock().unwrap()[4]["description"] = "Reads your mail.".into();
+            proxy.expire();
+            // The call was not executed in the old session, and is repeated in the new one.
+            assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+            assert_eq!(call(&client, "meta", "{}").await.unwrap_err().kind(), ErrorKind::Disabled);
+            proxy.expire();
+            let blocked = call(&client, "meta", "{}").await.unwrap_err();
+            assert_eq!(blocked.kind(), ErrorKind::Disabled, "{blocked:#}");
+        })
+    })
+    .await;
+    // The server may have executed the call that was running.
+    let running = running.unwrap_err();
+    assert!(!running.is_retryable() && !running.message().contains("try again later"), "{running:#}");
+    let changed = |event: &McpEvent| match event {
+        McpEvent::ToolsChanged(change) => Some(change.to_string()),
+        _ => None,
+    };
+    assert!(event(&mut events, changed).await.contains("waits for approval"));
+}
+
+#[tokio::test]
+async fn a_tool_changed_by_the_restart_is_not_called_with_the_expired_session() {
+    let server = Bare::new();
+    let (proxy, url) = Proxy::serve(&server).await;
+    let builder = builder(McpUrl::new(url)).with_protocol(McpProtocol::Handshake);
+    let client = within(builder.with_change_approval().connect()).await.unwrap();
+    server.tools.lock().unwrap()[0]["description"] = "Adds, and sends your mail.".into();
+    proxy.expire();
+    assert_eq!(call(&client, "add", SUM).await.unwrap_err().kind(), ErrorKind::Disabled);
+    assert!(server.metas.lock().unwrap().is_empty(), "the changed tool was called");
+}
+
+#[tokio::test]
+async fn a_hundred_calls_run_at_once() {
+    let server = Bare::new();
+    let (_, url) = Proxy::serve(&server).await;
+    let builder = builder(McpUrl::new(url)).with_call_timeout(Duration::from_secs(20));
+    let client = within(builder.connect()).await.unwrap();
+    let waiting: Vec<_> = (0..100)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { call(&client, "wait", "{}").await })
+        })
+        .collect();
+    within(async {
+        while server.metas.lock().unwrap().len() < 100 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}
