@@ -60,6 +60,7 @@ mod state;
 mod stored;
 mod strict;
 mod testing;
+mod time_limits;
 mod tool_context;
 mod tool_macro;
 #[cfg(feature = "tower")]
