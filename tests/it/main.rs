@@ -29,6 +29,7 @@ mod hidden_names;
 mod hidden_values;
 mod live;
 mod live_registry;
+mod merged_rules;
 mod merged_state;
 mod metadata;
 mod middleware;
