@@ -44,6 +44,7 @@ mod outputs;
 mod panics;
 mod patterns;
 mod pending;
+mod permission_arguments;
 mod providers;
 mod recorded;
 mod registry;

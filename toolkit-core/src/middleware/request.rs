@@ -6,7 +6,8 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::Json;
 use crate::tool::{
-    Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, takes_exactly,
+    Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, repeated_arguments,
+    takes_exactly,
 };
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -29,12 +30,15 @@ pub(crate) struct CallArguments {
     tool: Arc<dyn Tool>,
     text: RawArguments,
     value: OnceLock<Result<Value, ToolError>>,
+    /// The error about arguments given twice, if there are any.
+    repeated: OnceLock<Option<ToolError>>,
     canonical: OnceLock<Option<Box<str>>>,
 }
 
 impl CallArguments {
     pub(crate) fn new(tool: Arc<dyn Tool>, text: RawArguments) -> Arc<Self> {
-        Arc::new(Self { tool, text, value: OnceLock::new(), canonical: OnceLock::new() })
+        let (value, repeated, canonical) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { tool, text, value, repeated, canonical })
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -52,6 +56,14 @@ impl CallArguments {
     fn value(&self) -> &Result<Value, ToolError> {
         let parse = || arguments_value(self.as_str(), self.tool.definition(), |text| self.is_taken(text));
         self.value.get_or_init(parse)
+    }
+
+    /// Returns the value if it is the only reading of the arguments. If a name is given twice, a tool may read
+    /// another value than the last one.
+    fn only_value(&self) -> Result<&Value, &ToolError> {
+        let value = self.value().as_ref()?;
+        let check = || repeated_arguments(self.as_str(), self.tool.definition(), |text| self.is_taken(text));
+        self.repeated.get_or_init(check).as_ref().map_or(Ok(value), Err)
     }
 
     fn canonical(&self) -> Option<&str> {
@@ -130,13 +142,11 @@ impl ToolRequest {
     /// The arguments are parsed on the first use, once for all middleware.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, or a number is out of range.
+    /// The arguments are not a JSON object, a number is out of range, or an argument or a member of an argument
+    /// is given twice, perhaps once under an alias.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
         // The error of the tool itself lists every violation.
-        self.arguments
-            .value()
-            .as_ref()
-            .map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
+        self.arguments.only_value().map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
     }
 
     /// Returns the arguments as compact JSON text, with the members that [`arguments_value`](Self::arguments_value)
