@@ -1,5 +1,7 @@
 //! Failures: messages, details, and requests for another call.
 
+use std::sync::{Arc, Mutex};
+use toolkit::events::{CallStatus, ToolEventKind};
 use toolkit::prelude::*;
 use toolkit::{ClosureTool, ErrorKind};
 
@@ -119,4 +121,34 @@ async fn the_program_can_replace_the_message() {
     assert!(texts(&open).await[1].contains("hunter2"));
     let ill = dispatcher().with_failure_text(|_, _| panic!("no words"));
     assert_eq!(texts(&ill).await, texts(&dispatcher()).await);
+}
+
+#[test]
+fn a_call_that_cannot_run_ends_like_any_failed_call() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for has_runtime in [false, true] {
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        let seen = ends.clone();
+        let dispatcher = dispatcher()
+            .with_failure_text(|tool, error| format!("{tool}: {:?}", error.kind()))
+            .with_listener(move |event| {
+                if let ToolEventKind::Ended(end) = &event.kind {
+                    seen.lock().unwrap().push(end.status);
+                }
+            });
+        let ending = has_runtime.then(runtime);
+        let batch = {
+            let _inside = ending.as_ref().map(tokio::runtime::Runtime::enter);
+            dispatcher.batch([ToolCall::new("1", "fetch", "{}")])
+        };
+        // The runtime ends before it runs the call.
+        drop(ending);
+        let results = runtime().block_on(batch.finish());
+        let (kind, status) = match has_runtime {
+            true => (ErrorKind::Cancelled, CallStatus::Cancelled),
+            false => (ErrorKind::Failed, CallStatus::Error),
+        };
+        assert_eq!(results[0].to_text(), format!("fetch: {kind:?}"));
+        assert_eq!(*ends.lock().unwrap(), [status]);
+    }
 }

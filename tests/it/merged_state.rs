@@ -1,12 +1,12 @@
 //! State in merged registries: every tool sees the state of its original registry.
 
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::runtime::Builder;
 use toolkit::prelude::*;
 use toolkit::registry::Collision;
-use toolkit::{AdaptedTool, ClosureTool, LiveRegistry, RegistryView, ToolName};
+use toolkit::{AdaptedTool, ClosureTool, LiveRegistry, RegistryView, RunContext, ToolName};
 
 struct Db(&'static str);
 
@@ -160,6 +160,11 @@ enum Step {
         type_number: usize,
         is_required: bool,
     },
+    /// Declares that each run adds a state.
+    Declare {
+        registry: usize,
+        type_number: usize,
+    },
     /// Merges another registry, which is empty afterwards.
     Merge {
         into: usize,
@@ -173,9 +178,11 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (registry.clone(), type_number.clone(), 0_u32..1_000)
             .prop_map(|(registry, type_number, value)| Step::State { registry, type_number, value }),
-        (registry.clone(), type_number, any::<bool>()).prop_map(|(registry, type_number, is_required)| {
-            Step::Register { registry, type_number, is_required }
-        }),
+        (registry.clone(), type_number.clone(), any::<bool>()).prop_map(
+            |(registry, type_number, is_required)| { Step::Register { registry, type_number, is_required } }
+        ),
+        (registry.clone(), type_number)
+            .prop_map(|(registry, type_number)| Step::Declare { registry, type_number }),
         (registry, 1_usize..3, 0_u8..4).prop_map(|(into, offset, how)| Step::Merge { into, offset, how }),
     ]
 }
@@ -192,10 +199,20 @@ struct Reader {
 struct Model {
     registry: ToolRegistry,
     state: Env,
+    declared: BTreeSet<usize>,
     readers: BTreeMap<String, Reader>,
 }
 
 impl Model {
+    fn declare(&mut self, type_number: usize) {
+        let registry = std::mem::take(&mut self.registry);
+        self.registry = match type_number {
+            0 => registry.with_run_state::<Slot<0>>(),
+            _ => registry.with_run_state::<Slot<1>>(),
+        };
+        self.declared.insert(type_number);
+    }
+
     fn add_state(&mut self, type_number: usize, value: u32) {
         let registry = std::mem::take(&mut self.registry);
         self.registry = match type_number {
@@ -222,6 +239,7 @@ impl Model {
                 Err(_) => self.registry += other.registry,
             },
         }
+        self.declared.extend(other.declared);
         for (name, mut reader) in other.readers {
             if !other.state.is_empty() {
                 reader.came_with.push(other.state.clone());
@@ -230,8 +248,11 @@ impl Model {
         }
     }
 
-    /// Returns the value that the tool must see.
-    fn expected(&self, reader: &Reader) -> Option<u32> {
+    /// Returns the value that the tool must see in a call with the state `run`.
+    fn expected(&self, reader: &Reader, run: &Env) -> Option<u32> {
+        if let Some(value) = run.get(&reader.type_number) {
+            return Some(*value);
+        }
         let mut own = reader.came_with.iter().chain([&self.state]);
         match reader.is_required {
             true => own.find_map(|env| env.get(&reader.type_number)).copied(),
@@ -244,14 +265,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn every_tool_sees_the_state_that_it_came_with_in_any_order_of_steps(
+    fn every_tool_sees_the_state_of_the_run_or_the_state_that_it_came_with_in_any_order_of_steps(
         steps in proptest::collection::vec(step(), 1..14),
         is_viewed in any::<bool>(),
+        runs in proptest::collection::vec(proptest::collection::btree_map(0_usize..2, 1_000_u32..2_000, 0..3), 0..3),
     ) {
         let mut models: [Model; 3] = Default::default();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
                 Step::State { registry, type_number, value } => models[registry].add_state(type_number, value),
+                Step::Declare { registry, type_number } => models[registry].declare(type_number),
                 Step::Register { registry, type_number, is_required } => {
                     let name = format!("tool_{number}");
                     models[registry].registry.register(reader(type_number, is_required, &name)).expect("a new name");
@@ -270,17 +293,57 @@ proptest! {
                 let view = RegistryView::new().map_metadata(|_, metadata| metadata.with_title("Viewed"));
                 registry = registry.viewed(&view).expect("possible");
             }
-            let expected = |reader: &Reader| model.expected(reader);
-            let is_complete = model.readers.values().all(|reader| !reader.is_required || expected(reader).is_some());
-            prop_assert_eq!(Dispatcher::new(registry.clone()).is_ok(), is_complete);
+            let no_run = Env::new();
+            let is_complete = model.readers.values().all(|reader| {
+                let is_declared = model.declared.contains(&reader.type_number);
+                !reader.is_required || is_declared || model.expected(reader, &no_run).is_some()
+            });
+            let dispatcher = Dispatcher::new(registry.clone());
+            prop_assert_eq!(dispatcher.is_ok(), is_complete);
             for (name, reader) in &model.readers {
-                let text = runtime.block_on(called(&registry, name));
-                match expected(reader) {
-                    Some(value) => prop_assert_eq!(text, value.to_string(), "{}", name),
-                    None if reader.is_required => prop_assert!(text.contains("the program lends no"), "{}", text),
-                    None => prop_assert_eq!(text, "null", "{}", name),
+                let check = |run: &Env, text: String| {
+                    match model.expected(reader, run) {
+                        Some(value) => prop_assert_eq!(text, value.to_string(), "{} {:?}", name, run),
+                        None if reader.is_required => prop_assert!(text.contains("the program lends no"), "{}", text),
+                        None => prop_assert_eq!(text, "null", "{} {:?}", name, run),
+                    }
+                    Ok(())
+                };
+                check(&no_run, runtime.block_on(called(&registry, name)))?;
+                let Ok(dispatcher) = &dispatcher else { continue };
+                for env in &runs {
+                    let dispatcher = dispatcher.clone().with_run(run(env));
+                    let results = runtime.block_on(dispatcher.dispatch([ToolCall::new("1", name.as_str(), "{}")]));
+                    check(env, results[0].to_text().into_owned())?;
                 }
             }
         }
+    }
+}
+
+fn run(env: &Env) -> RunContext {
+    env.iter().fold(RunContext::new(), |run, (type_number, value)| match type_number {
+        0 => run.with_state(Slot::<0>(*value)),
+        _ => run.with_state(Slot::<1>(*value)),
+    })
+}
+
+#[tokio::test]
+async fn a_merged_tool_keeps_no_state_of_a_run() {
+    for library in [
+        ToolRegistry::from_tools(tools![required_0]).expect("one tool").with_state(Limit),
+        ToolRegistry::from_tools(tools![optional_0]).expect("one tool").with_state(Slot::<0>(1)),
+    ] {
+        let name = library.names().next().expect("one tool").to_owned();
+        let merged = ToolRegistry::new().with_run_state::<Arc<()>>().with_run_state::<Slot<0>>() + library;
+        let dispatcher = Dispatcher::new(merged).expect("complete");
+        let of_user = Arc::new(());
+        for value in 1..4 {
+            let run = RunContext::new().with_state(Slot::<0>(value)).with_state(of_user.clone());
+            let results =
+                dispatcher.clone().with_run(run).dispatch([ToolCall::new("1", name.as_str(), "{}")]).await;
+            assert_eq!(results[0].to_text(), value.to_string());
+        }
+        assert_eq!(Arc::strong_count(&of_user), 1, "the state ends with its run");
     }
 }

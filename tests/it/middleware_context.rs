@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::middleware::{Callbacks, PermissionRule, Permissions, Retry, ToolRequest};
+use toolkit::middleware::{Callbacks, Middleware, Next, PermissionRule, Permissions, Retry, ToolRequest};
 use toolkit::prelude::*;
 use toolkit::serde_json::Value;
-use toolkit::{AdaptedTool, ErrorKind, RunContext, Session, ToolName};
+use toolkit::{AdaptedTool, ClosureTool, ErrorKind, RunContext, Session, ToolName};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
 
 /// Writes a new key with every attempt, and succeeds at the last.
 #[tool(register = false, retries = 2, idempotent)]
@@ -115,4 +118,90 @@ async fn rules_see_the_parameter_names_of_a_renamed_tool() {
         .with_middleware(rules);
     let results = dispatcher.dispatch([ToolCall::new("1", "write", r#"{"count": 3}"#)]).await;
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Denied), "{:?}", results[0]);
+}
+
+/// A step of a call with middleware: what writes to the session, and what happens then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Write {
+    Outer,
+    Inner,
+    Tool,
+    After,
+}
+
+/// Writes to the session before the tool, and afterwards if the tool succeeded. Counts its calls.
+fn writing(before: Write, after: Option<Write>) -> impl Middleware {
+    move |request: ToolRequest, next: Next| async move {
+        let context = request.context().clone();
+        add(&context, before);
+        let outcome = next.run(request).await;
+        if let Some(after) = after.filter(|_| outcome.is_ok()) {
+            add(&context, after);
+        }
+        outcome
+    }
+}
+
+/// Appends to the list of writes in the session, and writes a key.
+fn add(context: &ToolContext, write: Write) {
+    let list = context.session().get("writes").and_then(|list| list.as_str().map(str::to_owned));
+    context.session().set("writes", format!("{}{write:?} ", list.unwrap_or_default()));
+    context.session().set(format!("{write:?}"), true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tool_and_the_session_see_the_writes_of_middleware_but_not_of_failed_attempts() {
+    for failures in 0..3 {
+        let left = Arc::new(Mutex::new(failures));
+        let tool = ClosureTool::with_context("write", "", move |_: Nothing, context: ToolContext| {
+            add(&context, Write::Tool);
+            let mut left = left.lock().unwrap();
+            if *left == 0 {
+                return Ok(context
+                    .session()
+                    .get("writes")
+                    .and_then(|writes| writes.as_str().map(str::to_owned))
+                    .unwrap_or_default());
+            }
+            *left -= 1;
+            Err(ToolError::failed("not yet").with_retryable(true))
+        });
+        let tool = tool.unwrap().with_metadata(|metadata| metadata.with_retries(failures));
+        for is_blocking in [false, true] {
+            let tool = tool.clone().with_metadata(|metadata| metadata.with_blocking(is_blocking));
+            let session = Session::new("s");
+            let dispatcher = Dispatcher::new(ToolRegistry::from_tools([tool]).unwrap())
+                .unwrap()
+                .with_run(RunContext::new().with_session(session.clone()))
+                .with_middleware(writing(Write::Outer, Some(Write::After)))
+                .with_middleware(Retry::new())
+                .with_middleware(writing(Write::Inner, None));
+            let results = dispatcher.dispatch([ToolCall::new("1", "write", "{}")]).await;
+            // The middleware inside of the retries writes before each attempt.
+            let attempts = if is_blocking { 0 } else { failures };
+            let writes = format!("Outer {}Tool ", "Inner ".repeat(attempts as usize + 1));
+            assert_eq!(results[0].to_text(), writes, "{failures} {is_blocking}");
+            assert_eq!(session.get("writes"), Some(format!("{writes}After ").into()));
+            assert!(["Outer", "Inner", "Tool", "After"].iter().all(|key| session.get(key).is_some()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn writes_of_middleware_are_lost_if_the_call_fails() {
+    let fails = ClosureTool::without_arguments("fails", "", || Err::<(), _>("no luck")).unwrap();
+    let session = Session::new("s");
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([fails]).unwrap())
+        .unwrap()
+        .with_run(RunContext::new().with_session(session.clone()))
+        .with_middleware(writing(Write::Outer, None));
+    assert!(dispatcher.dispatch([ToolCall::new("1", "fails", "{}")]).await[0].is_error());
+    assert_eq!(session.get("writes"), None);
+    // Middleware that answers instead of the tool keeps its own writes.
+    let dispatcher = dispatcher.with_middleware(Callbacks::new().before(|request| {
+        add(request.context(), Write::Inner);
+        Some(Ok("answered".into()))
+    }));
+    assert!(!dispatcher.dispatch([ToolCall::new("1", "fails", "{}")]).await[0].is_error());
+    assert_eq!(session.get("writes"), Some("Outer Inner ".into()));
 }

@@ -1,12 +1,17 @@
 //! Rate limits, and limits for failed attempts.
 
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use toolkit::middleware::{AttemptLimit, RateLimit};
 use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind, RunContext};
+use toolkit::{Batch, CancellationToken, ClosureTool, ErrorKind, RunContext};
 
 /// Returns how many milliseconds have passed.
 #[tool(namespace = "rate")]
@@ -69,9 +74,91 @@ async fn the_common_limit_holds_in_addition_to_limits_of_tools() {
     let dispatcher = dispatcher().with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", ""), call("other", "")];
     // The second search runs after two seconds and delays no other call.
-    let results = texts(&dispatcher.dispatch(calls).await);
-    assert_eq!(results[..2], ["0", "2000"]);
-    assert!(results[2..].iter().all(|text| text.parse::<u64>().is_ok_and(|at| at <= 2000)), "{results:?}");
+    assert_eq!(texts(&dispatcher.dispatch(calls).await), ["0", "2000", "0", "0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_the_limit_of_its_tool_delays_no_other_tool() {
+    let limit = RateLimit::new().for_all(10, SECOND).for_tool("*-search", 1, 20 * SECOND).unwrap();
+    let dispatcher = dispatcher().with_middleware(limit);
+    let mut batch = dispatcher.batch(searches(2));
+    sleep(Duration::from_millis(1)).await;
+    batch.push(call("other", ""));
+    assert_eq!(texts(&batch.finish().await), ["0", "20000", "1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_patience_covers_both_limits() {
+    let limit = RateLimit::new().for_all(1, 8 * SECOND).for_tool("*-search", 1, 10 * SECOND).unwrap();
+    let dispatcher = dispatcher().with_middleware(limit.with_patience(15 * SECOND));
+    let mut batch = dispatcher.batch(searches(2));
+    sleep(9 * SECOND).await;
+    // This call takes the time from 9 to 17, so the second search would have to wait for 17 seconds.
+    batch.push(call("other", ""));
+    let later = "Tool `rate-search` is called too often; call it again in 7 seconds";
+    assert_eq!(texts(&batch.finish().await), ["0", later, "9000"]);
+}
+
+/// Returns the times, in milliseconds, at which calls may run that ask at the given times, under a rate of `calls`
+/// in each period of `time`.
+fn scheduled(mut asked: Vec<u64>, rate: Option<(u32, u64)>) -> Vec<u64> {
+    asked.sort_unstable();
+    let Some((calls, time)) = rate else { return asked };
+    let (each, mut used) = (time / u64::from(calls), 0);
+    asked
+        .into_iter()
+        .map(|asked| {
+            let start = asked.max((used + each).saturating_sub(time));
+            used = used.max(start) + each;
+            start
+        })
+        .collect()
+}
+
+fn rate() -> impl Strategy<Value = Option<(u32, u64)>> {
+    proptest::option::of(
+        (1_u32..5, 1_u64..60).prop_map(|(calls, time)| (calls, u64::from(calls) * time * 10)),
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_call_runs_at_the_first_time_that_both_limits_allow(
+        all in rate(),
+        of_tools in [rate(), rate()],
+        calls in proptest::collection::vec((any::<bool>(), 0_u64..400), 1..12),
+    ) {
+        let period = Duration::from_millis;
+        let mut limit = RateLimit::new().with_patience(Duration::MAX);
+        if let Some((calls, time)) = all {
+            limit = limit.for_all(calls, period(time));
+        }
+        for (rate, tool) in of_tools.iter().zip(["rate-other", "rate-search"]) {
+            if let Some((calls, time)) = *rate {
+                limit = limit.for_tool(tool, calls, period(time)).unwrap();
+            }
+        }
+        let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        let mut ran = runtime.block_on(async {
+            let dispatcher = dispatcher().with_middleware(limit);
+            let mut batch = dispatcher.batch([]);
+            let mut pushed: Vec<_> = calls.clone();
+            pushed.sort_by_key(|(_, at)| *at);
+            let mut now = 0;
+            for (is_search, at) in pushed {
+                sleep(period(at - now)).await;
+                now = at;
+                batch.push(call(if is_search { "search" } else { "other" }, ""));
+            }
+            texts(&batch.finish().await).iter().map(|text| text.parse().unwrap()).collect::<Vec<u64>>()
+        });
+        ran.sort_unstable();
+        let of_tool = |tool: usize| {
+            let asked = calls.iter().filter(|(is_search, _)| usize::from(*is_search) == tool).map(|(_, at)| *at);
+            scheduled(asked.collect(), of_tools[tool])
+        };
+        prop_assert_eq!(ran, scheduled([of_tool(0), of_tool(1)].concat(), all));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,6 +213,16 @@ async fn the_longest_durations_do_not_overflow() {
     assert_eq!(texts(&self::dispatcher().with_middleware(never).dispatch(searches(3)).await), ["0"; 3]);
 }
 
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct At {
+    at: usize,
+}
+
+thread_local! {
+    /// The outcomes for which the calls of a test wait.
+    static TURNS: RefCell<Vec<Option<oneshot::Receiver<bool>>>> = const { RefCell::new(Vec::new()) };
+}
+
 const EARLY: &str = r#"{"year": 1999}"#;
 const LATE: &str = r#"{"year": 2026}"#;
 
@@ -166,6 +263,42 @@ async fn the_calls_of_a_batch_are_one_attempt() {
     let batch = || vec![call("book", EARLY); 3];
     assert_eq!(kinds(&dispatcher.dispatch(batch()).await), [ErrorKind::Retry; 3]);
     assert_eq!(kinds(&dispatcher.dispatch(batch()).await), [ErrorKind::Exhausted; 3]);
+}
+
+/// Counts the failed attempts of random batches, each of several calls, as they end.
+#[test]
+fn overlapping_batches_count_once_each() {
+    proptest!(|(ended in proptest::collection::vec((0_usize..3, any::<bool>()), 1..12))| {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let wait = ClosureTool::new("wait", "Waits for its outcome.", |at: At| async move {
+                let outcome = TURNS.with(|turns| turns.borrow_mut()[at.at].take()).unwrap();
+                if outcome.await.unwrap() { Ok(()) } else { Err(ToolError::retry("failed")) }
+            });
+            let registry = ToolRegistry::from_tools([wait.unwrap()]).unwrap();
+            let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(AttemptLimit::new(3));
+            let mut batches: Vec<Batch> = (0..3).map(|_| dispatcher.batch([])).collect();
+            let (senders, receivers): (Vec<_>, Vec<_>) = ended.iter().map(|_| oneshot::channel()).unzip();
+            TURNS.with(|turns| *turns.borrow_mut() = receivers.into_iter().map(Some).collect());
+            for (at, (batch, _)) in ended.iter().enumerate() {
+                batches[*batch].push(ToolCall::new(at.to_string(), "wait", format!(r#"{{"at": {at}}}"#)));
+            }
+            let mut failed = BTreeSet::new();
+            for ((batch, succeeds), sender) in ended.iter().zip(senders) {
+                sender.send(*succeeds).unwrap();
+                let result = batches[*batch].next().await.unwrap();
+                if *succeeds {
+                    failed.clear();
+                    prop_assert!(!result.is_error());
+                } else {
+                    failed.insert(*batch);
+                    let kind = if failed.len() >= 3 { ErrorKind::Exhausted } else { ErrorKind::Retry };
+                    prop_assert_eq!(result.error().unwrap().kind(), kind);
+                }
+            }
+            Ok(())
+        })?;
+    });
 }
 
 #[tokio::test]

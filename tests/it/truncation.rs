@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolkit::output::{DirectorySink, Truncation, TruncationStrategy};
+use toolkit::output::{DirectorySink, FullOutput, Truncation, TruncationStrategy};
 use toolkit::prelude::*;
+use toolkit::{CancellationToken, ClosureTool, RunContext, Session};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
 
 /// Reads a lot.
 #[tool(register = false)]
@@ -99,4 +103,34 @@ async fn the_directory_stays_within_its_limits() {
     assert_eq!(count(), 2, "the new file and the file that the sink did not write");
     assert!(folder.join("notes.txt").exists());
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_has_succeeded_keeps_its_output_and_writes_if_it_is_cancelled_at_a_slow_sink() {
+    let tool = ClosureTool::with_context("note", "", |_: Nothing, context: ToolContext| {
+        context.session().set("noted", true);
+        "x".repeat(1_000)
+    });
+    for count in [1, 2] {
+        let token = CancellationToken::new();
+        let entered = token.clone();
+        let truncation = Truncation::new(100).with_sink(move |_: FullOutput| {
+            entered.cancel();
+            std::future::pending()
+        });
+        let session = Session::new("s");
+        let dispatcher = Dispatcher::new(ToolRegistry::from_tools([tool.as_ref().unwrap().clone()]).unwrap())
+            .unwrap()
+            .with_run(RunContext::new().with_session(session.clone()))
+            .with_truncation(truncation);
+        let calls = (0..count).map(|at| ToolCall::new(at.to_string(), "note", "{}"));
+        // With several calls, the token may be cancelled before the second begins.
+        for result in dispatcher.dispatch_with(calls, token).await.iter().take(1) {
+            let text = result.to_text();
+            assert!(!result.is_error(), "{text}");
+            assert!(text.len() <= 100 && text.contains("the full output could not be kept"), "{text}");
+            assert_eq!(result.actions.state_delta.get("noted"), Some(&Some(true.into())));
+        }
+        assert_eq!(session.get("noted"), Some(true.into()));
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
-pub(crate) use canonical::{arguments_json, arguments_value, canonical_arguments, takes};
+pub(crate) use canonical::{arguments_json, arguments_value, canonical_arguments, repeated_arguments, takes};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Failed {
     times: u32,
-    /// The batch of the last counted failure.
-    batch: Weak<u64>,
+    /// The running batches with a counted failure.
+    batches: Vec<Weak<u64>>,
 }
 
 impl Attempts {
@@ -19,18 +19,14 @@ impl Attempts {
     /// one.
     pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
         let mut tools = self.lock();
+        let failed = tools.entry(tool.into()).or_default();
         let batch = Arc::downgrade(batch);
-        match tools.get_mut(tool) {
-            Some(failed) if Weak::ptr_eq(&failed.batch, &batch) => failed.times,
-            Some(failed) => {
-                *failed = Failed { times: failed.times.saturating_add(1), batch };
-                failed.times
-            }
-            None => {
-                tools.insert(tool.into(), Failed { times: 1, batch });
-                1
-            }
+        failed.batches.retain(|counted| counted.strong_count() > 0);
+        if !failed.batches.iter().any(|counted| counted.ptr_eq(&batch)) {
+            failed.times = failed.times.saturating_add(1);
+            failed.batches.push(batch);
         }
+        failed.times
     }
 
     /// Resets the count of failed attempts of `tool` to zero.

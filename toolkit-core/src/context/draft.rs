@@ -15,23 +15,29 @@ pub(super) struct Draft {
     attempt: AtomicU64,
 }
 
-/// The writes of the latest attempt. `actions` is `None` after the call has ended.
+/// The writes of middleware and of the latest attempt.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
+    /// All writes. `None` after the call has ended.
     actions: Option<ToolActions>,
+    /// The writes from before the first write of the latest attempt. `None` if the attempt has not written yet.
+    before: Option<ToolActions>,
 }
 
 impl Draft {
-    /// Begins a new attempt. Earlier writes are discarded, and so are later writes of abandoned attempts, for
-    /// example from a thread that is still running.
+    /// Begins a new attempt. The writes of the earlier attempt are discarded, and so are later writes of abandoned
+    /// attempts, for example from a thread that is still running. Writes of middleware from before the earlier
+    /// attempt are kept.
     #[inline]
     pub(super) fn begin(&self) {
         if let Some(shared) = self.shared.get() {
             let mut page = lock(shared);
-            let attempt = page.attempt + 1;
-            *page = Page { attempt, actions: Some(ToolActions::default()) };
-            self.attempt.store(attempt, Ordering::Relaxed);
+            page.attempt += 1;
+            if let Some(before) = page.before.take() {
+                page.actions = Some(before);
+            }
+            self.attempt.store(page.attempt, Ordering::Relaxed);
         }
     }
 
@@ -42,8 +48,8 @@ impl Draft {
     }
 
     fn shared(&self) -> &Arc<Mutex<Page>> {
-        self.shared
-            .get_or_init(|| Arc::new(Mutex::new(Page { attempt: 0, actions: Some(ToolActions::default()) })))
+        let page = || Page { attempt: 0, actions: Some(ToolActions::default()), before: None };
+        self.shared.get_or_init(|| Arc::new(Mutex::new(page())))
     }
 
     /// Adds the actions of a nested call, made by the tool through a dispatcher of its own.
@@ -52,7 +58,12 @@ impl Draft {
     }
 
     fn write(&self, change: impl FnOnce(&mut ToolActions)) {
-        if let Some(actions) = self.own(&mut lock(self.shared())) {
+        let mut page = lock(self.shared());
+        let attempt = self.attempt.load(Ordering::Relaxed);
+        if attempt != 0 && attempt == page.attempt && page.before.is_none() {
+            page.before = page.actions.clone();
+        }
+        if let Some(actions) = self.own(&mut page) {
             change(actions);
         }
     }

@@ -79,12 +79,12 @@ impl RunContext {
     }
 
     /// Adds a value to the state for the calls of this run. The value takes precedence over a registry value
-    /// of the same type.
+    /// of the same type, also for [merged](crate::ToolRegistry::merge_with) tools.
     ///
     /// Parameters marked with `#[state]` find the value by type, if the registry
     /// [declares](crate::ToolRegistry::with_run_state) the type.
     pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.state = self.state.with(value);
+        self.state = self.state.with_value_of_run(value);
         self
     }
 

@@ -32,6 +32,8 @@ struct Shared {
     name: &'static str,
     /// An `Arc` of the value.
     value: Arc<dyn Any + Send + Sync>,
+    /// Whether the value belongs to the run of a call.
+    is_of_run: bool,
 }
 
 impl State {
@@ -47,8 +49,18 @@ impl State {
 
     /// Adds a shared value, possibly a trait object. For instance, tools find the value of an
     /// `Arc<dyn Store>` as `dyn Store`.
-    pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        self.values.insert(TypeId::of::<T>(), Shared { name: type_name::<T>(), value: Arc::new(value) });
+    pub fn with_shared<T: ?Sized + Send + Sync + 'static>(self, value: Arc<T>) -> Self {
+        self.with_value(value, false)
+    }
+
+    /// Adds a value of a run.
+    pub(crate) fn with_value_of_run<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.with_value(Arc::new(value), true)
+    }
+
+    fn with_value<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>, is_of_run: bool) -> Self {
+        let shared = Shared { name: type_name::<T>(), value: Arc::new(value), is_of_run };
+        self.values.insert(TypeId::of::<T>(), shared);
         self
     }
 
@@ -110,15 +122,19 @@ impl State {
         pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
     }
 
-    /// Adds each value of `other` required by `needs`, unless this state already has a value of the same
-    /// type.
-    pub(crate) fn with_needs(mut self, needs: &[StateNeed], other: &Self) -> Self {
-        for id in needs.iter().map(|need| (need.id)()) {
-            if let Some(value) = other.values.get(&id) {
-                self.values.entry(id).or_insert_with(|| value.clone());
-            }
+    /// Returns this state, the own state of a merged tool, for a call with the state `of_call`. Values of the
+    /// run take precedence. Values of the calling registry are added if `needs` requires them and this state
+    /// has none of the same type.
+    pub(crate) fn in_call(self: &Arc<Self>, needs: &[StateNeed], of_call: &Self) -> Arc<Self> {
+        let is_needed = |id: &TypeId| needs.iter().any(|need| (need.id)() == *id);
+        let mut taken =
+            of_call.values.iter().filter(|(id, value)| value.is_of_run || is_needed(id)).peekable();
+        if taken.peek().is_none() {
+            return self.clone();
         }
-        self
+        let mut values = self.values.clone();
+        values.extend(taken.map(|(id, value)| (*id, value.clone())));
+        Arc::new(Self { values, of_run: BTreeSet::new() })
     }
 
     /// Adds the run state declarations of `other`.

@@ -119,7 +119,7 @@ impl Batch {
                 }));
             }
             Err(_) => {
-                slot.fill(Ended::without_run(ToolError::failed("there is no tokio runtime to run it on")));
+                slot.refuse(ToolError::failed("there is no tokio runtime to run it on"));
             }
         }
     }
@@ -312,12 +312,19 @@ impl Slot {
             self.shared.results.put(call.into_result(ended));
         }
     }
+
+    #[cold]
+    fn refuse(mut self, error: ToolError) {
+        if let Some(call) = self.call.take() {
+            self.shared.results.put(call.into_error(error, &self.shared.settings));
+        }
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            self.shared.results.put(call.into_lost());
+            self.shared.results.put(call.into_lost(&self.shared.settings));
         }
     }
 }

@@ -265,12 +265,22 @@ impl PreparedCall {
     /// Returns the error result of a call with a lost task. A task is lost if the runtime shuts down, or if
     /// code outside of the panic guards panics.
     #[cold]
-    pub(super) fn into_lost(self) -> ToolResult {
+    pub(super) fn into_lost(self, settings: &Settings) -> ToolResult {
         let error = match std::thread::panicking() {
             true => ToolError::panicked(&self.name, "no message"),
             false => ToolError::cancelled(&self.name),
         };
-        self.into_result(Ended::without_run(error))
+        self.into_error(error, settings)
+    }
+
+    /// Ends a call that has not run, and returns its error result.
+    #[cold]
+    pub(super) fn into_error(mut self, error: ToolError, settings: &Settings) -> ToolResult {
+        let ended = Ended::without_run(settings.failure(&self.name, error));
+        if let Some(guard) = self.guard.take() {
+            guard.end(&ended.outcome, ended.duration);
+        }
+        self.into_result(ended)
     }
 }
 

@@ -74,7 +74,8 @@ impl Settings {
         self.truncation.limit_of(metadata.max_result_size)
     }
 
-    /// Truncates an outcome. Cancellation ends the wait for a slow sink.
+    /// Truncates an outcome. Cancellation ends the wait for a slow sink, but does not change the outcome: its
+    /// actions are already decided.
     pub(super) fn truncated<'a>(
         &'a self,
         limit: usize,
@@ -84,8 +85,10 @@ impl Settings {
         let (name, id) = (context.tool_name().as_str(), context.call_id());
         let truncate = async move {
             match outcome {
-                Ok(output) => Ok(self.truncation.shorten(limit, name, id, output).await),
-                Err(error) => Err(self.truncation.shorten_error(limit, name, id, error).await),
+                Ok(output) => Ok(self.truncation.shorten(limit, name, id, output, context.cancelled()).await),
+                Err(error) => {
+                    Err(self.truncation.shorten_error(limit, name, id, error, context.cancelled()).await)
+                }
             }
         };
         Running::new(ToolFuture::running(truncate, |outcome| outcome), context, None)

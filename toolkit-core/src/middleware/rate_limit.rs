@@ -4,7 +4,7 @@ use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{BuildError, ToolError};
 use crate::pattern::PerTool;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -14,11 +14,13 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it. Calls wait in the order of arrival, and a waiting call
+/// limit reserves the next free time and waits for it. A call waits first for the limit of its tool, and does
+/// not delay calls of other tools meanwhile. Calls wait in the order of arrival, and a waiting call
 /// holds no permit of the dispatcher. If a waiting call is cancelled, its reservation is not given back.
 ///
-/// If the wait would be longer than the [patience](Self::with_patience), the call is refused at once without
-/// a reservation. The error tells the model when to call again.
+/// If the wait for a limit would be longer than the [patience](Self::with_patience), the call is refused at once
+/// without a reservation. If other tools use up the common limit while the call waits for the limit of its tool,
+/// it may be refused after that wait. The error tells the model when to call again.
 ///
 /// The limits apply to all batches of a dispatcher and its clones. If this middleware is inside of
 /// [`Retry`](super::Retry), each attempt counts.
@@ -77,44 +79,69 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the maximum wait of a call. If the maximum is zero, every call over the limit is refused at once.
+    /// Sets the maximum wait of a call for both limits together. If the maximum is zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// Reserves the earliest time for a call of the tool called `name` and returns this time.
+    /// Reserves the earliest time that the limit of the tool called `name` allows, and returns this time.
+    ///
+    /// # Errors
+    /// The necessary wait for one of the limits, if it exceeds the patience.
+    fn reserve_for_tool(&self, name: &str) -> Result<Instant, Duration> {
+        let now = Instant::now();
+        let mut schedule = self.lock();
+        let of_all = self.all.map_or(now, |rate| rate.earliest(schedule.all, now));
+        if of_all - now > self.patience {
+            return Err(of_all - now);
+        }
+        match self.tools.get(name) {
+            Some(rate) => {
+                rate.reserve(schedule.tools.entry(name.to_owned()).or_default(), now, self.patience)
+            }
+            None => Ok(now),
+        }
+    }
+
+    /// Reserves the earliest time that the common limit allows, and returns this time.
+    ///
+    /// # Errors
+    /// The necessary wait, if it exceeds `patience`.
+    fn reserve_for_all(&self, patience: Duration) -> Result<Instant, Duration> {
+        let now = Instant::now();
+        self.all.map_or(Ok(now), |rate| rate.reserve(&mut self.lock().all, now, patience))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until both limits allow the call.
     ///
     /// # Errors
     /// The necessary wait, if it exceeds the patience.
-    fn reserve(&self, name: &str) -> Result<Instant, Duration> {
-        let of_tool = self.tools.get(name).copied();
-        let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        let Schedule { all, tools } = &mut *schedule;
-        let limits = [
-            of_tool.map(|rate| (rate, tools.entry(name.to_owned()).or_default())),
-            self.all.map(|rate| (rate, all)),
-        ];
-        let now = Instant::now();
-        let earliest = limits.iter().flatten().map(|(rate, used)| rate.earliest(**used, now));
-        let start = earliest.fold(now, Instant::max);
-        let wait = start - now;
-        if wait > self.patience {
-            return Err(wait);
-        }
-        for (rate, used) in limits.into_iter().flatten() {
-            *used = Some(used.map_or(start, |used| used.max(start)) + rate.each);
-        }
-        Ok(start)
+    async fn wait(&self, name: &str) -> Result<(), Duration> {
+        let arrival = Instant::now();
+        sleep_to(self.reserve_for_tool(name)?).await;
+        // The common time is reserved after the wait for the tool. Reserved before, it would delay calls of other
+        // tools.
+        let patience = self.patience.saturating_sub(arrival.elapsed());
+        sleep_to(self.reserve_for_all(patience)?).await;
+        Ok(())
+    }
+}
+
+async fn sleep_to(start: Instant) {
+    if start > Instant::now() {
+        sleep_until(start).await;
     }
 }
 
 impl Middleware for RateLimit {
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
-        match self.reserve(request.definition().name.as_str()) {
-            Ok(start) if start <= Instant::now() => {}
-            Ok(start) => sleep_until(start).await,
-            Err(wait) => return Err(ToolError::rate_limited(request.context().known_name(), wait)),
+        if let Err(wait) = self.wait(request.definition().name.as_str()).await {
+            return Err(ToolError::rate_limited(request.context().known_name(), wait));
         }
         next.run(request).await
     }
@@ -142,6 +169,22 @@ impl Rate {
         let time = time.min(LONGEST);
         let each = time / calls.max(1);
         Self { each, ahead: time.saturating_sub(each) }
+    }
+
+    /// Reserves the earliest time for a call and returns this time. Fails with the necessary wait if it exceeds
+    /// `patience`.
+    fn reserve(
+        self,
+        used: &mut Option<Instant>,
+        now: Instant,
+        patience: Duration,
+    ) -> Result<Instant, Duration> {
+        let start = self.earliest(*used, now);
+        if start - now > patience {
+            return Err(start - now);
+        }
+        *used = Some(used.map_or(start, |used| used.max(start)) + self.each);
+        Ok(start)
     }
 
     /// Returns the earliest time for the next call. `used` is the time at which the current reservations end.

@@ -5,7 +5,9 @@ use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::Json;
-use crate::tool::{Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, takes};
+use crate::tool::{
+    Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, repeated_arguments, takes,
+};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -27,12 +29,15 @@ pub(crate) struct CallArguments {
     tool: Arc<dyn Tool>,
     text: RawArguments,
     value: OnceLock<Result<Value, ToolError>>,
+    /// The error about arguments given twice, if there are any.
+    repeated: OnceLock<Option<ToolError>>,
     canonical: OnceLock<Option<Box<str>>>,
 }
 
 impl CallArguments {
     pub(crate) fn new(tool: Arc<dyn Tool>, text: RawArguments) -> Arc<Self> {
-        Arc::new(Self { tool, text, value: OnceLock::new(), canonical: OnceLock::new() })
+        let (value, repeated, canonical) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { tool, text, value, repeated, canonical })
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -52,6 +57,18 @@ impl CallArguments {
             arguments_value(self.as_str(), self.tool.definition(), |text, coerce| self.is_taken(text, coerce))
         };
         self.value.get_or_init(parse)
+    }
+
+    /// Returns the value if it is the only reading of the arguments. If a name is given twice, a tool may read
+    /// another value than the last one.
+    fn only_value(&self) -> Result<&Value, &ToolError> {
+        let value = self.value().as_ref()?;
+        let check = || {
+            repeated_arguments(self.as_str(), self.tool.definition(), |text, coerce| {
+                self.is_taken(text, coerce)
+            })
+        };
+        self.repeated.get_or_init(check).as_ref().map_or(Ok(value), Err)
     }
 
     fn canonical(&self) -> Option<&str> {
@@ -134,13 +151,11 @@ impl ToolRequest {
     /// The arguments are parsed on the first use, once for all middleware.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, or a number is out of range.
+    /// The arguments are not a JSON object, a number is out of range, or an argument or a member of an argument
+    /// is given twice, perhaps once under an alias.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
         // The error of the tool itself lists every violation.
-        self.arguments
-            .value()
-            .as_ref()
-            .map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
+        self.arguments.only_value().map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
     }
 
     /// Returns the arguments as compact JSON text, with the members that [`arguments_value`](Self::arguments_value)

@@ -43,7 +43,7 @@ pub trait OutputSink: Send + Sync + 'static {
     /// Stores the text and returns its location as a phrase for the model.
     ///
     /// The location may be a path, a URL, or a number to pass to another tool. If the call is cancelled, the
-    /// future is dropped.
+    /// future is dropped. The output of the call is then truncated as if the text could not be stored.
     ///
     /// # Errors
     /// The reason why the text could not be stored. The call does not fail; the truncated result tells the

@@ -6,10 +6,13 @@ use super::sink::{DynSink, FullOutput, OutputSink};
 use super::{Content, ToolOutput};
 use crate::call::CallId;
 use crate::error::ToolError;
-use crate::guard::guarded_future;
+use crate::guard::{discard, guarded_future};
 use cut::Plan;
 use std::borrow::Cow;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// The part of a long text to keep.
 ///
@@ -89,18 +92,19 @@ impl Truncation {
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
-            Some(limit) => self.shorten(limit, tool, call_id, output).await,
+            Some(limit) => self.shorten(limit, tool, call_id, output, pending()).await,
             None => output,
         }
     }
 
-    /// Truncates an output to `limit` characters.
+    /// Truncates an output to `limit` characters. When `given_up` ends, the wait for the sink ends as well.
     pub(crate) async fn shorten(
         &self,
         limit: usize,
         tool: &str,
         call_id: Option<&CallId>,
         mut output: ToolOutput,
+        given_up: impl Future<Output = ()>,
     ) -> ToolOutput {
         let lengths: Vec<usize> = output.content().iter().filter_map(text_of).map(str::len).collect();
         // A text has at least as many bytes as characters, and the number of bytes is known without counting.
@@ -114,7 +118,7 @@ impl Truncation {
             return output;
         }
         let is_json = matches!(output.content(), [Content::Json(_)]);
-        let note = self.note(tool, call_id, || texts.join("\n"), is_json).await;
+        let note = self.note(tool, call_id, || texts.join("\n"), is_json, given_up).await;
         let plan = Plan::new(total, limit.saturating_sub(between), self.strategy, &note);
         let mut start = 0;
         output.change_content(|content| {
@@ -133,33 +137,44 @@ impl Truncation {
         output
     }
 
-    /// Truncates the message of an error to `limit` characters.
+    /// Truncates the message of an error to `limit` characters. When `given_up` ends, the wait for the sink ends
+    /// as well.
     pub(crate) async fn shorten_error(
         &self,
         limit: usize,
         tool: &str,
         call_id: Option<&CallId>,
         error: ToolError,
+        given_up: impl Future<Output = ()>,
     ) -> ToolError {
         let text = ToolOutput::text(error.message());
-        let message = self.shorten(limit, tool, call_id, text).await.to_text().into_owned();
+        let message = self.shorten(limit, tool, call_id, text, given_up).await.to_text().into_owned();
         error.with_message(message)
     }
 
     /// Stores the full text in the sink and returns the note about its location. Without a sink, the note is
-    /// empty.
+    /// empty. When `given_up` ends, the sink's future is dropped.
     async fn note(
         &self,
         tool: &str,
         call_id: Option<&CallId>,
         text: impl FnOnce() -> String,
         is_json: bool,
+        given_up: impl Future<Output = ()>,
     ) -> String {
         let Some(sink) = &self.sink else { return String::new() };
         let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text: text(), is_json };
-        match guarded_future(async { sink.store_boxed(full).await }).await {
-            Ok(Ok(place)) => format!(", full output: {place}"),
-            Ok(Err(_)) | Err(_) => ", the full output could not be kept".to_owned(),
+        let mut storing = Box::pin(guarded_future(async { sink.store_boxed(full).await }));
+        let mut given_up = pin!(given_up);
+        let stored = poll_fn(|cx| match storing.as_mut().poll(cx) {
+            Poll::Ready(stored) => Poll::Ready(Some(stored)),
+            Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
+        });
+        let stored = stored.await;
+        discard(storing);
+        match stored {
+            Some(Ok(Ok(place))) => format!(", full output: {place}"),
+            _ => ", the full output could not be kept".to_owned(),
         }
     }
 }

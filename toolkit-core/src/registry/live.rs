@@ -72,7 +72,7 @@ struct View {
 
 /// The registry last seen by the view, and the result of applying the view.
 struct Latest {
-    of: Arc<ToolRegistry>,
+    of: Published,
     projection: Projection,
 }
 
@@ -99,8 +99,8 @@ impl LiveRegistry {
     /// # Errors
     /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
     pub fn viewed(&self, view: RegistryView) -> Result<Self, BuildError> {
-        let of = self.snapshot();
-        let projection = view.project(&of, None);
+        let of = self.published();
+        let projection = view.project(&of.registry, None);
         projection.registry.check()?;
         let latest = ArcSwap::from_pointee(Latest { of, projection });
         let view = View { of: self.clone(), view, latest };
@@ -111,15 +111,17 @@ impl LiveRegistry {
         let Some(View { of, view, latest }) = self.view.as_deref() else {
             return Published::clone(&self.root.published.load());
         };
-        let Published { registry, version } = of.published();
-        let known = latest.load();
-        if Arc::ptr_eq(&known.of, &registry) {
-            return Published { registry: known.projection.registry.clone(), version };
+        let of = of.published();
+        let mut known = latest.load_full();
+        // If other threads apply the view at the same time, the first result is kept. A second one would contain
+        // other tools than the first, as if the tools had changed.
+        while !Arc::ptr_eq(&known.of.registry, &of.registry) && known.of.version <= of.version {
+            let projection = view.project(&of.registry, Some(&known.projection));
+            let new = Arc::new(Latest { of: of.clone(), projection });
+            let before = latest.compare_and_swap(&known, new.clone());
+            known = if Arc::ptr_eq(&before, &known) { new } else { Arc::clone(&before) };
         }
-        let projection = view.project(&registry, Some(&known.projection));
-        let shown = projection.registry.clone();
-        latest.store(Arc::new(Latest { of: registry, projection }));
-        Published { registry: shown, version }
+        Published { registry: known.projection.registry.clone(), version: known.of.version }
     }
 
     /// Returns the current registry. Later changes do not affect the returned registry.

@@ -3,7 +3,7 @@
 use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::check_name;
-use crate::tool::{BoundTool, Tool, ToolDefinition};
+use crate::tool::{BoundTool, Tool};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
@@ -32,16 +32,16 @@ impl ToolRegistry {
 
     /// Adds the tools of another registry, with a setting for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled. If both registries disable the same tool, namespace
+    /// Disabled tools, namespaces and tags stay disabled, even if the other registry enables one of their tools. If both registries disable the same tool, namespace
     /// or tags, the reason given in this registry is kept. If both have a time limit, the limit of this
     /// registry is kept.
     ///
     /// State stays with the tools of its registry, regardless of the order in which state is added and
     /// registries are merged. The state of the other registry serves only the tools of the other registry.
     /// From the state of this registry, these tools see only values that they
-    /// [require](ToolDefinition::state_needs) and the other registry lacks. An optional value comes from the
-    /// other registry or not at all. If the other registry has no state, its tools are treated like tools
-    /// registered here.
+    /// [require](crate::ToolDefinition::state_needs) and the other registry lacks. An optional value does not come from
+    /// this registry. If the other registry has no state, its tools are treated like tools registered here. State
+    /// of a [run](crate::RunContext::with_state) takes precedence for all tools.
     ///
     /// # Errors
     /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
@@ -56,10 +56,13 @@ impl ToolRegistry {
 
     /// Adds the tools, state, rules and limits of `other`, and records a problem for each refused tool.
     fn absorb(&mut self, other: Self, collision: Collision) {
+        self.switches.extend(other.switches, |name| {
+            let entries = [&self.tools, &other.tools].into_iter().filter_map(|tools| tools.get(name));
+            entries.map(|entry| entry.tool.definition()).collect()
+        });
         let mut entries: Vec<Entry> = other.tools.into_values().collect();
         entries.sort_by(|a, b| a.name().cmp(b.name()));
         self.problems.extend(other.problems);
-        self.switches.extend(other.switches);
         self.apply_switches();
         if let Some(state) = &other.state {
             let own = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -93,17 +96,13 @@ impl ToolRegistry {
 
     /// Inserts a tool. Fails if the name is illegal or already taken, or if the schema has a fault.
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
-        let ToolDefinition { name, metadata, .. } = tool.definition();
+        let name = &tool.definition().name;
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
         if let Some(problem) = tool.definition().schema_fault() {
             return Err(problem);
         }
         if let Some(first) = self.get_any(name.as_str()) {
-            return Err(BuildProblem::DuplicateName {
-                name: name.to_string(),
-                first: first.definition().metadata.defined_at,
-                second: metadata.defined_at,
-            });
+            return Err(first.definition().duplicated_by(tool.definition()));
         }
         Ok(self.insert(tool))
     }

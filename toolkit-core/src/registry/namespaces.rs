@@ -90,7 +90,8 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name, also if the full name is taken by a
+    /// tool outside of the namespace. The registry is then unchanged.
     pub fn replace_namespace<T: Tool + 'static>(
         &mut self,
         namespace: &str,
@@ -100,6 +101,11 @@ impl ToolRegistry {
         let mut coming = Self::from_tools(tools)?;
         coming.rename_all(|name| inside(name, namespace, separator))?;
         let namespace = normalize(namespace);
+        let taken = coming.entries().into_iter().filter_map(|entry| {
+            let known = self.get_any(entry.name().as_str())?.definition();
+            (known.name.namespace() != Some(&namespace)).then(|| known.duplicated_by(entry.tool.definition()))
+        });
+        BuildError::unless_empty(taken.collect())?;
         let mut changed = self.clone();
         changed.tools.retain(|name, entry| {
             entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)

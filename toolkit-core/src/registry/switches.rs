@@ -3,7 +3,7 @@
 use super::filter::TagMatch;
 use crate::name::ToolName;
 use crate::tool::ToolDefinition;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The rules for disabling tools, namespaces and tags, each with the reason.
@@ -47,10 +47,23 @@ impl Switches {
         }
     }
 
-    /// Adds the rules of another registry. For the same tool, namespace or tags, the existing rule stays.
-    pub(super) fn extend(&mut self, other: Self) {
-        for (name, rule) in other.tools {
-            self.tools.entry(name).or_insert(rule);
+    /// Adds the rules of another registry. For the same tool, namespace or tags, the existing rule stays, except
+    /// that a tool stays disabled if one of the two registries disables it. `tools` returns the tools with a name.
+    pub(super) fn extend<'a>(&mut self, other: Self, tools: impl Fn(&str) -> Vec<&'a ToolDefinition>) {
+        let names: BTreeSet<Box<str>> = self.tools.keys().chain(other.tools.keys()).cloned().collect();
+        for name in names {
+            let rules = [&*self, &other].map(|registry| registry.tools.get(&name).cloned());
+            // A tool without a rule of its own in one registry may be disabled there by a broad rule.
+            let is_exempt = |registry: &Self, rule: &Option<_>| {
+                rule.is_some() || tools(&name).iter().all(|tool| registry.broad_reason(tool).is_none())
+            };
+            let [own, others] = rules;
+            let reason = own.clone().flatten().or(others.clone().flatten());
+            if reason.is_some() || (is_exempt(self, &own) && is_exempt(&other, &others)) {
+                self.tools.insert(name, reason);
+            } else {
+                self.tools.remove(&name);
+            }
         }
         for (namespace, reason) in other.namespaces {
             self.namespaces.entry(namespace).or_insert(reason);

@@ -3,17 +3,14 @@
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::context::{State, ToolContext};
 use crate::error::ToolError;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-/// A tool with its own state. From the state of the calling registry, the tool sees only values that it
-/// requires and its own state lacks.
+/// A tool with its own state. The tool also sees the state of the run. From the state of the calling registry,
+/// the tool sees only values that it requires and its own state lacks.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
     state: Arc<State>,
-    /// The state of the first calling registry, and the tool's own state completed with values from that
-    /// registry. Nearly all calls come from the same registry.
-    completed: OnceLock<(Arc<State>, Arc<State>)>,
 }
 
 impl BoundTool {
@@ -21,20 +18,14 @@ impl BoundTool {
     pub(crate) fn new(tool: Arc<dyn Tool>, state: Arc<State>) -> Self {
         let mut definition = tool.definition().clone();
         definition.state_needs.retain(|need| !state.has_value(need));
-        Self { tool, definition, state, completed: OnceLock::new() }
+        Self { tool, definition, state }
     }
 
-    /// Returns the context of a call, with the tool's own state in place of the state of the calling
-    /// registry.
+    /// Returns the context of a call, with the tool's own state in place of the state of the calling registry.
     fn bound(&self, context: &ToolContext) -> ToolContext {
-        let needs = self.definition.state_needs();
-        let complete = |others: &Arc<State>| Arc::new(State::clone(&self.state).with_needs(needs, others));
         let state = match context.all_state() {
-            Some(others) if !needs.is_empty() => {
-                let (known, completed) = self.completed.get_or_init(|| (others.clone(), complete(others)));
-                if Arc::ptr_eq(known, others) { completed.clone() } else { complete(others) }
-            }
-            _ => self.state.clone(),
+            Some(of_call) => self.state.in_call(self.definition.state_needs(), of_call),
+            None => self.state.clone(),
         };
         context.clone().with_state(state)
     }

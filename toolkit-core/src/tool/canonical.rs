@@ -6,7 +6,8 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::guard::guarded;
 use crate::schema::__private::{
-    Json, Kind, coerced_except_words, coerced_with_words, quoted, remove_defaults, use_own_names,
+    Json, Kind, coerced_except_words, coerced_with_words, quoted, remove_defaults, repeated_names,
+    use_own_names,
 };
 use crate::schema::SchemaRef;
 use serde_json::Value;
@@ -50,7 +51,8 @@ pub(crate) fn arguments_json(
     Ok(by_word.filter(is_meant).unwrap_or(by_type))
 }
 
-/// Parses the arguments into one object, with every member under the published name of the parameter.
+/// Parses the arguments into one object, with every member under the published name of the parameter. Of
+/// members with the same name, the last one counts.
 ///
 /// # Errors
 /// The arguments are not a JSON object, or a number is out of range.
@@ -60,6 +62,17 @@ pub(crate) fn arguments_value(
     takes: impl Fn(&str, bool) -> bool,
 ) -> Result<Value, ToolError> {
     parse_value(&arguments_json(text, definition, takes)?)
+}
+
+/// Returns the error about arguments and members of arguments that are given twice, perhaps once under an alias.
+pub(crate) fn repeated_arguments(
+    text: &str,
+    definition: &ToolDefinition,
+    takes: impl Fn(&str, bool) -> bool,
+) -> Option<ToolError> {
+    let object = arguments_json(text, definition, takes).ok()?;
+    let repeated = repeated_names(&Json::parse(&object).ok()?, "");
+    if repeated.is_empty() { None } else { Some(ToolError::invalid_arguments(repeated)) }
 }
 
 /// Returns the arguments in [canonical form](Json::canonical), under the parameters' own names and without

@@ -181,6 +181,15 @@ impl ToolDefinition {
         BuildProblem::IllegalName { error, defined_at: self.metadata.defined_at }
     }
 
+    /// Returns the build problem of another tool with the name of this tool.
+    pub(crate) fn duplicated_by(&self, second: &Self) -> BuildProblem {
+        BuildProblem::DuplicateName {
+            name: self.name.to_string(),
+            first: self.metadata.defined_at,
+            second: second.metadata.defined_at,
+        }
+    }
+
     /// Removes all state requirements, for a tool that brings its own state.
     pub(crate) fn without_state_needs(mut self) -> Self {
         self.state_needs.clear();

@@ -9,6 +9,7 @@ use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::task::unconstrained;
 use tokio::time::sleep_until;
 
 /// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the running call
@@ -64,7 +65,7 @@ impl<'a> Running<'a> {
     /// Wraps the future of a started call. The time limit `limit` starts now.
     pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
         let limit = limit.and_then(Limit::from_now);
-        let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
+        let stop = limit.map(|limit| stop(context, Some(limit)));
         Self { call, context, is_limited: false, stop }
     }
 
@@ -76,7 +77,7 @@ impl<'a> Running<'a> {
             return Poll::Pending;
         }
         let limit = || context.limit().filter(|_| *is_limited);
-        let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
+        let stop = stop.get_or_insert_with(|| self::stop(context, limit()));
         // In a runtime without a timer, polling panics.
         let error = match guarded(|| stop.as_mut().poll(cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
@@ -115,6 +116,12 @@ impl Drop for Running<'_> {
             self.discard_call();
         }
     }
+}
+
+/// Returns the future for stopping the call. A timer without budget is never ready, and the tool may have used up
+/// the budget of the task, so this future is exempt from the budget.
+fn stop(context: &ToolContext, limit: Option<Limit>) -> Stop<'_> {
+    Box::pin(unconstrained(stopped(context, limit)))
 }
 
 /// Waits for the cancellation or the end of the time limit, and returns the error of the call.

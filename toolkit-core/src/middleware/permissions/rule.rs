@@ -87,8 +87,9 @@ impl PermissionRule {
     /// Restricts the rule: it applies to a call only if `condition` returns `true`.
     ///
     /// `condition` receives the arguments with aliases replaced by the names of the parameters, and with
-    /// near misses coerced. The tool accepts these arguments. Different values may still mean the same to the
-    /// tool, such as two spellings of a path. So test for allowed values rather than for forbidden values.
+    /// near misses coerced. The tool accepts these arguments, and none is given twice. Different values may
+    /// still mean the same to the tool, such as two spellings of a path. So test for allowed values rather
+    /// than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,

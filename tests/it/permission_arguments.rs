@@ -1,0 +1,123 @@
+//! Conditions of permissions judge the arguments that the tool reads.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use tokio::runtime::Builder;
+use toolkit::middleware::{Approval, PermissionRule, Permissions};
+use toolkit::prelude::*;
+use toolkit::{ErrorKind, ToolDefinition, ToolFuture, ToolName, ToolProvider};
+
+/// The texts of the calls that a tool has received.
+type Received = Arc<Mutex<Vec<String>>>;
+
+fn definition() -> ToolDefinition {
+    let schema = json!({"type": "object", "properties": {
+        "path": {"type": "string"}, "at": {"type": "object", "properties": {"path": {"type": "string"}}},
+    }});
+    ToolDefinition::new(ToolName::new("open").expect("legal"), "Opens.", schema).with_alias("file", "path")
+}
+
+/// A tool written by hand, which parses its arguments in its own way and leaves their check to the library.
+struct Written(ToolDefinition, Received);
+
+impl Tool for Written {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        self.1.lock().unwrap().push(arguments.to_owned());
+        ToolFuture::ready(Ok("opened".into()))
+    }
+}
+
+/// A server with such a tool.
+struct Server(Received);
+
+impl ToolProvider for Server {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        vec![definition()]
+    }
+
+    fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
+        self.0.lock().unwrap().push(call.arguments.to_string());
+        ToolFuture::ready(Ok("opened".into()))
+    }
+}
+
+fn dispatchers(received: &Received) -> [Dispatcher; 2] {
+    let written = ToolRegistry::from_tools([Written(definition(), received.clone())]).expect("one tool");
+    let mut server = ToolRegistry::new();
+    server.register_provider(Server(received.clone())).expect("legal");
+    [written, server].map(|registry| {
+        let is_inside = |path: &Value| path.as_str().is_none_or(|path| path.starts_with("/project/"));
+        let in_project = PermissionRule::allow()
+            .when(move |_, arguments| is_inside(&arguments["path"]) && is_inside(&arguments["at"]["path"]));
+        let permissions = Permissions::new()
+            .rule(in_project)
+            .rule(PermissionRule::ask("elsewhere"))
+            .with_handler(|question| async move {
+                // The human reads the arguments of the request.
+                match question.arguments.to_string().contains("secret") {
+                    true => Approval::Refused("secret".to_owned()),
+                    false => Approval::Granted,
+                }
+            });
+        Dispatcher::new(registry).expect("complete").with_middleware(permissions)
+    })
+}
+
+/// Members of the arguments: each of a few names with each kind of path, in any order and number.
+fn members() -> impl Strategy<Value = Vec<String>> {
+    let member = |names: &'static [&str]| {
+        let path = prop_oneof![Just("/project/a"), Just("/public/b"), Just("/secret/c")];
+        (proptest::sample::select(names), path).prop_map(|(name, path)| format!(r#""{name}":"{path}""#))
+    };
+    let nested = proptest::collection::vec(member(&["path", "p\\u0061th", "other"]), 0..3);
+    let member = member(&["path", "file", "p\\u0061th", "other"]);
+    let nested = nested.prop_map(|members| format!(r#""at":{{{}}}"#, members.join(",")));
+    proptest::collection::vec(prop_oneof![4 => member, 1 => nested], 0..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_tool_receives_a_value_that_permissions_have_not_judged(members in members()) {
+        let text = format!("{{{}}}", members.join(","));
+        let received = Received::default();
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        for dispatcher in dispatchers(&received) {
+            let results = runtime.block_on(dispatcher.dispatch([ToolCall::new("1", "open", text.as_str())]));
+            let was_received = !received.lock().unwrap().is_empty();
+            received.lock().unwrap().clear();
+            prop_assert_eq!(results[0].is_error(), !was_received);
+            let reads_secret = [r#"th":"/secret"#, r#"file":"/secret"#].iter().any(|secret| text.contains(secret));
+            prop_assert!(!(reads_secret && was_received), "{}", text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_argument_given_twice_is_refused_before_the_rules() {
+    let received = Received::default();
+    for dispatcher in dispatchers(&received) {
+        for (text, name) in [
+            (r#"{"path": "/etc/passwd", "file": "/project/x"}"#, "path"),
+            (r#"{"path": "/etc/passwd", "path": "/project/x"}"#, "path"),
+            (r#"{"at": {"path": "/etc/passwd", "path": "/project/x"}}"#, "at.path"),
+        ] {
+            let results = dispatcher.dispatch([ToolCall::new("1", "open", text)]).await;
+            let error = results[0].error().expect("refused");
+            assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+            assert!(
+                error.message().contains(&format!("`{name}`: given twice; give it once")),
+                "{}",
+                error.message()
+            );
+        }
+        let results = dispatcher.dispatch([ToolCall::new("1", "open", r#"{"file": "/project/x"}"#)]).await;
+        assert_eq!(results[0].to_text(), "opened");
+    }
+}
