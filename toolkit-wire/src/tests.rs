@@ -1,6 +1,7 @@
 //! Random JSON and properties of every format, used by the tests of all codecs.
 
 mod contents;
+mod cut;
 mod histories;
 mod pairs;
 mod received;
