@@ -1,5 +1,6 @@
 //! Random JSON and properties of every format, used by the tests of all codecs.
 
+mod accepted;
 mod contents;
 mod cut;
 mod histories;

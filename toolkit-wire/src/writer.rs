@@ -43,12 +43,14 @@ pub struct HistoryWriter<'a> {
     ids: IdForm,
     /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
     generation: Option<u32>,
+    /// Whether the model was named.
+    has_model: bool,
     tool_references: bool,
 }
 
 impl<'a> HistoryWriter<'a> {
     pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, ids: IdForm::Usual, generation: None, tool_references: false }
+        Self { codec, names, ids: IdForm::Usual, generation: None, has_model: false, tool_references: false }
     }
 
     /// Sets whether all call ids in Chat Completions have OpenAI's own form: at most 40 letters, digits, `_`
@@ -94,10 +96,12 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets the name of the model. Gemini models before the third generation accept no media items in tool
-    /// results. For these models, the media items are sent in a separate message after the results.
+    /// results. For these models, the media items are sent in a separate message after the results. Later
+    /// models require a signature in calls, so the calls of other models get the placeholder defined by Google.
     #[must_use]
     pub fn with_model(mut self, model: &str) -> Self {
         self.generation = (self.codec.facts().generation)(model);
+        self.has_model = true;
         self
     }
 
@@ -148,7 +152,10 @@ impl<'a> HistoryWriter<'a> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
         let rule = self.codec.facts().names;
         let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
-        let calls = calls.map(|call| self.codec.write_call(call)).collect();
+        let mut calls: Vec<Value> = calls.map(|call| self.codec.write_call(call)).collect();
+        if self.has_model {
+            self.codec.complete_calls(self.generation, &mut calls);
+        }
         self.codec.encode_assistant(text, calls)
     }
 

@@ -9,8 +9,8 @@ use toolkit_core::output::{Media, MediaData};
 /// only text.
 const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
-/// Mistral's forms of media items.
-pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };
+/// Mistral's forms of media items. Mistral refuses a user message directly after tool messages.
+pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, user_follows_results: false, write };
 
 fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {
