@@ -176,9 +176,27 @@ impl<'a> HistoryWriter<'a> {
             return self.codec.encode_results_for(self.generation, &referring, &ids, self.names);
         }
         match self.mistral() {
-            Some(form) => form.encode_results(results, &ids, self.names),
+            Some(form) => self.separate_results(form.encode_results(results, &ids, self.names)),
             None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
         }
+    }
+
+    /// Inserts a short message of the model between results and the next user message if the history is for
+    /// Mistral, which refuses other orders. Call this after a repair of the complete history.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::name::WireNames;
+    ///
+    /// let names = WireNames::default();
+    /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
+    /// let messages = vec![json!({"role": "tool", "tool_call_id": "D681PevKs", "content": "42"}), json!({"role": "user", "content": "Thanks."})];
+    /// assert_eq!(history.separate_results(messages)[1]["role"], "assistant");
+    /// ```
+    #[must_use]
+    pub fn separate_results(&self, history: Vec<Value>) -> Vec<Value> {
+        if self.mistral().is_some() { openai_chat::separate_results(history) } else { history }
     }
 
     /// Returns distinct ids in the form accepted by the API, one for each of `ids`.

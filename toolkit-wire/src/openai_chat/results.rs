@@ -33,14 +33,12 @@ pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) table: &'static MediaTable,
-    /// Whether a message of the user may directly follow tool messages.
-    pub(super) user_follows_results: bool,
     /// Writes an accepted media item as a content part.
     pub(super) write: fn(MediaKind, &Media) -> Option<Value>,
 }
 
 /// OpenAI's own forms, which most servers accept.
-pub(super) const OPENAI: Contents = Contents { table: &MEDIA, user_follows_results: true, write };
+pub(super) const OPENAI: Contents = Contents { table: &MEDIA, write };
 
 impl Contents {
     /// Encodes a media item as a content part of a user message. Returns `None` if `content` is not an
@@ -84,9 +82,6 @@ impl Contents {
             .flat_map(|(label, content)| [Some(json!({"type": "text", "text": label})), self.part(content)])
             .flatten()
             .collect();
-        if !attached.is_empty() && !self.user_follows_results {
-            messages.push(json!({"role": "assistant", "content": "OK."}));
-        }
         if !attached.is_empty() {
             messages.push(json!({"role": "user", "content": attached}));
         }

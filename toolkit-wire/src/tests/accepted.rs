@@ -161,6 +161,14 @@ fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
     };
     assert_eq!(roles(&history.encode_results(&results)), ["tool", "assistant", "user"]);
     assert_eq!(roles(&history.with_mistral(false).encode_results(&results)), ["tool", "user"]);
+    // After a cancelled turn, the user goes on without results.
+    let cancelled =
+        [history.encode_calls(&[call.clone()]), vec![history.encode_user(&["go on".into()])]].concat();
+    let repaired = history.separate_results(ApiFormat::OpenAiChat.repair_history(cancelled.clone()));
+    assert_eq!(roles(&repaired), ["assistant", "tool", "assistant", "user"]);
+    assert_eq!(ApiFormat::OpenAiChat.repair_history(repaired.clone()), repaired);
+    assert_eq!(history.separate_results(repaired.clone()), repaired, "separating twice");
+    assert_eq!(history.with_mistral(false).separate_results(cancelled.clone()), cancelled);
     let plain = [ToolResult::of(&call, Ok("done".into()))];
     assert_eq!(roles(&history.encode_results(&plain)), ["tool"]);
 }
