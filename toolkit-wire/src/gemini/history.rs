@@ -54,11 +54,10 @@ impl HistoryCodec for Gemini {
     /// models refuse such a call, but only they sign calls. The reference defines the placeholder for calls of
     /// other models. The other calls of a message never have signatures.
     fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
-        let first = calls.first_mut().and_then(Value::as_object_mut);
-        if let Some(first) = first.filter(|_| generation.is_none_or(|number| number >= 3)) {
-            if get(first, "thoughtSignature").is_none() {
-                set(first, "thoughtSignature", "skip_thought_signature_validator");
-            }
+        let is_signed = generation.is_none_or(|number| number >= 3);
+        let first = calls.first_mut().and_then(Value::as_object_mut).filter(|_| is_signed);
+        if let Some(first) = first.filter(|first| get(first, "thoughtSignature").is_none()) {
+            set(first, "thoughtSignature", "skip_thought_signature_validator");
         }
     }
 

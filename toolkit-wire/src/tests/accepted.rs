@@ -163,7 +163,8 @@ fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
     assert_eq!(roles(&history.with_mistral(false).encode_results(&results)), ["tool", "user"]);
     // After a cancelled turn, the user goes on without results.
     let cancelled =
-        [history.encode_calls(&[call.clone()]), vec![history.encode_user(&["go on".into()])]].concat();
+        [history.encode_calls(std::slice::from_ref(&call)), vec![history.encode_user(&["go on".into()])]]
+            .concat();
     let repaired = history.separate_results(ApiFormat::OpenAiChat.repair_history(cancelled.clone()));
     assert_eq!(roles(&repaired), ["assistant", "tool", "assistant", "user"]);
     assert_eq!(ApiFormat::OpenAiChat.repair_history(repaired.clone()), repaired);
