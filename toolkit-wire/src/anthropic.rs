@@ -48,6 +48,7 @@ pub(crate) const FACTS: Facts = Facts {
     ],
     cache_writes: "/usage/cache_creation_input_tokens",
     media: &[(0, media::MEDIA)],
+    is_readable: media::is_readable,
     server_state: &["thread"],
     response_id: "/id",
     container: ["/container/id", "/container/expires_at"],

@@ -37,6 +37,7 @@ pub(crate) const FACTS: Facts = Facts {
     media: &[(0, media::MEDIA)],
     call_fields: [&["toolUse", "toolUseId"], &["toolUse", "input"]],
     usage: ["/usage/inputTokens", "/usage/outputTokens", "/usage/cacheReadInputTokens", "/none"],
+    cache_writes: "/usage/cacheWriteInputTokens",
     ..Facts::PLAIN
 };
 

@@ -214,11 +214,14 @@ pub(crate) enum Arguments<'a> {
 impl<'a> Arguments<'a> {
     /// Reads the arguments of a call.
     ///
-    /// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON,
-    /// so the incomplete call is refused instead of being run without arguments.
+    /// If generation stopped early at this call (`is_cut`), an object has only the members that were complete,
+    /// and blank arguments have none. The end of such an object is left out. The rest is invalid JSON, so the
+    /// incomplete call is refused instead of being run without its last arguments. Text shows by itself whether
+    /// it is complete.
     pub(crate) fn of(value: Option<&'a Value>, is_cut: bool) -> Self {
         match value {
             value if is_cut && is_blank(value) => Self::Text(Cow::Borrowed("{")),
+            Some(object @ Value::Object(_)) if is_cut => Self::Text(without_end(object).into()),
             None | Some(Value::Null) => Self::Text(Cow::Borrowed("")),
             Some(Value::String(text)) => Self::Text(Cow::Borrowed(text)),
             Some(object @ Value::Object(_)) => Self::Object(object),
@@ -251,6 +254,13 @@ impl<'a> Arguments<'a> {
             Self::Object(object) => object.clone(),
         }
     }
+}
+
+/// Returns the JSON of an object without its last character.
+pub(crate) fn without_end(object: &Value) -> String {
+    let mut text = object.to_string();
+    text.pop();
+    text
 }
 
 /// Returns whether the arguments are missing, a blank string, or an empty object.

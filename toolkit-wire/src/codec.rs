@@ -176,6 +176,10 @@ pub(crate) trait HistoryCodec: Api {
     /// Creates assistant messages from `text` and the encoded `calls`. Either of them, or both, may be empty.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value>;
 
+    /// Adds to the encoded `calls` of a message what models of a generation require in calls that they did not
+    /// make themselves.
+    fn complete_calls(&self, _generation: Option<u32>, _calls: &mut [Value]) {}
+
     fn encode_user(&self, contents: &[Content]) -> Value;
 }
 

@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::declaration::{Draft, EncodedDefinition, Spelling, unsaid_metadata};
 use crate::facts::Facts;
-use crate::hosted::HostedTool;
+use crate::hosted::{HostedTool, without_secrets};
 use crate::limits::{self, LimitExceeded};
 use crate::standard;
 use crate::strict::{self, NotStrict, StrictTools};
@@ -393,6 +393,6 @@ impl fmt::Display for Definitions {
 
 impl fmt::Debug for Definitions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_json())
+        write!(f, "{}", without_secrets(self.to_value()))
     }
 }

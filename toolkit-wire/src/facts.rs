@@ -3,9 +3,10 @@
 
 use crate::DefinitionOptions;
 use crate::fields::Fields;
-use crate::media::MediaTable;
+use crate::media::{MediaKind, MediaTable};
 use serde_json::Value;
 use toolkit_core::name::NameRule;
+use toolkit_core::output::Media;
 use toolkit_schema::SchemaDialect;
 
 /// The facts about one API.
@@ -52,6 +53,8 @@ pub(crate) struct Facts {
     /// and the table of media items. The latest generation comes first. If there are no entries, no losses
     /// are reported.
     pub(crate) media: &'static [(u32, MediaTable)],
+    /// Returns whether an accepted media item has content that can be sent.
+    pub(crate) is_readable: fn(MediaKind, &Media) -> bool,
     /// Returns the generation of the model with the given name. Returns `None` if the name has no generation,
     /// or if requests do not depend on it.
     pub(crate) generation: fn(&str) -> Option<u32>,
@@ -112,6 +115,7 @@ impl Facts {
         cache_writes: "",
         tool_tokens: "",
         media: &[],
+        is_readable: |_, _| true,
         generation: |_| None,
         response_id: "",
         container: [""; 2],

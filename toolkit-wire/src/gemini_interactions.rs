@@ -45,6 +45,7 @@ pub(crate) const FACTS: Facts = Facts {
         "/usage/total_cached_tokens",
         "/usage/total_thought_tokens",
     ],
+    tool_tokens: "/usage/total_tool_use_tokens",
     ..Facts::PLAIN
 };
 

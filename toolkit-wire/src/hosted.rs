@@ -9,6 +9,7 @@ use crate::ApiFormat;
 use crate::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use std::fmt;
 
 /// A tool defined by a provider. A request lists it beside the program's own tools.
 ///
@@ -31,7 +32,7 @@ use serde_json::Value;
 /// let unknown = HostedTool::new(ApiFormat::Anthropic, new);
 /// assert_eq!(unknown.name(), "time_travel");
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostedTool {
     /// The API that defines the tool. Definitions for another API leave the tool out and report the loss.
@@ -42,6 +43,41 @@ pub struct HostedTool {
     /// Other request fields needed by the tool, such as Anthropic's `mcp_servers`.
     /// [`request_fields`](Self::request_fields) merges the fields of several tools.
     pub request: Fields,
+}
+
+impl fmt::Debug for HostedTool {
+    /// Writes the fields with `***` for each secret, such as an access token or an HTTP header.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostedTool")
+            .field("format", &self.format)
+            .field("definition", &without_secrets(self.definition.clone()))
+            .field("request", &without_secrets(self.request.clone().into()))
+            .finish()
+    }
+}
+
+/// Replaces the secrets of hosted tools by `***`: access tokens, and the values of HTTP headers.
+pub(crate) fn without_secrets(mut value: Value) -> Value {
+    hide_secrets(&mut value);
+    value
+}
+
+/// Recursion is safe, because the parser limits the depth of the value.
+fn hide_secrets(value: &mut Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(hide_secrets),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match (name.as_str(), value) {
+            ("authorization" | "authorization_token", value @ Value::String(_)) => *value = "***".into(),
+            ("headers", Value::Object(headers)) => {
+                headers
+                    .values_mut()
+                    .filter(|value| value.is_string())
+                    .for_each(|value| *value = "***".into());
+            }
+            (_, value) => hide_secrets(value),
+        }),
+        _ => {}
+    }
 }
 
 fn format_name<S: Serializer>(format: &ApiFormat, serializer: S) -> Result<S::Ok, S::Error> {

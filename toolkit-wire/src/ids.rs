@@ -6,7 +6,7 @@ use toolkit_core::call::CallId;
 use toolkit_core::name::fnv1a;
 
 /// Returns one id for each call: the provider's id, or a generated unique id. The same calls always get the
-/// same ids, and the calls of another turn get other ids.
+/// same ids, also in another turn. Other calls get other ids.
 pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
     let (calls, given): (Vec<&Value>, Vec<Option<&str>>) = calls.into_iter().unzip();
     if given.iter().all(Option::is_some) {

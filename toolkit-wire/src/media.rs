@@ -106,10 +106,19 @@ pub(super) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<
 impl MediaTable {
     /// Returns a loss if `content` is a media item that cannot be sent to the API. `is_result` states whether
     /// the content is in a tool result. The item of a result may also follow in a message.
-    pub(super) fn loss(&self, content: &Content, is_result: bool, path: String) -> Option<SchemaLoss> {
+    ///
+    /// `is_readable` returns whether an accepted item has content that can be sent.
+    pub(super) fn loss(
+        &self,
+        content: &Content,
+        is_result: bool,
+        path: String,
+        is_readable: fn(MediaKind, &Media) -> bool,
+    ) -> Option<SchemaLoss> {
         let (_, media) = media_of(content)?;
-        let is_accepted = accepted(self.messages, content).is_some()
-            || is_result && accepted(self.results, content).is_some();
+        let found = accepted(self.messages, content)
+            .or_else(|| accepted(self.results, content).filter(|_| is_result));
+        let is_accepted = found.is_some_and(|(kind, media)| is_readable(kind, media));
         let reason = "the API does not accept such media here; the text names the item instead";
         (!is_accepted).then(|| SchemaLoss::new(path, media.media_type.as_str(), reason))
     }

@@ -14,7 +14,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use mistral::MISTRAL;
+pub(crate) use mistral::{MISTRAL, separate_results};
 pub(crate) use results::Contents;
 
 use crate::facts::{Facts, IdRule, Strictness};

@@ -1,9 +1,11 @@
 //! Repairs histories in which results follow their calls. The results are separate messages, or part of the
 //! message after the calls.
 
+use crate::facts::IdRule;
 use crate::fields::list;
 use crate::pairing::{Entry, Pair, pair};
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The form of replies in one API. A reply is a message that is not from the model, such as a message with
 /// results.
@@ -58,6 +60,44 @@ pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
         }
     }
     repaired
+}
+
+/// Gives every call of a repaired history an id that no earlier call has, and its result the same id. Anthropic's
+/// models refuse a request in which an id occurs twice, but other servers count the calls of each turn from zero.
+///
+/// `id` returns the id in a part that is a call or a result, and `ids` is the rule for new ids.
+pub(crate) fn distinct_ids<R: Replies>(
+    history: &mut [Value],
+    ids: Option<IdRule>,
+    id: impl Fn(&mut Value) -> Option<&mut Value>,
+) {
+    let Some(IdRule { rule, .. }) = ids else { return };
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut turn: HashMap<String, VecDeque<String>> = HashMap::new();
+    for message in history {
+        let is_reply = R::is_reply(message);
+        if !is_reply {
+            turn.clear();
+        }
+        let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { continue };
+        let parts = parts.iter_mut().filter(|part| R::is_result(part) == is_reply);
+        for found in parts.filter_map(&id) {
+            let Some(given) = found.as_str().map(ToOwned::to_owned) else { continue };
+            let new = match is_reply {
+                true => turn.get_mut(&given).and_then(VecDeque::pop_front),
+                false => {
+                    let hashed = (1..).map(|salt| rule.hashed(&given, salt));
+                    let new = std::iter::once(given.clone()).chain(hashed).find(|id| !taken.contains(id));
+                    taken.extend(new.clone());
+                    turn.entry(given.clone()).or_default().extend(new.clone());
+                    new
+                }
+            };
+            if let Some(new) = new.filter(|new| *new != given) {
+                *found = new.into();
+            }
+        }
+    }
 }
 
 /// Writes `results` into the replies after a message with calls, and returns the replies. All other results

@@ -7,8 +7,9 @@ use serde_json::Value;
 use std::ops::AddAssign;
 use toolkit_core::call::ToolCall;
 
-/// A model's response. If the provider returned several choices, text, reasoning and refusal are from the
-/// first choice.
+/// A model's response. If the provider returned several choices, text, reasoning and refusal are from the first
+/// choice, and calls are from all choices: GitHub Copilot splits one answer into a choice with the text and a choice
+/// with the calls. So do not request alternatives in a conversation with tools.
 ///
 /// ```
 /// use serde_json::json;

@@ -186,15 +186,20 @@ impl StreamAccumulator {
     /// Ends the stream and returns the response, even if the provider did not announce the end.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
-        // An incomplete event at the end of a broken response is ignored.
+        // An incomplete event at the end of a broken response is ignored, but not a report in a complete one.
         let last = self.bytes.finish().map(|data| self.take_data(&data));
-        let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
+        let (last, failed): (Vec<_>, Vec<_>) = last.into_iter().flatten().partition(Result::is_ok);
+        let mut events: Vec<StreamEvent> = last.into_iter().flatten().collect();
+        let failure = failed.into_iter().filter_map(Result::err).find(|error| error.report().is_some());
         let is_complete = self.codec.is_complete(&self.stream);
         let body = self.codec.finish(&mut self.stream);
         events.append(&mut self.stream.take_events());
         let mut response = reading::response(self.codec, &body, Some(self.stream.take_calls()));
         if let (Ok(response), false) = (&mut response, is_complete) {
             response.finish = FinishReason::Interrupted;
+        }
+        if let Some(failure) = failure.filter(|_| response.is_err() || !is_complete) {
+            response = Err(failure);
         }
         StreamEnd { events, response, body, is_complete }
     }

@@ -1,6 +1,8 @@
 //! Random JSON and properties of every format, used by the tests of all codecs.
 
+mod accepted;
 mod contents;
+mod cut;
 mod histories;
 mod pairs;
 mod received;

@@ -43,12 +43,14 @@ pub struct HistoryWriter<'a> {
     ids: IdForm,
     /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
     generation: Option<u32>,
+    /// Whether the model was named.
+    has_model: bool,
     tool_references: bool,
 }
 
 impl<'a> HistoryWriter<'a> {
     pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, ids: IdForm::Usual, generation: None, tool_references: false }
+        Self { codec, names, ids: IdForm::Usual, generation: None, has_model: false, tool_references: false }
     }
 
     /// Sets whether all call ids in Chat Completions have OpenAI's own form: at most 40 letters, digits, `_`
@@ -94,10 +96,12 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets the name of the model. Gemini models before the third generation accept no media items in tool
-    /// results. For these models, the media items are sent in a separate message after the results.
+    /// results. For these models, the media items are sent in a separate message after the results. Later
+    /// models require a signature in calls, so the calls of other models get the placeholder defined by Google.
     #[must_use]
     pub fn with_model(mut self, model: &str) -> Self {
         self.generation = (self.codec.facts().generation)(model);
+        self.has_model = true;
         self
     }
 
@@ -148,7 +152,10 @@ impl<'a> HistoryWriter<'a> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
         let rule = self.codec.facts().names;
         let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
-        let calls = calls.map(|call| self.codec.write_call(call)).collect();
+        let mut calls: Vec<Value> = calls.map(|call| self.codec.write_call(call)).collect();
+        if self.has_model {
+            self.codec.complete_calls(self.generation, &mut calls);
+        }
         self.codec.encode_assistant(text, calls)
     }
 
@@ -169,9 +176,27 @@ impl<'a> HistoryWriter<'a> {
             return self.codec.encode_results_for(self.generation, &referring, &ids, self.names);
         }
         match self.mistral() {
-            Some(form) => form.encode_results(results, &ids, self.names),
+            Some(form) => self.separate_results(form.encode_results(results, &ids, self.names)),
             None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
         }
+    }
+
+    /// Inserts a short message of the model between results and the next user message if the history is for
+    /// Mistral, which refuses other orders. Call this after a repair of the complete history.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    /// use toolkit::name::WireNames;
+    ///
+    /// let names = WireNames::default();
+    /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
+    /// let messages = vec![json!({"role": "tool", "tool_call_id": "D681PevKs", "content": "42"}), json!({"role": "user", "content": "Thanks."})];
+    /// assert_eq!(history.separate_results(messages)[1]["role"], "assistant");
+    /// ```
+    #[must_use]
+    pub fn separate_results(&self, history: Vec<Value>) -> Vec<Value> {
+        if self.mistral().is_some() { openai_chat::separate_results(history) } else { history }
     }
 
     /// Returns distinct ids in the form accepted by the API, one for each of `ids`.

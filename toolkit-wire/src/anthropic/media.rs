@@ -88,8 +88,7 @@ fn document(media: &Media) -> Option<Value> {
             json!({"type": "base64", "media_type": essence, "data": data})
         }
         (None, Some(data)) => {
-            let text = String::from_utf8(decode(data)?).ok().filter(|text| !is_blank(text))?;
-            json!({"type": "text", "media_type": "text/plain", "data": text})
+            json!({"type": "text", "media_type": "text/plain", "data": plain(data)?})
         }
         _ => return None,
     };
@@ -103,6 +102,18 @@ fn document(media: &Media) -> Option<Value> {
     Some(block.into())
 }
 
+/// Returns the text in the bytes of a file. Bytes that are not UTF-8 become `U+FFFD`. Returns `None` if the file
+/// has no other text.
+fn plain(data: &str) -> Option<String> {
+    Some(String::from_utf8_lossy(&decode(data)?).into_owned())
+        .filter(|text| !is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")))
+}
+
+/// Returns whether an accepted media item has content that can be sent.
+pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
+    kind == MediaKind::Image || document(media).is_some()
+}
+
 /// Returns the URL of the media item if the service can download from it.
 fn web_address(media: &Media) -> Option<&str> {
     match &media.data {
@@ -111,9 +122,11 @@ fn web_address(media: &Media) -> Option<&str> {
     }
 }
 
-/// Decodes standard Base64. Returns `None` if the input is invalid.
+/// Decodes standard Base64, which may have line breaks. Returns `None` if the input is invalid.
 fn decode(data: &str) -> Option<Vec<u8>> {
-    let data = data.trim_end_matches('=').as_bytes();
+    let data: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let length = data.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    let data = data.get(..length)?;
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
     for group in data.chunks(4) {
         let mut bits = 0u32;
@@ -188,12 +201,13 @@ mod tests {
             ("aGk=", b"hi"),
             ("aGk", b"hi"),
             ("aGkh", b"hi!"),
+            ("aG k=\r\n", b"hi"),
             ("5pel8J+YgA==", "日😀".as_bytes()),
             ("//79", &[255, 254, 253]),
         ] {
             assert_eq!(decode(data).as_deref(), Some(bytes), "{data}");
         }
-        for data in ["a", "aGkha", "a-Gk", "aG k", "=aGk"] {
+        for data in ["a", "aGkha", "a-Gk", "=aGk"] {
             assert_eq!(decode(data), None, "{data}");
         }
     }

@@ -5,26 +5,26 @@ use super::{Anthropic, FACTS, unfinished};
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
-use crate::repair::{Replies, repair};
+use crate::repair::{Replies, distinct_ids, repair};
 use crate::results::is_blank;
 use serde_json::{Value, json};
 use toolkit_schema::SchemaLoss;
 
 impl RepairCodec for Anthropic {
-    /// Moves results to the message after their calls, adds missing results, and removes results without a
-    /// call.
+    /// Moves results to the message after their calls, adds missing results, removes results without a call,
+    /// and makes the ids of calls distinct.
     ///
     /// The user message after a message with calls must begin with the results of all these calls, and may
     /// contain no other results. The service reads adjacent user messages as one message.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        repair::<Self>(history)
+        repaired(history)
     }
 
     /// Keeps the results before the first message of the model. Their calls are in the thread of the service.
     fn repair_continuation(&self, mut history: Vec<Value>) -> Vec<Value> {
         let first = history.iter().position(|message| !Self::is_reply(message)).unwrap_or(history.len());
         let rest = history.split_off(first);
-        history.extend(repair::<Self>(rest));
+        history.extend(repaired(rest));
         history
     }
 
@@ -39,6 +39,16 @@ impl RepairCodec for Anthropic {
             false => unfinished::remove(history, request.is_none_or(has_container), losses),
         }
     }
+}
+
+fn repaired(history: Vec<Value>) -> Vec<Value> {
+    let mut history = repair::<Anthropic>(history);
+    distinct_ids::<Anthropic>(&mut history, FACTS.ids, |block| match text(block, "type") {
+        "tool_use" => block.get_mut("id"),
+        "tool_result" => block.get_mut("tool_use_id"),
+        _ => None,
+    });
+    history
 }
 
 /// Returns whether a request names a container. The field is the id, or an object with the id beside skills.

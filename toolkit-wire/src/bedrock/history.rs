@@ -6,7 +6,7 @@ use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{list, set, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
-use crate::repair::{Replies, repair, results};
+use crate::repair::{Replies, distinct_ids, repair};
 use crate::results::is_blank;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
@@ -72,10 +72,16 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 
 impl RepairCodec for Bedrock {
     /// Moves results to the message after their calls, adds missing results, removes results without a call,
-    /// and joins adjacent messages of the same role. The service requires alternating roles.
+    /// and joins adjacent messages of the same role. The service requires alternating roles. Also makes the ids
+    /// of calls and the names of documents distinct.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let mut history = repair::<Self>(history);
+        distinct_ids::<Self>(&mut history, FACTS.ids, |block| match call::is_call(block) {
+            true => block.pointer_mut("/toolUse/toolUseId"),
+            false => block.pointer_mut("/toolResult/toolUseId"),
+        });
         let mut joined: Vec<Value> = Vec::with_capacity(history.len());
-        for mut message in repair::<Self>(history) {
+        for mut message in history {
             let role = text(&message, "role");
             let before = joined.last_mut().filter(|before| !role.is_empty() && text(before, "role") == role);
             match before.map(|before| (before.get_mut("content"), message.get_mut("content"))) {
@@ -83,6 +89,8 @@ impl RepairCodec for Bedrock {
                 _ => joined.push(message),
             }
         }
+        let contents = joined.iter_mut().filter_map(|message| message.get_mut("content")?.as_array_mut());
+        number_documents(contents.flatten());
         joined
     }
 }
@@ -115,14 +123,16 @@ impl Replies for Bedrock {
         json!({"toolResult": {"toolUseId": id, "content": [{"text": NO_OUTPUT}]}})
     }
 
-    /// Returns whether the first reply contains exactly one result for each call in `wanted`, and the other
-    /// replies contain no results.
+    /// Returns whether the first reply begins with exactly one result for each call in `wanted`, and there are
+    /// no other results.
     fn is_answered(wanted: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = wanted.iter().map(result_id).collect();
         for (index, reply) in replies.iter().enumerate() {
-            for result in results::<Self>(reply) {
-                match waiting.iter().position(|id| *id == result_id(result)) {
-                    Some(at) if index == 0 => drop(waiting.remove(at)),
+            for block in list(reply, "content") {
+                let at = waiting.iter().position(|id| *id == result_id(block));
+                match (Self::is_result(block), at) {
+                    (true, Some(at)) if index == 0 => drop(waiting.remove(at)),
+                    (false, _) if waiting.is_empty() => {}
                     _ => return false,
                 }
             }

@@ -4,7 +4,7 @@ use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{Content, Media, MediaData};
 
@@ -83,18 +83,24 @@ fn document_name(media: &Media) -> String {
     }
 }
 
-/// Gives documents with the same name in one message different names, as the service requires.
-pub(super) fn number_documents(blocks: &mut [Value]) {
-    let mut uses: HashMap<String, usize> = HashMap::new();
-    for document in blocks.iter_mut().filter_map(|block| block.get_mut("document")) {
+/// Gives documents with the same name different names, also documents in results. The service requires it for
+/// all documents of a request, and ignores the case of names.
+pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Value>) {
+    fn number(block: &mut Value, taken: &mut HashSet<String>) {
+        if let Some(Value::Array(blocks)) = block.pointer_mut("/toolResult/content") {
+            return blocks.iter_mut().for_each(|block| number(block, taken));
+        }
+        let Some(document) = block.get_mut("document") else { return };
         let name = text(document, "name").to_owned();
-        let uses = uses.entry(name.clone()).or_default();
-        *uses += 1;
-        if *uses > 1 {
-            let kept: String = name.chars().take(LONGEST_NAME - 20).collect();
-            document["name"] = format!("{kept} ({uses})").into();
+        let kept: String = name.chars().take(LONGEST_NAME - 20).collect();
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|count| format!("{kept} ({count})")));
+        let new = names.find(|name| taken.insert(name.to_ascii_lowercase()));
+        if let Some(new) = new.filter(|new| *new != name) {
+            document["name"] = new.into();
         }
     }
+    let mut taken = HashSet::new();
+    blocks.into_iter().for_each(|block| number(block, &mut taken));
 }
 
 /// Parses a content block into a [`Content`]. A block of an unknown kind is kept as JSON.

@@ -61,9 +61,8 @@ impl ResponseCodec for Bedrock {
         }
         response.finish = finish(reading.payload);
         // The service does not count tokens read from or written into the cache as input tokens.
-        let created = reading.payload.pointer("/usage/cacheWriteInputTokens").and_then(Value::as_u64);
         let usage = &mut response.usage;
-        let cached = usage.cached_input_tokens.saturating_add(created.unwrap_or_default());
+        let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
         usage.input_tokens = usage.input_tokens.saturating_add(cached);
     }
 }

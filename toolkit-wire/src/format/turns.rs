@@ -83,8 +83,11 @@ impl ApiFormat {
     }
 
     /// Repairs a history: adds an error result for each call without a result, and removes results without a
-    /// call. Everything else stays unchanged, with two exceptions:
+    /// call. Everything else stays unchanged, with these exceptions:
     ///
+    /// - Anthropic and Bedrock refuse a call id that occurs twice in a history. A later call with such an id and its
+    ///   result get a new id.
+    /// - Bedrock refuses equal names of documents, also in results. A later document gets a number.
     /// - A call of a tool that Anthropic runs itself is removed if it has no result and new input follows, or a
     ///   message of the model that does not continue the call. Anthropic can finish such a call only if the
     ///   history ends with it, or with the results of the calls beside it.

@@ -1,6 +1,6 @@
 //! Writes messages for the next request.
 
-use super::spelling::key;
+use super::spelling::{get, key};
 use super::{FACTS, Gemini, call, results};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
@@ -50,10 +50,23 @@ impl HistoryCodec for Gemini {
         self.write_message(&message, text.into_iter().chain(calls).collect())
     }
 
+    /// Gives the first call of a message a placeholder if it has no signature. From the third generation on,
+    /// models refuse such a call, but only they sign calls. The reference defines the placeholder for calls of
+    /// other models. The other calls of a message never have signatures.
+    fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
+        let is_signed = generation.is_none_or(|number| number >= 3);
+        let first = calls.first_mut().and_then(Value::as_object_mut).filter(|_| is_signed);
+        if let Some(first) = first.filter(|first| get(first, "thoughtSignature").is_none()) {
+            set(first, "thoughtSignature", "skip_thought_signature_validator");
+        }
+    }
+
+    /// Encodes a user message. The service refuses empty texts and empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut parts: Vec<Value> = contents.iter().map(results::content_part).collect();
+        parts.retain(|part| part.get("text").is_none_or(|text| text != ""));
         if parts.is_empty() {
-            parts.push(json!({"text": ""}));
+            parts.push(json!({"text": "(empty message)"}));
         }
         json!({"role": "user", "parts": parts})
     }

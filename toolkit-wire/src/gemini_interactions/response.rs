@@ -34,8 +34,10 @@ impl ResponseCodec for GeminiInteractions {
             list(step, name).iter().for_each(|block| said.push_str(text(block, "text")));
         }
         response.finish = finish(text(reading.payload, "status"));
-        // The service does not count the tokens of thoughts as output tokens.
+        // The service does not count the tokens of thoughts as output tokens, and does not count the results of
+        // its own tools as input tokens.
         let usage = &mut response.usage;
+        usage.input_tokens = usage.input_tokens.saturating_add(usage.tool_tokens);
         usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
     }
 }

@@ -337,3 +337,23 @@ fn calls_from_code_are_answered_to_their_caller() {
         json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3"}])
     );
 }
+
+/// Logs of a program are no place for the keys of its user.
+#[test]
+fn debug_output_has_no_secrets() {
+    let secret = "ya29.secret";
+    let mut tools = vec![
+        openai::connector("mail", "connector_gmail", secret),
+        openai::mcp("docs", "https://a.example/mcp").with("headers", json!({"X-Key": secret})),
+        openai::mcp("docs", "https://a.example/mcp").with("authorization", secret),
+    ];
+    let server = json!([{"type": "url", "url": "https://a.example/mcp", "authorization_token": secret}]);
+    tools.push(anthropic::web_search().with_request("mcp_servers", server));
+    for tool in tools {
+        let definitions = own(tool.format, &["add"]).with_hosted([&tool]);
+        for shown in [format!("{tool:?}"), format!("{tool:#?}"), format!("{definitions:?}")] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        assert!(format!("{tool:?}").contains(tool.name()));
+    }
+}

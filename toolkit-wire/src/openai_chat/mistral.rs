@@ -1,6 +1,7 @@
 //! Media items in Mistral's API, which has its own forms for audio and documents.
 
 use super::results::{Contents, messages};
+use crate::fields::text;
 use crate::media::{MediaKind, MediaTable, Urls, address, file_name};
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
@@ -11,6 +12,20 @@ const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: 
 
 /// Mistral's forms of media items.
 pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };
+
+/// Inserts a message of the model between a tool message and a user message. Mistral refuses a user message
+/// directly after a tool message.
+pub(crate) fn separate_results(history: Vec<Value>) -> Vec<Value> {
+    let mut separated: Vec<Value> = Vec::with_capacity(history.len());
+    for message in history {
+        let is_after_results = separated.last().is_some_and(|last| text(last, "role") == "tool");
+        if is_after_results && text(&message, "role") == "user" {
+            separated.push(json!({"role": "assistant", "content": "OK."}));
+        }
+        separated.push(message);
+    }
+    separated
+}
 
 fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {

@@ -1,13 +1,13 @@
 //! Reads the messages of a response: calls, text and reasoning.
 
-use super::{OpenAiChat, call};
+use super::{FACTS, OpenAiChat, call};
 use crate::WireError;
 use crate::call::{Message, Part, Reading, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, optional, text};
-use crate::response::{FinishReason, Response};
-use serde_json::Value;
+use crate::response::{FinishReason, Response, Usage};
+use serde_json::{Value, json};
 
 impl ResponseCodec for OpenAiChat {
     /// Finds the messages in `payload`. The payload is a response body with choices, one choice, one message,
@@ -38,9 +38,17 @@ impl ResponseCodec for OpenAiChat {
         }
         let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
+        // In streams, Moonshot reports the counts in the last choice, and Groq in a field of its own.
+        let places = ["/usage", "/choices/0/usage", "/x_groq/usage"];
+        let counts =
+            places.iter().find_map(|at| reading.payload.pointer(at).filter(|counts| counts.is_object()));
+        if response.usage.is_empty() {
+            response.usage =
+                counts.map(|counts| Usage::read(&json!({"usage": counts}), &FACTS)).unwrap_or_default();
+        }
         // DeepSeek and Moonshot report cached tokens in their own fields.
-        let own = ["/usage/prompt_cache_hit_tokens", "/usage/cached_tokens"];
-        let own = own.iter().find_map(|pointer| reading.payload.pointer(pointer)?.as_u64());
+        let own = ["prompt_cache_hit_tokens", "cached_tokens"];
+        let own = own.iter().find_map(|name| counts?.get(name)?.as_u64());
         let cached = &mut response.usage.cached_input_tokens;
         *cached = (*cached).max(own.unwrap_or_default());
     }

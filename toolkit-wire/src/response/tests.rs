@@ -125,8 +125,8 @@ fn every_format_has_the_same_response() {
         // These APIs do not count reasoning tokens separately.
         let reasoning =
             if matches!(format, ApiFormat::Ollama | ApiFormat::Bedrock | ApiFormat::Cohere) { 0 } else { 2 };
-        // Only the body of Anthropic reports cache writes here.
-        let written = if format == ApiFormat::Anthropic { 2 } else { 0 };
+        // Only these bodies report cache writes here.
+        let written = if matches!(format, ApiFormat::Anthropic | ApiFormat::Bedrock) { 2 } else { 0 };
         assert_eq!(
             response.usage,
             Usage::new(9, 5).with_cached_input(3).with_reasoning(reasoning).with_cache_write(written),

@@ -7,7 +7,7 @@
 
 use super::event::StreamEvent;
 use super::part::{Key, Part, PartCodec};
-use crate::call::WireCall;
+use crate::call::{Arguments, WireCall, without_end};
 use crate::fields::set_at;
 use crate::hosted::{self, HostedPart};
 use crate::ids::CallIds;
@@ -270,22 +270,27 @@ impl Parts {
         is_open
     }
 
-    /// Marks a call without arguments, or with free text, as cut off. The call is then refused.
+    /// Marks a call that looks the same whether it is complete or cut off as cut off. The call is then
+    /// refused.
     pub(crate) fn cut(&mut self, number: usize) {
         if !self.may_be_cut(number) || self[number].is_yielded() {
             return;
         }
-        match self.codec.part_call(&self[number].json).is_some_and(|call| call.is_custom) {
-            true => self[number].set("status", "incomplete"),
-            false => self.set_arguments(number, "{"),
+        let Some(call) = self.codec.part_call(&self[number].json) else { return };
+        match (call.is_custom, call.arguments()) {
+            (true, _) => self[number].set("status", "incomplete"),
+            (false, Arguments::Object(object)) => self.set_arguments(number, &without_end(object)),
+            (false, Arguments::Text(_)) => self.set_arguments(number, "{"),
         }
     }
 
     /// Returns whether the part is a call that looks the same whether it is complete or cut off. Such a call
-    /// has no arguments or free text.
+    /// has no arguments, free text, or an object that arrived at once.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
-        let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
+        let may_be_cut = |call: WireCall<'_>| {
+            call.is_custom || call.is_blank() || matches!(call.arguments(), Arguments::Object(_))
+        };
         !part.has_pieces && self.codec.part_call(&part.json).is_some_and(may_be_cut)
     }
 
@@ -313,14 +318,18 @@ impl Parts {
     }
 
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
-    /// part is a call with blank arguments, they are written as `{}`. Otherwise, the call would look cut off
-    /// although it is complete.
+    /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|_| true);
         if let Some(last) = self.latest().filter(|_| is_cut) {
-            let call = self.codec.part_call(&self[last].json);
-            if call.is_some_and(|call| call.is_blank()) {
-                self.set_arguments(last, "{}");
+            let call = self.codec.part_call(&self[last].json).filter(|call| !call.is_custom);
+            let text = call.and_then(|call| match call.arguments() {
+                _ if call.is_blank() => Some("{}".to_owned()),
+                Arguments::Object(object) => Some(object.to_string()),
+                Arguments::Text(_) => None,
+            });
+            if let Some(text) = text {
+                self.set_arguments(last, &text);
             }
         }
         self.parts.iter_mut().map(|part| part.json.take()).collect()

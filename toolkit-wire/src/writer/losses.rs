@@ -123,8 +123,10 @@ impl HistoryWriter<'_> {
         let table = table.or_else(|| self.codec.facts().media_table(self.generation));
         let Some(table) = table else { return Vec::new() };
         let losses = contents.iter().enumerate();
-        let losses =
-            losses.filter_map(|(index, content)| table.loss(content, is_result, format!("{path}/{index}")));
+        let is_readable = self.codec.facts().is_readable;
+        let losses = losses.filter_map(|(index, content)| {
+            table.loss(content, is_result, format!("{path}/{index}"), is_readable)
+        });
         losses.collect()
     }
 

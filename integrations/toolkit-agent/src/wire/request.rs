@@ -125,11 +125,15 @@ pub(super) fn encode_for(
     state::write(&mut draft);
     tools(&mut draft, &names);
     settings::write(&mut draft);
-    let Draft { mut body, losses, .. } = draft;
+    let Draft { mut body, losses, server, .. } = draft;
     extra::merge(format, &mut body, &request.options.extra);
     // The user's own fields may name messages kept by the provider, so the repair comes last.
     let mut losses = losses;
     losses.extend(format.repair_request(&mut body));
+    if let (Server::Mistral, Some(Value::Array(messages))) = (server, body.get_mut("messages")) {
+        let writer = format.history(&names).with_mistral(true);
+        *messages = writer.separate_results(std::mem::take(messages));
+    }
     EncodedRequest { body, losses }
 }
 
@@ -272,6 +276,25 @@ mod tests {
     use super::*;
     use crate::message::{AssistantMessage, ToolMessage};
     use toolkit_core::{ToolCall, ToolOutput, ToolResult};
+
+    /// A cancelled turn leaves a call without a result.
+    #[test]
+    fn mistral_gets_a_message_of_the_model_between_results_and_the_user() {
+        let calls = vec![ToolCall::new("a1b2c3d4e", "now", "{}")];
+        let assistant = AssistantMessage { calls, ..AssistantMessage::default() };
+        let messages = [Message::user("When?"), Message::Assistant(assistant), Message::user("Go on.")];
+        let request = ModelRequest::new(messages);
+        for (server, expected) in [
+            (Server::Mistral, vec!["user", "assistant", "tool", "assistant", "user"]),
+            (Server::Own, vec!["user", "assistant", "tool", "user"]),
+        ] {
+            let encoded = encode_for(server, ApiFormat::OpenAiChat, "m", &request, false);
+            let body = Value::from(encoded.body);
+            let roles = body["messages"].as_array().into_iter().flatten();
+            let roles: Vec<&str> = roles.filter_map(|message| message["role"].as_str()).collect();
+            assert_eq!(roles, expected, "{body}");
+        }
+    }
 
     #[test]
     fn mistral_gets_ids_of_nine_characters_for_calls_of_other_servers() {

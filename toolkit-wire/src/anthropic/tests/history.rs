@@ -169,12 +169,12 @@ fn a_valid_history_is_unchanged() {
         user(json!([answer("b", "2"), answer("a", "1"), text])),
         message(json!("done")),
         user(json!([])),
-        uses(&["a"]),
-        user(json!([answer("a", "3")])),
+        uses(&["c"]),
+        user(json!([answer("c", "3")])),
         {"role": "user", "content": "more"},
-        uses(&["a", "a"]),
-        user(json!([answer("a", "4")])),
-        user(json!([answer("a", "5"), text])),
+        uses(&["d", "e"]),
+        user(json!([answer("e", "4")])),
+        user(json!([answer("d", "5"), text])),
         {"role": "system", "content": "note"},
         "not a message",
     ]);
@@ -239,14 +239,15 @@ fn misplaced_results_are_moved() {
 }
 
 #[test]
-fn a_result_answers_the_latest_call_with_its_id() {
+fn a_result_answers_the_latest_call_with_its_id_and_gets_the_new_id_of_this_call() {
+    let new = FACTS.ids.unwrap().rule.hashed("a", 1);
     repair(
         json!([uses(&["a"]), uses(&["a"]), user(json!([answer("a", "2")]))]),
         json!([
             uses(&["a"]),
             user(json!([answer("a", UNANSWERED)])),
-            uses(&["a"]),
-            user(json!([answer("a", "2")]))
+            uses(&[&new]),
+            user(json!([answer(&new, "2")]))
         ]),
     );
 }

@@ -61,8 +61,9 @@ fn a_response_may_have_no_calls() {
     check(&json!([]), &[]);
 }
 
+/// GitHub Copilot splits one answer into a choice with the text and a choice with the calls.
 #[test]
-fn choices_are_read_in_order() {
+fn the_calls_of_all_choices_are_read_in_order() {
     let choice = |id: &str| json!({"message": message(json!([call(id, "add", "{}")]))});
     let payload = json!({"choices": [choice("b"), {"finish_reason": "error"}, choice("a")]});
     check(&payload, &[("b", "add", "{}"), ("a", "add", "{}")]);

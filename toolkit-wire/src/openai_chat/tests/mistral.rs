@@ -116,11 +116,11 @@ fn audio_and_documents_have_mistrals_own_form() {
     ]);
     assert_eq!(history.encode_user(&contents), json!({"role": "user", "content": parts}));
     assert_eq!(history.user_losses(&contents), []);
-    // In tool results, they follow in a message of the user.
+    // In tool results, they follow in a message of the user, after one of the model.
     let call = ToolCall::new("D681PevKs", "read", "{}");
     let result = ToolResult::of(&call, Ok(ToolOutput::new(contents)));
     let messages = history.encode_results(&[result]);
-    assert_eq!(messages[1]["content"][1], parts[0]);
+    assert_eq!(messages[2]["content"][1], parts[0]);
     let video = Media::new("video/mp4", b"hi");
     assert_eq!(history.user_losses(&[video.into()]).len(), 1);
 }

@@ -1,0 +1,291 @@
+//! Rules of services about a complete history, which no message breaks alone.
+
+use crate::ApiFormat;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, Media, ToolOutput};
+
+/// Returns the values of all fields `name`, in order.
+fn values(value: &Value, name: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|item| values(item, name, found)),
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| match value {
+            Value::String(text) if key == name => found.push(text.clone()),
+            _ => values(value, name, found),
+        }),
+        _ => {}
+    }
+}
+
+/// Returns the ids of the calls and of the results in a history of Anthropic or Bedrock, in order.
+fn ids(format: ApiFormat, history: &[Value]) -> (Vec<String>, Vec<String>) {
+    let (call, result) = match format {
+        ApiFormat::Anthropic => ("id", "tool_use_id"),
+        _ => ("toolUseId", "toolUseId"),
+    };
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    for message in history {
+        match message["role"] == "assistant" {
+            true => values(message, call, &mut calls),
+            false => values(message, result, &mut results),
+        }
+    }
+    (calls, results)
+}
+
+/// Returns the turns with calls of these ids, each followed by its results.
+fn conversation(format: ApiFormat, turns: &[Vec<&str>]) -> Vec<Value> {
+    let mut history = Vec::new();
+    for turn in turns {
+        history.push(format.encode_user(&["go on".into()]));
+        let calls: Vec<ToolCall> = turn.iter().map(|id| ToolCall::new(*id, "now", "{}")).collect();
+        history.extend(format.history(&WireNames::default()).encode_calls(&calls));
+        let answer = |call| ToolResult::of(call, Ok("done".into()));
+        history.extend(format.encode_results(&calls.iter().map(answer).collect::<Vec<_>>()));
+    }
+    history
+}
+
+proptest! {
+    /// Some servers and models count calls from zero in each turn.
+    #[test]
+    fn claude_gets_distinct_call_ids_in_a_whole_history(
+        turns in vec(vec(prop::sample::select(vec!["call_0", "call_1", "a b"]), 1..4), 1..5),
+    ) {
+        for format in [ApiFormat::Anthropic, ApiFormat::Bedrock] {
+            let history = conversation(format, &turns);
+            let repaired = format.repair_history(history.clone());
+            let (calls, results) = ids(format, &repaired);
+            prop_assert_eq!(&calls, &results, "{}", format);
+            let distinct: HashSet<&String> = calls.iter().collect();
+            prop_assert_eq!(distinct.len(), turns.iter().map(Vec::len).sum::<usize>(), "{}", format);
+            prop_assert_eq!(format.repair_history(repaired.clone()), repaired.clone(), "repairing twice");
+            // The ids of earlier messages do not depend on later messages, so caches of the prompt stay valid.
+            let earlier = format.repair_history(conversation(format, &turns[..turns.len() - 1]));
+            // Bedrock joins the next message of the user with the last results.
+            let same = earlier.len().saturating_sub(1);
+            prop_assert_eq!(&repaired[..same], &earlier[..same], "{}", format);
+        }
+    }
+
+    /// The same file may be read in each turn, and by two calls of a turn.
+    #[test]
+    fn bedrock_gets_distinct_document_names_in_a_whole_history(
+        turns in vec(vec(prop::sample::select(vec!["a.pdf", "A.pdf", "a pdf (2)", "b.pdf", ""]), 1..4), 1..4),
+    ) {
+        let format = ApiFormat::Bedrock;
+        let file = |name: &&str| {
+            let name = Some((*name).to_owned()).filter(|name| !name.is_empty());
+            Content::from(Media { name, ..Media::new("application/pdf", b"%PDF") })
+        };
+        let mut history = Vec::new();
+        for (at, turn) in turns.iter().enumerate() {
+            history.push(format.encode_user(&turn.iter().map(file).collect::<Vec<_>>()));
+            let calls: Vec<ToolCall> =
+                (0..turn.len()).map(|number| ToolCall::new(format!("c_{at}_{number}"), "read", "{}")).collect();
+            history.extend(format.history(&WireNames::default()).encode_calls(&calls));
+            let results = calls.iter().zip(turn);
+            let results = results.map(|(call, name)| ToolResult::of(call, Ok(ToolOutput::new(vec![file(name)]))));
+            history.extend(format.encode_results(&results.collect::<Vec<_>>()));
+        }
+        let repaired = format.repair_history(history);
+        let mut names = Vec::new();
+        for document in documents(&json!(repaired)) {
+            names.push(document["name"].as_str().unwrap_or_default().to_ascii_lowercase());
+        }
+        prop_assert_eq!(names.len(), 2 * turns.iter().map(Vec::len).sum::<usize>());
+        prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{:?}", names);
+        prop_assert_eq!(format.repair_history(repaired.clone()), repaired, "repairing twice");
+    }
+}
+
+fn documents(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(list) => list.iter().flat_map(documents).collect(),
+        Value::Object(fields) => {
+            let inner = fields.iter().flat_map(|(name, value)| match name == "document" {
+                true => vec![value],
+                false => documents(value),
+            });
+            inner.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Models from the third generation on refuse the calls of a turn that begin without a signature. Only these
+/// models sign their calls, so the calls of all other models have none.
+#[test]
+fn the_first_made_call_of_a_message_to_gemini_3_has_a_signature() {
+    let names = WireNames::default();
+    let calls = ["a", "b"].map(|id| ToolCall::new(id, "now", "{}"));
+    let signatures = |model: &str, calls: &[ToolCall]| {
+        let messages = ApiFormat::Gemini.history(&names).with_model(model).encode_calls(calls);
+        let parts = messages[0]["parts"].as_array().unwrap().clone();
+        parts.into_iter().map(|part| part["thoughtSignature"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let placeholder = Some("skip_thought_signature_validator".to_owned());
+    for model in ["gemini-3-pro-preview", "gemini-flash-latest", "models/gemini-3.5-flash"] {
+        assert_eq!(signatures(model, &calls), [placeholder.clone(), None], "{model}");
+    }
+    assert_eq!(signatures("gemini-2.5-pro", &calls), [None, None]);
+    // Signatures of the model itself are kept, and a message without calls stays as it is.
+    let signed = json!({"role": "model", "parts": [
+        {"functionCall": {"name": "now", "args": {}}, "thoughtSignature": "s"},
+        {"functionCall": {"name": "now", "args": {}}},
+    ]});
+    let received = ApiFormat::Gemini.parse_calls(&signed).unwrap();
+    assert_eq!(signatures("gemini-3-pro-preview", &received), [Some("s".to_owned()), None]);
+    let history = ApiFormat::Gemini.history(&names).with_model("gemini-3-pro");
+    assert_eq!(history.encode_assistant("hi", &[]), [json!({"role": "model", "parts": [{"text": "hi"}]})]);
+    let both = history.encode_assistant("hi", &calls[..1]);
+    assert_eq!(both[0]["parts"][1]["thoughtSignature"], "skip_thought_signature_validator");
+    assert_eq!(both[0]["parts"][0], json!({"text": "hi"}));
+}
+
+/// Mistral refuses a message of the user directly after a tool message.
+#[test]
+fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
+    let names = WireNames::default();
+    let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
+    let call = ToolCall::new("D681PevKs", "read", "{}");
+    let image = Content::from(Media::new("image/png", b"hi"));
+    let results = [ToolResult::of(&call, Ok(ToolOutput::new(vec![image])))];
+    let roles = |messages: &[Value]| {
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&history.encode_results(&results)), ["tool", "assistant", "user"]);
+    assert_eq!(roles(&history.with_mistral(false).encode_results(&results)), ["tool", "user"]);
+    // After a cancelled turn, the user goes on without results.
+    let cancelled =
+        [history.encode_calls(std::slice::from_ref(&call)), vec![history.encode_user(&["go on".into()])]]
+            .concat();
+    let repaired = history.separate_results(ApiFormat::OpenAiChat.repair_history(cancelled.clone()));
+    assert_eq!(roles(&repaired), ["assistant", "tool", "assistant", "user"]);
+    assert_eq!(ApiFormat::OpenAiChat.repair_history(repaired.clone()), repaired);
+    assert_eq!(history.separate_results(repaired.clone()), repaired, "separating twice");
+    assert_eq!(history.with_mistral(false).separate_results(cancelled.clone()), cancelled);
+    let plain = [ToolResult::of(&call, Ok("done".into()))];
+    assert_eq!(roles(&history.encode_results(&plain)), ["tool"]);
+}
+
+/// No service accepts a message without content.
+#[test]
+fn an_empty_text_is_left_out_of_a_message_to_gemini() {
+    let image = Content::from(Media::new("image/png", b"hi"));
+    let part = json!({"inlineData": {"mimeType": "image/png", "data": "aGk="}});
+    let empty = Content::Text(String::new());
+    for (contents, parts) in [
+        (vec![empty.clone(), image.clone()], json!([part])),
+        (vec![image, Content::Text(" ".to_owned())], json!([part, {"text": " "}])),
+        (vec![empty], json!([{"text": "(empty message)"}])),
+        (vec![], json!([{"text": "(empty message)"}])),
+    ] {
+        assert_eq!(ApiFormat::Gemini.encode_user(&contents), json!({"role": "user", "parts": parts}));
+    }
+}
+
+/// The user may have written before the tools were done.
+#[test]
+fn results_come_before_all_other_blocks_of_the_reply() {
+    let text = |text: &str| json!({"text": text});
+    let used = |id: &str| json!({"toolUse": {"toolUseId": id, "name": "now", "input": {}}});
+    let result = |id: &str| json!({"toolResult": {"toolUseId": id, "content": [text("done")]}});
+    let history = |reply: Value| {
+        vec![
+            json!({"role": "user", "content": [text("hi")]}),
+            json!({"role": "assistant", "content": [used("a"), used("b")]}),
+            json!({"role": "user", "content": reply}),
+        ]
+    };
+    let expected = history(json!([result("a"), result("b"), text("hurry")]));
+    for reply in [
+        json!([text("hurry"), result("a"), result("b")]),
+        json!([result("a"), text("hurry"), result("b")]),
+        json!([result("a"), result("b"), text("hurry")]),
+    ] {
+        assert_eq!(ApiFormat::Bedrock.repair_history(history(reply)), expected);
+    }
+}
+
+/// Providers report the token counts of a stream at different places.
+#[test]
+fn token_counts_outside_the_usual_field_are_read() {
+    let choice = json!({"index": 0, "delta": {"content": "hi"}});
+    let counts = json!({"prompt_tokens": 9, "completion_tokens": 5, "cached_tokens": 3});
+    // Moonshot, and Groq.
+    for last in [
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": counts}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "x_groq": {"usage": counts}}),
+    ] {
+        let mut stream = ApiFormat::OpenAiChat.accumulator();
+        stream.push(&json!({"choices": [choice]})).unwrap();
+        stream.push(&last).unwrap();
+        let usage = stream.finish().response.unwrap().usage;
+        assert_eq!((usage.input_tokens, usage.output_tokens, usage.cached_input_tokens), (9, 5, 3), "{last}");
+    }
+    let bedrock = json!({"output": {"message": {"role": "assistant", "content": [{"text": "hi"}]}}, "stopReason": "end_turn",
+        "usage": {"inputTokens": 4, "outputTokens": 5, "cacheReadInputTokens": 3, "cacheWriteInputTokens": 2}});
+    let usage = ApiFormat::Bedrock.parse_response(&bedrock).unwrap().usage;
+    assert_eq!((usage.input_tokens, usage.cache_write_tokens), (9, 2));
+    let interaction = json!({"id": "i", "status": "completed", "steps": [],
+        "usage": {"total_input_tokens": 7, "total_output_tokens": 5, "total_tool_use_tokens": 2}});
+    let usage = ApiFormat::GeminiInteractions.parse_response(&interaction).unwrap().usage;
+    assert_eq!((usage.input_tokens, usage.tool_tokens), (9, 2));
+}
+
+/// Text files that the API cannot take as they are must be shown, or reported.
+#[test]
+fn every_text_file_is_shown_to_claude_or_reported() {
+    let (format, names) = (ApiFormat::Anthropic, WireNames::default());
+    let base64 = |data: &str| {
+        Content::from(Media {
+            data: toolkit_core::output::MediaData::Base64(data.to_owned()),
+            ..Media::new("text/csv", b"")
+        })
+    };
+    for (content, shown) in [
+        (Content::from(Media::new("text/csv", b"caf\xe9;1")), Some("caf\u{fffd};1")),
+        (base64("aGkg\r\naGkg\n"), Some("hi hi ")),
+        (base64("a"), None),
+        (base64("!"), None),
+        (Content::from(Media::new("text/csv", b" \n")), None),
+    ] {
+        let block = format.encode_user(std::slice::from_ref(&content))["content"][0].clone();
+        assert_eq!(block.pointer("/source/data").and_then(Value::as_str), shown, "{content:?}");
+        let losses = format.history(&names).user_losses(std::slice::from_ref(&content));
+        assert_eq!(losses.is_empty(), shown.is_some(), "{content:?}");
+        let call = ToolCall::new("a", "read", "{}");
+        let result = ToolResult::of(&call, Ok(ToolOutput::new(vec![content])));
+        let losses = format.history(&names).result_losses(&[result]);
+        assert_eq!(losses.is_empty(), shown.is_some());
+    }
+}
+
+/// A report at the end of the body, without the empty line that ends an event, is a report.
+#[test]
+fn the_error_in_an_unfinished_last_event_is_reported() {
+    for (format, body) in [
+        (
+            ApiFormat::OpenAiChat,
+            r#"data: {"error":{"code":"content_filter","message":"The response was filtered"}}"#,
+        ),
+        (
+            ApiFormat::Anthropic,
+            r#"data: {"type":"error","error":{"type":"content_filter","message":"filtered"}}"#,
+        ),
+        (ApiFormat::Ollama, r#"{"error":"model runner has crashed"}"#),
+    ] {
+        for end in ["", "\n"] {
+            let mut stream = format.accumulator();
+            let pushed: Vec<_> = stream.push_bytes(format!("{body}{end}").as_bytes());
+            let error = pushed.into_iter().find_map(Result::err).or_else(|| stream.finish().response.err());
+            assert!(error.as_ref().is_some_and(|error| error.report().is_some()), "{format}: {error:?}");
+        }
+    }
+}
