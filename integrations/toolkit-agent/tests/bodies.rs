@@ -171,7 +171,7 @@ fn failures(name: &str, text: &str) -> Vec<String> {
     // At once, and after a part of the answer. The other answers begin with their only part.
     let is_long = matches!(name, "chat" | "messages");
     let after = forms.iter().filter(|_| is_long).map(|form| write(&[begun.clone(), form.clone()]));
-    forms.iter().map(|form| write(&[form.clone()])).chain(after).collect()
+    forms.iter().map(|form| write(std::slice::from_ref(form))).chain(after).collect()
 }
 
 #[tokio::test]
