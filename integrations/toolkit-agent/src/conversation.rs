@@ -13,7 +13,8 @@ pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use edit::{REMOVED, WITHHELD};
 pub(crate) use progress::{Progress, Step};
-pub(crate) use turn::{Turn, key};
+pub(crate) use turn::Turn;
+use turn::key;
 
 use crate::message::{AssistantMessage, Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
@@ -271,7 +272,7 @@ impl Conversation {
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
-        self.waiting("", &mut found);
+        self.waiting(&|_| 0, "", &mut found);
         found
     }
 

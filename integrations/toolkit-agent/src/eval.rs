@@ -253,8 +253,12 @@ async fn conduct(
     if report.error.is_none() {
         for scorer in scorers {
             match scorer.score(&task, &transcript).await {
-                Ok(score) => report.scores.push(score.named(scorer.name())),
+                Ok(score) => {
+                    report.scorer_usage += score.usage;
+                    report.scores.push(score.named(scorer.name()));
+                }
                 Err(error) => {
+                    report.scorer_usage += error.output.usage;
                     report.error = Some(format!("scorer `{}` failed: {error}", scorer.name()));
                 }
             }

@@ -20,7 +20,7 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// | [`ModelRequest`] | before each model call | the text is the response; the model is not called |
 /// | [`ModelResponse`] | after each model call, before its tool calls run | the text is the response; its calls do not run |
 /// | [`ToolCall`] | before each call of a tool, inside of all middleware | the model reads the text as an error; the tool does not run |
-/// | [`ToolOutput`] | after each successful call | the model reads the text instead of the output, as an error |
+/// | [`ToolOutput`] | after each successful call, and on results that the program [supplies](crate::Decision) | the model reads the text instead of the output, as an error |
 /// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
 ///
 /// A check of a [`ToolCall`] gets the arguments that the tool receives: near misses such as `"5"` for 5 are

@@ -11,8 +11,9 @@ use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 pub struct PendingCall {
     /// The key of the call in [`Decisions`]. Usually, this is the id of the call. For a call made inside an
     /// agent called as a tool, the id of the enclosing call comes first, followed by `/`. For a call made by
-    /// a parallel agent, the index of the agent comes first, followed by `/`. If earlier calls of the turn
-    /// have the same id, a number is appended, as in `call_1#2`.
+    /// a parallel agent, the index of the agent comes first, followed by `/`. If earlier calls of the
+    /// conversation have the same id, a number is appended, as in `call_1#2`: some providers use an id again in
+    /// each turn. So a decision reaches no later call.
     pub id: String,
     /// The name of the agent making the call.
     pub agent: String,

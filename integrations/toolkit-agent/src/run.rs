@@ -185,9 +185,11 @@ impl Agent {
             }
         };
         let saved = run.save(conversation).await;
-        let output = output?;
-        saved?;
-        Ok(output)
+        match output {
+            // Calls are only pending once they are saved: the program may know nothing but the store.
+            Ok(_) | Err(AgentError::Interrupted { .. }) => saved.and(output),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use toolkit_agent::eval::{
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Limits, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelRetry, Price, ScriptedModel, Usage,
+    ModelRetry, Price, RunError, ScriptedModel, Usage,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolCall, ToolRegistry};
@@ -118,9 +118,9 @@ async fn a_failure_does_not_affect_other_trials() {
             "refuses"
         }
 
-        async fn score(&self, task: &Task, _: &Transcript) -> Result<Score, AgentError> {
+        async fn score(&self, task: &Task, _: &Transcript) -> Result<Score, RunError> {
             match task.id.as_str() {
-                "bad" => Err(AgentError::Other("no opinion".to_owned())),
+                "bad" => Err(AgentError::Other("no opinion".to_owned()).into()),
                 _ => Ok(true.into()),
             }
         }
@@ -279,11 +279,16 @@ async fn a_judge_gets_the_transcript_and_decides() {
 
 #[tokio::test]
 async fn a_judge_without_a_decision_is_an_error() {
-    let judge = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Hard to say.")));
+    let judge = ScriptedModel::new()
+        .fallback(|_| Ok(ModelResponse::text("Hard to say.").with_usage(Usage::new(100, 10))));
     let tasks = [Task::new("a", "?"), Task::new("b", "?")];
     let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("done")));
-    let report = Eval::new(tasks).model("m", model).scorer(Judge::new(judge)).run(agent).await;
+    let report = Eval::new(tasks).model("m", model).scorer(Judge::new(judge.clone())).run(agent).await;
     assert_eq!(report.summary("m").unwrap().errors, 2);
+    let judged = u64::try_from(judge.requests().len()).unwrap();
+    assert!(judged > 2);
+    assert_eq!(report.summary("m").unwrap().scorer_usage, Usage::new(100 * judged, 10 * judged));
+    assert_eq!(report.summary("m").unwrap().usage, Usage::default());
     assert!(report.trials[0].error.as_ref().unwrap().starts_with("scorer `judge` failed: "), "{report}");
 }
 

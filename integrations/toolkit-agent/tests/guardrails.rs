@@ -13,10 +13,10 @@ use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, FinishReason, Message, ModelRequest, ModelResponse,
-    RunEvent, RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
+    Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, FinishReason, Message, ModelRequest,
+    ModelResponse, RunEvent, RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
 };
-use toolkit_core::{ClosureTool, ToolCall, ToolOutput, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Point {
@@ -96,6 +96,47 @@ fn guardrail(point: Point, kind: Kind) -> Guardrail {
 #[schemars(crate = "toolkit_core::schemars")]
 struct Pay {
     to: String,
+}
+
+/// A result from the program is checked like the result of a tool.
+#[tokio::test]
+async fn a_decided_result_is_checked() {
+    for (kind, expected, error) in [
+        (Kind::Pass, "secret receipt", None),
+        (Kind::Replace, "clean output", None),
+        (Kind::Block, "The output of tool `pay` was withheld: BLOCKED", None),
+        (Kind::End, "", Some("REASON")),
+    ] {
+        for decision in [Decision::Answer("secret receipt".into()), Decision::Output("secret receipt".into())]
+        {
+            let pay = ClosureTool::new("pay", "Pays.", |_: Pay| {
+                Err::<(), _>(ToolError::question("Which account?"))
+            });
+            let model = script();
+            let guard = guardrail(Point::ToolOutput, kind);
+            let tools = ToolRegistry::from_tools([pay.unwrap()]).unwrap();
+            let agent =
+                Agent::builder(model.clone()).name("root").tools(tools).guardrail(guard).build().unwrap();
+            let mut conversation = Conversation::new("1");
+            agent.run_in(&mut conversation, "secret input").await.unwrap_err();
+            let decisions = Decisions::new().with("c", decision);
+            let options = RunOptions::new().with_decisions(decisions);
+            let ended = agent.resume(&mut conversation, options).await.map_err(AgentError::from);
+            match (ended, error) {
+                (Ok(_), None) => {
+                    let read = transcript(&model.requests()[1].messages);
+                    assert_eq!(read.last().unwrap(), &format!("results: {expected}"), "{kind:?}");
+                }
+                (Err(AgentError::Blocked { reason, .. }), Some(expected)) => {
+                    assert_eq!(reason, expected);
+                    let kept = transcript(conversation.messages()).join(" ");
+                    assert!(!kept.contains("receipt"), "{kept}");
+                }
+                (ended, _) => panic!("{kind:?}: {ended:?}"),
+            }
+            assert_sendable(&conversation);
+        }
+    }
 }
 
 /// Creates a tool that counts its calls.

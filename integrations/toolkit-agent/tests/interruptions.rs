@@ -25,18 +25,28 @@ struct Runs {
     counts: Arc<[AtomicU32; 2]>,
     /// The number of saves before each run of a tool, with the index of the tool.
     saves: Arc<Mutex<Vec<(usize, usize)>>>,
+    /// The number of saves before each model call.
+    asked: Arc<Mutex<Vec<usize>>>,
     store: MemoryStore,
 }
 
 impl Runs {
+    fn asked(&self) -> u32 {
+        u32::try_from(self.asked.lock().unwrap().len()).unwrap()
+    }
+
+    fn saves(&self) -> usize {
+        let log = self.store.load("ada", "1").now_or_never().unwrap().unwrap();
+        log.map_or(0, |log| log.entries.len())
+    }
+
     fn counts(&self) -> [u32; 2] {
         [0, 1].map(|index| self.counts[index].load(Ordering::Relaxed))
     }
 
     fn count(&self, index: usize) {
         self.counts[index].fetch_add(1, Ordering::Relaxed);
-        let log = self.store.load("ada", "1").now_or_never().unwrap().unwrap();
-        self.saves.lock().unwrap().push((index, log.map_or(0, |log| log.entries.len())));
+        self.saves.lock().unwrap().push((index, self.saves()));
     }
 
     /// Returns how many runs of a tool may have begun when the log had `length` entries.
@@ -87,7 +97,9 @@ impl Runs {
         let turns: Vec<Vec<String>> =
             calls.split('/').map(|turn| turn.split_whitespace().map(str::to_owned).collect()).collect();
         let said = format!("{name} is done.");
+        let runs = self.clone();
         let model = ScriptedModel::new().fallback(move |request: &ModelRequest| {
+            runs.asked.lock().unwrap().push(runs.saves());
             let latest =
                 request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
             let turn = latest.filter(|message| matches!(message, Message::Tool(_))).count();
@@ -223,6 +235,7 @@ impl Way {
 async fn to_the_end(agent: &Agent, order: Order, way: &Way) -> (RunOutput, Conversation) {
     let (mut conversation, options) = way.reload(Conversation::new("1")).await;
     let mut ended = agent.run_with(&mut conversation, "go", options).await;
+    let mut decided = Decisions::new();
     for _ in 0..50 {
         let pending = match ended.map_err(AgentError::from) {
             Ok(output) => return (output, conversation),
@@ -234,7 +247,13 @@ async fn to_the_end(agent: &Agent, order: Order, way: &Way) -> (RunOutput, Conve
         assert_eq!(conversation.pending(), pending);
         let ids: std::collections::BTreeSet<_> = pending.iter().map(|call| &call.id).collect();
         assert_eq!(ids.len(), pending.len(), "{pending:?}");
-        let options = reloaded.1.with_decisions(order.decide(&pending));
+        // The ids of the provider repeat in each turn, but a decision is about one call of one turn.
+        let late = pending.iter().find(|call| decided.get(&call.id).is_some());
+        assert_eq!(late, None, "{decided:?}");
+        let decisions = order.decide(&pending);
+        let now = pending.iter().filter(|call| decisions.get(&call.id).is_some());
+        decided = now.fold(decided, |all, call| all.with(&call.id, decision(call)));
+        let options = reloaded.1.with_decisions(decisions);
         ended = agent.resume(&mut conversation, options).await;
     }
     panic!("the run does not end")
@@ -415,6 +434,27 @@ async fn of_two_programs_with_decisions_one_wins() {
 }
 
 #[tokio::test]
+async fn a_repeated_decision_does_not_reach_a_later_call_with_the_same_id() {
+    let runs = Runs::default();
+    let (tools, permissions) = runs.tools(true);
+    // Some servers begin with the same id in each turn.
+    let pay = || ModelResponse::calls([ToolCall::new("call_0", "pay", "{}")]);
+    let model = ScriptedModel::new().response(pay()).response(pay()).text("done");
+    let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
+    let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    pending(agent.run_in(&mut conversation, "go").await);
+    let decisions = || Decisions::new().approve("call_0");
+    let later = pending(decide(&agent, &mut conversation, decisions()).await);
+    assert_eq!((later.len(), later[0].id.as_str(), later[0].call.id.as_str()), (1, "call_0#2", "call_0"));
+    let refused = decide(&agent, &mut conversation, decisions()).await.map_err(AgentError::from);
+    assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{refused:?}");
+    assert_eq!(runs.counts(), [1, 0]);
+    let decided = decide(&agent, &mut conversation, Order::All.decide(&later)).await;
+    assert_eq!((decided.unwrap().text.as_str(), runs.counts()), ("done", [2, 0]));
+}
+
+#[tokio::test]
 async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = seen.clone();
@@ -465,6 +505,10 @@ async fn a_run_continues_from_each_of_its_saves() {
             let case = format!("kind {kind}, {length} of {}", entries.len());
             let ended = ended.unwrap_or_else(|error| panic!("{case}: {error}"));
             assert_eq!((&ended.text, &ended.agent), (&output.text, &output.agent), "{case}");
+            // A save of any agent has the numbers of the whole run. It may have begun before the last call.
+            let asked = first.asked.lock().unwrap().iter().filter(|saves| **saves + 1 < length).count();
+            let counted = usize::try_from(ended.model_calls - again.asked()).unwrap();
+            assert!(counted >= asked, "{case}: {counted} of {asked} model calls");
             assert_sendable(&sessions.open("ada", "1").await.unwrap());
             for index in [0, 1].into_iter().filter(|_| kind != ESCALATING) {
                 let runs = first.before(index, length) + again.counts()[index];
@@ -511,6 +555,9 @@ impl ConversationStore for Failing {
     }
 }
 
+/// The errors of the failed save and of those that depend on it.
+const FAILURES: [&str; 2] = ["the disk is full", "an earlier save of the run has failed"];
+
 /// Any save may fail: the run ends with an error, and continues from the store or from memory. No call runs twice.
 #[tokio::test]
 async fn a_failed_save_loses_no_work() {
@@ -530,8 +577,14 @@ async fn a_failed_save_loses_no_work() {
                 let text = loop {
                     let decisions = match ended.map_err(AgentError::from) {
                         Ok(output) => break output.text,
-                        Err(AgentError::Interrupted { pending, .. }) => Order::All.decide(&pending),
-                        Err(AgentError::Store(error)) if error.message == "the disk is full" => {
+                        Err(AgentError::Interrupted { pending, .. }) => {
+                            if is_reloaded {
+                                conversation = sessions.open("ada", "1").await.unwrap();
+                                assert_eq!(conversation.pending(), pending, "{case}");
+                            }
+                            Order::All.decide(&pending)
+                        }
+                        Err(AgentError::Store(error)) if FAILURES.contains(&error.message.as_str()) => {
                             if is_reloaded {
                                 conversation = sessions.open("ada", "1").await.unwrap();
                                 if conversation.messages().is_empty() {

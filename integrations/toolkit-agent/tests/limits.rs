@@ -1,17 +1,22 @@
 //! Limits of a run.
 
 use crate::support::{Nothing, agent, assert_sendable, cancelled_after, says, transcript};
+use futures_util::StreamExt;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_agent::guardrail::{Guardrail, Verdict};
+use toolkit_agent::model::ModelStream;
 use toolkit_agent::session::{
     ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
 };
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
-    ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions, Usage,
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError,
+    ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
+    Usage, UserMessage,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -126,6 +131,53 @@ async fn the_duration_of_a_run_is_limited() {
     let started = tokio::time::Instant::now();
     assert_eq!(agent.run("go").await.map_err(AgentError::from), over.map(|_: String| unreachable!()));
     assert_eq!(started.elapsed(), most);
+}
+
+/// A model whose streams stop after some pieces.
+struct Stalling(ScriptedModel);
+
+impl ChatModel for Stalling {
+    fn name(&self) -> &str {
+        "stalling"
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        self.0.respond(request).await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let pieces = self.0.stream(request).await?;
+        Ok(ModelStream::new(pieces.chain(futures_util::stream::pending())))
+    }
+}
+
+/// The provider bills an answer that has begun, whichever clock stops it.
+#[tokio::test(start_paused = true)]
+async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
+    let pieces = [
+        ModelDelta::Text("half".to_owned()),
+        ModelDelta::Reasoning("hm".to_owned()),
+        ModelDelta::CallStarted { id: "c".into(), name: "add".to_owned() },
+        ModelDelta::Arguments { id: "c".into(), piece: "{".to_owned() },
+    ];
+    let begun = pieces.map(|piece| vec![Ok(piece)]);
+    for (pieces, calls, asked) in begun.map(|pieces| (pieces, 2, 2)).into_iter().chain([(vec![], 1, 4)]) {
+        for is_checked in [false, true] {
+            let script = (0..4).fold(ScriptedModel::new(), |model, _| model.deltas(pieces.clone()));
+            let slow = |_, _| async {
+                sleep(Duration::from_secs(3_600)).await;
+                Verdict::Pass
+            };
+            let builder = agent(Stalling(script.clone()))
+                .retry(ModelRetry::new(4))
+                .limits(Limits::default().with_model_timeout(Duration::from_secs(1)).with_max_model_calls(2));
+            let guard = Guardrail::new_async::<UserMessage, _>("slow", slow).beside_model();
+            let builder = if is_checked { builder.guardrail(guard) } else { builder };
+            let failed = builder.build().unwrap().run("go").await.unwrap_err();
+            let counts = (failed.output.model_calls, script.requests().len());
+            assert_eq!(counts, (calls, asked), "{pieces:?}, checked: {is_checked}: {failed}");
+        }
+    }
 }
 
 struct Silent;

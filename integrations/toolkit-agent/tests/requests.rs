@@ -5,12 +5,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::model::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
 use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelErrorKind,
-    ModelOptions, ModelRequest, ModelResponse, NativeMessages, Price, Usage,
+    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError,
+    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, NativeMessages, Price, Usage,
 };
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_wire::ApiFormat;
@@ -430,6 +431,34 @@ async fn a_background_response_is_fetched_when_it_is_finished() {
         assert_eq!((&asked[0]["background"], &asked[0]["store"]), (&json!(true), &json!(true)));
         assert_eq!(asked[1..], [(); 4].map(|()| json!({"retrieve": "resp_1"})));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_background_response_is_not_paid_for_twice() {
+    let queued = || json!({"id": "resp_1", "object": "response", "status": "queued", "output": []});
+    let failing = || std::iter::once(queued()).chain(std::iter::repeat_n(Value::Null, 50));
+    let slow = || std::iter::repeat_n(queued(), 50);
+    let limits = Limits::default().with_model_timeout(Duration::from_secs(60));
+    let cases: [(Vec<Value>, Limits); 2] =
+        [(failing().collect(), Limits::default()), (slow().collect(), limits)];
+    for (replies, limits) in cases {
+        for streaming in [false, true] {
+            let server = Server::new(replies.clone());
+            let model = WireModel::new(OpenAiResponses, "m", server.clone());
+            let options = ModelOptions::new().with_background(true);
+            let agent = Agent::builder(model).options(options).streaming(streaming).limits(limits.clone());
+            let failed = agent.build().unwrap().run("hi").await.unwrap_err();
+            let sent = server.asked().iter().filter(|asked| asked.get("retrieve").is_none()).count();
+            assert_eq!((sent, failed.output.model_calls), (1, 1), "{failed}");
+        }
+    }
+    let model = WireModel::new(OpenAiResponses, "m", Server::new(failing()));
+    let request =
+        ModelRequest::new([Message::user("hi")]).with_options(ModelOptions::new().with_background(true));
+    let failed = model.respond(request).await.unwrap_err();
+    let expected =
+        "background response `resp_1` cannot be retrieved: the server restarts; it may still be running";
+    assert_eq!((failed.message.as_str(), failed.is_retryable()), (expected, false));
 }
 
 #[test]

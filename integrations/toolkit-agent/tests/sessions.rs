@@ -1,9 +1,14 @@
 //! Sessions and stores.
 
 use crate::support::{agent, assert_sendable, tools, transcript};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError};
 use toolkit_agent::{Agent, AgentError, Message, RunOptions, ScriptedModel, Sessions};
+use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolContext};
 
 /// Checks the contract of a store. `open` opens the same store again, like another program.
@@ -36,7 +41,7 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
         }
     }
     // The latest comes first.
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    sleep(Duration::from_millis(20)).await;
     let log = store.load("ada", "a").await.unwrap().unwrap();
     let latest = store.append("ada", "a", log.version, "[3]").await.unwrap();
     assert_eq!(store.list("ada").await.unwrap()[0].id, "a");
@@ -237,7 +242,7 @@ async fn a_run_resumes_after_a_crash_within_a_turn() {
             move |_: crate::support::Nothing, _: ToolContext| {
                 let (store, crashed, found) = (store.clone(), crashed.clone(), found.clone());
                 async move {
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    sleep(Duration::from_millis(50)).await;
                     // The state after a crash at this point.
                     let mut version = 0;
                     for entry in store.load("ada", "1").await.unwrap().unwrap().entries {
@@ -274,6 +279,60 @@ async fn a_run_resumes_after_a_crash_within_a_turn() {
     }
 }
 
+/// A store that answers one second after it has saved values.
+#[derive(Clone)]
+struct Late(MemoryStore);
+
+impl ConversationStore for Late {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        self.0.load(user, id).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.0.append(user, id, version, entry).await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
+        self.0.list(user).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.0.delete(user, id).await
+    }
+
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        self.0.load_state(scope).await
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        self.0.update_state(scope, changes).await?;
+        sleep(Duration::from_secs(1)).await;
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_save_does_not_undo_later_values_of_other_programs() {
+    for key in ["app:rate", "user:rate"] {
+        let store = MemoryStore::new();
+        let sessions = Sessions::new(Late(store.clone()));
+        let mut conversation = sessions.open("ada", "1").await.unwrap();
+        conversation.session().apply(&[(key.to_owned(), Some(2.into()))].into());
+        let save = timeout(Duration::from_millis(500), sessions.save(&mut conversation));
+        assert!(save.await.is_err());
+        let other = Sessions::new(store.clone());
+        let mut later = other.open("ada", "3").await.unwrap();
+        later.session().apply(&[(key.to_owned(), Some(3.into()))].into());
+        other.save(&mut later).await.unwrap();
+        sleep(Duration::from_secs(2)).await;
+        let mut again = sessions.open("ada", "2").await.unwrap();
+        assert_eq!(again.session().get(key), Some(3.into()), "{key}");
+        sessions.save(&mut again).await.unwrap();
+        let saved = Sessions::new(store).open("ada", "3").await.unwrap();
+        assert_eq!(saved.session().get(key), Some(3.into()), "{key}");
+    }
+}
+
 /// A store on a full disk.
 struct Full;
 
@@ -294,18 +353,11 @@ impl ConversationStore for Full {
         Ok(false)
     }
 
-    async fn load_state(
-        &self,
-        _: StateScope<'_>,
-    ) -> Result<std::collections::BTreeMap<String, serde_json::Value>, StoreError> {
-        Ok(std::collections::BTreeMap::new())
+    async fn load_state(&self, _: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        Ok(BTreeMap::new())
     }
 
-    async fn update_state(
-        &self,
-        _: StateScope<'_>,
-        _: &toolkit_core::context::SessionDelta,
-    ) -> Result<(), StoreError> {
+    async fn update_state(&self, _: StateScope<'_>, _: &SessionDelta) -> Result<(), StoreError> {
         Ok(())
     }
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRetry, RunEvent,
-    RunOptions, ScriptedModel, Sessions,
+    Agent, AgentError, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
+    RunEvent, RunOptions, ScriptedModel, Sessions,
 };
 use toolkit_core::error::BuildProblem;
 use toolkit_core::middleware::{Approval, Permission, Permissions};
@@ -144,7 +144,7 @@ async fn escalation_ends_a_sequence_and_the_innermost_loop() {
 #[tokio::test]
 async fn a_loop_ends_after_its_maximum_iterations() {
     for (iterations, expected) in [(None, 10), (Some(3), 3), (Some(0), 0)] {
-        let model = ScriptedModel::new().fallback(|_| Ok(toolkit_agent::ModelResponse::text("more")));
+        let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("more")));
         let worker = agent(model.clone()).name("worker").build().unwrap();
         let mut team = LoopAgent::new("team", [worker]);
         if let Some(iterations) = iterations {
@@ -344,7 +344,7 @@ async fn endless_transfers_reach_the_limit() {
     let to = |name: &'static str| {
         ScriptedModel::new().fallback(move |_| {
             let arguments = format!(r#"{{"agent_name": "{name}"}}"#);
-            Ok(toolkit_agent::ModelResponse::calls([ToolCall::new("1", "transfer_to_agent", arguments)]))
+            Ok(ModelResponse::calls([ToolCall::new("1", "transfer_to_agent", arguments)]))
         })
     };
     let spec = Agent::builder(to("root")).name("spec").transfer_to("root", "").build().unwrap();
@@ -405,6 +405,30 @@ async fn history_search_is_scoped_to_agent_and_user() {
     let tool: Arc<dyn Tool> = Arc::new(sessions.history_tool().unwrap());
     let alone = tool.call("{}", &ToolContext::new(ToolName::new("search_history").unwrap())).await.unwrap();
     assert_eq!(alone.to_text(), "No agent specified.");
+}
+
+#[tokio::test]
+async fn a_history_search_has_a_limit() {
+    let sessions = Sessions::default();
+    let helper = Agent::builder(ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Nice."))));
+    let helper = helper.name("helper").build().unwrap();
+    sessions.run(&helper, "ada", "oldest", "zzz").await.unwrap();
+    for id in 0..100 {
+        sessions.run(&helper, "ada", &id.to_string(), "Hello.").await.unwrap();
+    }
+    let search = async |arguments: &str| {
+        let model = ScriptedModel::new().call("search_history", arguments.to_owned()).text("done");
+        let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
+        let agent = Agent::builder(model).name("helper").tools(tools).build().unwrap();
+        let mut conversation = sessions.open("ada", "search").await.unwrap();
+        let output = agent.run_in(&mut conversation, "go").await.unwrap();
+        transcript(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned()
+    };
+    assert_eq!(search(r#"{"keyword": "zzz"}"#).await, "No history found in the latest 100 conversations.");
+    assert_eq!(search(r#"{"limit": 1000000}"#).await.lines().count(), 50);
+    sessions.delete("ada", "0").await.unwrap();
+    assert!(search(r#"{"keyword": "zzz"}"#).await.ends_with("User: zzz"));
+    assert_eq!(search(r#"{"keyword": "yyy"}"#).await, "No history found.");
 }
 
 #[tokio::test]

@@ -30,6 +30,8 @@ struct Called {
     /// The unfinished conversations of the agents, by the index of the call. A conversation is taken out
     /// while its agent works, and put back if the agent is interrupted.
     conversations: BTreeMap<usize, Conversation>,
+    /// The keys of the calls with an unfinished conversation, by the index of the call.
+    keys: BTreeMap<usize, String>,
     /// The calls that are not yet in `positions`, with their indexes. Most turns call no agent, so `positions` is
     /// filled when an agent begins.
     calls: Vec<(CallId, usize)>,
@@ -47,32 +49,35 @@ impl CalledAgents {
     pub(crate) fn begin_turn(&self) {
         let called = &mut *lock(&self.0);
         called.conversations.clear();
+        called.keys.clear();
         called.calls.clear();
         called.positions.clear();
         called.working.clear();
         called.unknown = 0;
     }
 
-    /// Registers a call before it runs, with the unfinished conversation of its agent if there is one.
-    pub(crate) fn add(&self, call_id: CallId, position: usize, unfinished: Option<Conversation>) {
+    /// Registers a call before it runs, with its key and the unfinished conversation of its agent if there is one.
+    pub(crate) fn add(&self, call_id: CallId, position: usize, unfinished: Option<(String, Conversation)>) {
         let mut called = lock(&self.0);
         called.calls.push((call_id, position));
-        if let Some(unfinished) = unfinished {
+        if let Some((key, unfinished)) = unfinished {
+            called.keys.insert(position, key);
             called.conversations.insert(position, unfinished);
         }
     }
 
-    /// Begins the agent of the call with this id. Returns the index of the call, and the unfinished
-    /// conversation to continue. Returns `None` if the id is unknown or belongs to several calls, or if the
+    /// Begins the agent of the call with this id. Returns the index and the key of the call, and the unfinished
+    /// conversation to continue. The key of a call without such a conversation is its id. Returns `None` if the id is unknown or belongs to several calls, or if the
     /// agent already works.
-    pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, Option<Conversation>)> {
+    pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, String, Option<Conversation>)> {
         let called = &mut *lock(&self.0);
         for (id, position) in called.calls.drain(..) {
             called.positions.entry(id).and_modify(|position| *position = None).or_insert(Some(position));
         }
         let position = (*called.positions.get(call_id)?)?;
         let is_first = called.working.insert(position);
-        is_first.then(|| (position, called.conversations.remove(&position)))
+        let key = called.keys.get(&position).cloned().unwrap_or_else(|| call_id.to_string());
+        is_first.then(|| (position, key, called.conversations.remove(&position)))
     }
 
     /// Returns the scope of an agent that [`begin`](Self::begin) has not begun, different from all others.

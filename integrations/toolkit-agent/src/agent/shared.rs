@@ -137,7 +137,7 @@ impl Run {
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
     /// token. `scope` is the call, if it has an id. `called` contains the index of the call in its turn and the
-    /// id of the call. It is `None` if the conversation of the agent cannot be continued after an
+    /// key of the call. It is `None` if the conversation of the agent cannot be continued after an
     /// interruption.
     pub(crate) fn nested(
         &self,
@@ -154,9 +154,9 @@ impl Run {
             inner.budget = Arc::new(Budget::within(inner.budget, limits));
         }
         match called {
-            Some((position, call_id)) => {
+            Some((position, key)) => {
                 inner.node = Conversation::node_of_call(&inner.node, position);
-                inner.prefix = format!("{}{call_id}/", inner.prefix);
+                inner.prefix = format!("{}{key}/", inner.prefix);
             }
             None => {
                 inner.journal = None;
@@ -221,13 +221,14 @@ impl Run {
     /// A run that is cancelled or out of time waits for the store once, for at most [`GRACE`]. A save that has begun
     /// still finishes in its own task, and the next save waits for it.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        let spent = || self.0.budget.sum_of_run();
         if self.0.node.is_empty() {
-            conversation.set_spent(self.0.budget.sum_of_run());
+            conversation.set_spent(spent());
         }
         match &self.0.journal {
             Some(journal) if conversation.saved.is_in(&journal.cursor) => {
                 // Boxed, because most runs are not saved, and the future of a run has room for several saves.
-                let save = Box::pin(journal.save(&self.0.node, conversation));
+                let save = Box::pin(journal.save(&self.0.node, conversation, || Some(spent())));
                 match Handle::try_current() {
                     Ok(_) => Ok(Box::pin(self.until_late(save)).await??),
                     // Without a runtime, a save that is dropped may be lost.

@@ -6,10 +6,11 @@ use super::turn::{TurnChange, TurnMarks};
 use super::{Compactions, Conversation, Turn};
 use crate::helpers::lock;
 use crate::message::Message;
+use crate::output::Spent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The changes of one conversation between two saves. An entry in the log contains the changes of one or more
@@ -47,6 +48,9 @@ pub(crate) struct Changes {
     /// All replacements of copied messages in the copy for a parallel agent, if there are new ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<Replaced>,
+    /// What the run has spent, if only a nested conversation has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spent: Option<Spent>,
     /// The changed session values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     state: BTreeMap<String, Value>,
@@ -136,17 +140,38 @@ pub(crate) struct Position {
     pub(crate) generation: u64,
     /// The saved session values.
     pub(crate) values: BTreeMap<String, Value>,
+    /// After a failed save, the conversations that are up to date in the log, by their paths. `None` if all are.
+    pub(crate) rewritten: Option<BTreeSet<Vec<String>>>,
+}
+
+impl Position {
+    /// Returns whether the conversations around the one at `node` are up to date in the log. If they are not, saving
+    /// them later drops what the log has of the conversation.
+    pub(crate) fn has_around(&self, node: &[String]) -> bool {
+        let is_written = |done: &BTreeSet<Vec<String>>| {
+            (0..node.len()).all(|len| node.get(..len).is_some_and(|path| done.contains(path)))
+        };
+        self.rewritten.as_ref().is_none_or(is_written)
+    }
+
+    /// Notes that the conversation at `node` is up to date in the log.
+    pub(crate) fn set_written(&mut self, node: &[String]) {
+        if let Some(rewritten) = &mut self.rewritten {
+            rewritten.insert(node.to_vec());
+        }
+    }
 }
 
 impl Conversation {
     /// Returns the changes of this conversation and of its nested conversations since the last save. `node`
     /// is the path of keys from the outermost conversation to this one. `values` contains the current values
-    /// of the session.
+    /// of the session, and `spent` what the run has spent so far.
     pub(crate) fn changes(
         &self,
         position: &Position,
         values: &BTreeMap<String, Value>,
         node: &[String],
+        spent: Option<Spent>,
     ) -> Vec<Changes> {
         let mut all = Vec::new();
         self.collect_changes(position.generation, node, &mut all);
@@ -155,8 +180,10 @@ impl Conversation {
         let changed = values.iter().filter(|(key, value)| saved.get(*key) != Some(value));
         let state: BTreeMap<String, Value> =
             changed.map(|(key, value)| (key.clone(), value.clone())).collect();
-        if !removed.is_empty() || !state.is_empty() {
-            all.push(Changes { state, removed, ..Changes::default() });
+        // The outermost conversation has the sum for the whole run.
+        let spent = spent.filter(|_| !node.is_empty() && !all.is_empty());
+        if spent.is_some() || !removed.is_empty() || !state.is_empty() {
+            all.push(Changes { spent, state, removed, ..Changes::default() });
         }
         all
     }
@@ -286,6 +313,9 @@ impl Conversation {
         if changes.progress_ends || changes.progress.is_some() {
             self.progress = changes.progress;
             self.drop_branches();
+        }
+        if let Some(spent) = changes.spent {
+            self.set_spent(spent);
         }
     }
 }

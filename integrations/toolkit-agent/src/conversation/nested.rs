@@ -8,7 +8,7 @@ use crate::model::FinishReason;
 use crate::output::Spent;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use toolkit_core::Session;
+use toolkit_core::{CallId, Session};
 
 const CALL: &str = "call/";
 
@@ -254,14 +254,37 @@ impl Conversation {
         node.iter().cloned().chain([child_of_call(position)]).collect()
     }
 
-    /// Collects the pending calls of this conversation and of its nested conversations.
-    pub(super) fn waiting(&self, prefix: &str, found: &mut Vec<PendingCall>) {
+    /// Returns the [key](super::key) of a call of the unfinished turn.
+    pub(crate) fn key_of_call(&self, position: usize) -> String {
+        let calls = self.turn.as_ref().map(|turn| turn.message().calls.as_slice()).unwrap_or_default();
+        super::key(calls, position, &|id| self.calls_with(id))
+    }
+
+    /// Returns the number of calls with this id, without the unfinished turn.
+    fn calls_with(&self, id: &CallId) -> usize {
+        let of_message = |message: &Message| match message {
+            Message::Assistant(message) => message.calls.iter().filter(|call| call.id == *id).count(),
+            _ => 0,
+        };
+        self.messages.iter().map(of_message).sum()
+    }
+
+    /// Collects the pending calls of this conversation and of its nested conversations. `outer` returns how many calls
+    /// have an id in the conversations that this conversation of a parallel agent continues.
+    pub(super) fn waiting(
+        &self,
+        outer: &dyn Fn(&CallId) -> usize,
+        prefix: &str,
+        found: &mut Vec<PendingCall>,
+    ) {
+        let earlier = |id: &CallId| outer(id) + self.calls_with(id);
         if let Some(turn) = &self.turn {
-            turn.waiting(&self.children, prefix, found);
+            turn.waiting(&self.children, &earlier, prefix, found);
         }
         for (key, branch) in &self.children {
             if let Some(index) = key.strip_prefix(BRANCH) {
-                branch.waiting(&format!("{prefix}{}/", index.rsplit('/').next().unwrap_or_default()), found);
+                let prefix = format!("{prefix}{}/", index.rsplit('/').next().unwrap_or_default());
+                branch.waiting(&earlier, &prefix, found);
             }
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
-use toolkit_core::{ToolCall, ToolError, ToolResult};
+use toolkit_core::{CallId, ToolCall, ToolError, ToolResult};
 
 /// An unfinished turn: the parts of the model's message and the tool results received so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -181,18 +181,19 @@ impl Turn {
     }
 
     /// Collects the pending calls of the turn. `children` contains the conversations of agents called as
-    /// tools, including agents stopped by a crash.
+    /// tools, including agents stopped by a crash. `earlier` returns how many calls of earlier turns have an id.
     pub(super) fn waiting(
         &self,
         children: &BTreeMap<String, super::Conversation>,
+        earlier: &dyn Fn(&CallId) -> usize,
         prefix: &str,
         found: &mut Vec<PendingCall>,
     ) {
         for position in self.unanswered() {
             let Some(call) = self.message.calls.get(position) else { continue };
-            let id = || format!("{prefix}{}", key(&self.message.calls, position));
+            let id = || format!("{prefix}{}", key(&self.message.calls, position, earlier));
             match (children.get(&child_of_call(position)), self.pending.get(&position)) {
-                (Some(child), _) => child.waiting(&format!("{}/", id()), found),
+                (Some(child), _) => child.waiting(&|_| 0, &format!("{}/", id()), found),
                 (None, Some(reason)) => found.push(PendingCall {
                     id: id(),
                     agent: self.message.agent.clone(),
@@ -276,19 +277,16 @@ impl TurnChange {
     }
 }
 
-/// Returns the key of a call in its turn: the id of the call, followed by a number if earlier calls have the
-/// same id.
-pub(crate) fn key(calls: &[ToolCall], position: usize) -> String {
+/// Returns the key of a call in its conversation: the id of the call, followed by a number if earlier calls have the
+/// same id. `earlier` returns how many calls of earlier turns have an id.
+pub(crate) fn key(calls: &[ToolCall], position: usize, earlier: &dyn Fn(&CallId) -> usize) -> String {
     let Some(call) = calls.get(position) else { return String::new() };
-    let earlier = calls.iter().take(position).filter(|other| other.id == call.id).count();
-    let mut key = call.id.to_string();
-    if earlier > 0 {
-        key = format!("{key}#{}", earlier + 1);
-        while calls.iter().any(|other| other.id.as_str() == key) {
-            key.push('#');
-        }
+    let count = earlier(&call.id) + calls.iter().take(position).filter(|other| other.id == call.id).count();
+    // An id with `#` always gets a number, because it may look like the key of another call.
+    match count == 0 && !call.id.as_str().contains('#') {
+        true => call.id.to_string(),
+        false => format!("{}#{}", call.id, count + 1),
     }
-    key
 }
 
 /// Returns one result per call, in the order of the calls. The position of a result is the index of its call.

@@ -6,7 +6,7 @@ use super::task::Task;
 use super::transcript::Transcript;
 use crate::agent::Agent;
 use crate::conversation::Conversation;
-use crate::error::AgentError;
+use crate::error::RunError;
 use crate::model::{BoxModel, ChatModel, ModelOptions};
 use crate::options::RunOptions;
 use crate::structured::StructuredOptions;
@@ -82,7 +82,7 @@ impl Scorer for Judge {
         "judge"
     }
 
-    async fn score(&self, task: &Task, transcript: &Transcript) -> Result<Score, AgentError> {
+    async fn score(&self, task: &Task, transcript: &Transcript) -> Result<Score, RunError> {
         let calls = transcript
             .calls
             .iter()

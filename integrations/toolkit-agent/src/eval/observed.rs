@@ -51,7 +51,7 @@ impl Seen {
     fn answer(&self, answer: Result<&ModelResponse, &ModelError>) {
         let response = answer.map_or_else(|error| error.partial.as_deref(), Some);
         if let Some(response) = response {
-            lock(&self.0).usage += response.usage;
+            lock(&self.0).usage += response.billed();
         }
     }
 }

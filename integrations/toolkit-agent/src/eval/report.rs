@@ -40,6 +40,9 @@ pub struct TrialReport {
     pub model_calls: u32,
     /// The tokens of all model calls, even if the run failed.
     pub usage: Usage,
+    /// The tokens used by the scorers of the eval, even if a scorer failed. They are not included in `usage` and `cost`.
+    #[serde(skip_serializing_if = "Usage::is_empty")]
+    pub scorer_usage: Usage,
     /// The cost of the tokens. 0 if the model has no price.
     pub cost: f64,
     /// The time for building and running the agent, without scoring. In JSON, a number of seconds.
@@ -70,6 +73,9 @@ pub struct Summary {
     pub tool_calls: usize,
     /// The tokens of all model calls.
     pub usage: Usage,
+    /// The tokens used by the scorers of the eval.
+    #[serde(skip_serializing_if = "Usage::is_empty")]
+    pub scorer_usage: Usage,
     /// The cost of the tokens. 0 if the model has no price.
     pub cost: f64,
     /// The sum of the durations. In JSON, a number of seconds.
@@ -91,6 +97,7 @@ impl TrialReport {
             error: None,
             model_calls: 0,
             usage: Usage::default(),
+            scorer_usage: Usage::default(),
             cost: 0.0,
             duration: Duration::ZERO,
             transcript: Transcript::default(),
@@ -123,6 +130,7 @@ impl Summary {
         self.model_calls += trial.model_calls;
         self.tool_calls += trial.transcript.calls.len();
         self.usage += trial.usage;
+        self.scorer_usage += trial.scorer_usage;
         self.cost += trial.cost;
         self.duration += trial.duration;
     }

@@ -4,7 +4,7 @@ use super::expected::{Comparable, compare_calls};
 use super::score::Score;
 use super::task::Task;
 use super::transcript::Transcript;
-use crate::error::AgentError;
+use crate::error::RunError;
 
 /// A rule or a model for scoring trials.
 ///
@@ -12,7 +12,7 @@ use crate::error::AgentError;
 /// of an eval.
 ///
 /// ```
-/// use toolkit_agent::AgentError;
+/// use toolkit_agent::RunError;
 /// use toolkit_agent::eval::{Score, Scorer, Task, Transcript};
 ///
 /// struct Brief;
@@ -22,7 +22,7 @@ use crate::error::AgentError;
 ///         "brief"
 ///     }
 ///
-///     async fn score(&self, _: &Task, transcript: &Transcript) -> Result<Score, AgentError> {
+///     async fn score(&self, _: &Task, transcript: &Transcript) -> Result<Score, RunError> {
 ///         Ok(Score::from(transcript.answer.len() < 200))
 ///     }
 /// }
@@ -34,19 +34,20 @@ pub trait Scorer: Send + Sync + 'static {
     /// Scores the transcript of a trial. Called only for trials that ended without an error.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no score. The report contains the error, and the trial is not solved.
+    /// [`RunError`] if there is no score. The report contains the error and the tokens of its
+    /// [output](RunError::output), and the trial is not solved.
     fn score(
         &self,
         task: &Task,
         transcript: &Transcript,
-    ) -> impl Future<Output = Result<Score, AgentError>> + Send;
+    ) -> impl Future<Output = Result<Score, RunError>> + Send;
 }
 
 object_safe! {
     /// The object-safe form of [`Scorer`].
     pub(super) trait DynScorer: Scorer {
         fn name(&self) -> &str;
-        async fn score(task: &'a Task, transcript: &'a Transcript) -> Result<Score, AgentError>;
+        async fn score(task: &'a Task, transcript: &'a Transcript) -> Result<Score, RunError>;
     }
 }
 

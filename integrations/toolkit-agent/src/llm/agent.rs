@@ -164,11 +164,12 @@ impl LlmAgent {
                 held: &mut held,
                 hold_text: self.settings.hold_text(),
                 broken: None,
+                has_begun: false,
             };
             // The approvals of a restarted turn are in its dispatcher.
             last = restart.is_none().then(|| dispatcher.clone());
             let response = match restart {
-                Some(restart) => calls.restart(restart).await,
+                Some(restart) => Box::pin(calls.restart(restart, guards)).await,
                 None => {
                     let asked = {
                         // Pinned here, because each function that takes a future by value makes the future of the
@@ -355,7 +356,7 @@ impl LlmAgent {
             let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };
-            if error.partial.is_some() {
+            if calls.is_billed(&error) {
                 run.0.budget.take_model_call()?;
             }
             let (agent, error) = (|| name.clone(), error.to_string());
@@ -368,7 +369,7 @@ impl LlmAgent {
             (request, is_compacted) = (shorter, true);
         };
         run.emit_losses(name, &response.losses);
-        run.add_usage(response.usage, price);
+        run.add_usage(response.billed(), price);
         match callbacks.may_change_calls() {
             true => run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?,
             false => Ok(response),

@@ -48,15 +48,16 @@ impl LlmAgent {
                 Err(error) => return Err(error),
             };
             if let Some(partial) = &error.partial {
-                run.add_usage(partial.usage, price);
+                run.add_usage(partial.billed(), price);
             }
             calls.conversation.discard_turn();
             calls.counted.clear();
             calls.held.clear();
-            let Some(pause) = retry.pause_after(attempt, &error) else {
-                return Err(error.into());
-            };
-            if error.partial.is_some() {
+            // A background response runs on after a timeout, so another request would be a second one to pay for.
+            let is_running = request.options.background && error.kind == ModelErrorKind::TimedOut;
+            let pause = retry.pause_after(attempt, &error).filter(|_| !is_running);
+            let Some(pause) = pause else { return Err(error.into()) };
+            if calls.is_billed(&error) {
                 // The provider bills an answer that broke off, so the next attempt is another model call.
                 run.0.budget.take_model_call()?;
             }
@@ -145,6 +146,7 @@ impl LlmAgent {
         let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
         let (provider, conversation) = (model.provider(), calls.conversation.id());
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
+        calls.has_begun = false;
         let span = ModelSpan::new(&call, request, run.0.traced_messages);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
         let mut response = pin!(self.receive(request, calls, &span));
@@ -192,6 +194,7 @@ impl LlmAgent {
                 }
                 Next::Delta(delta) => delta.ok_or_else(ModelError::cut)??,
             };
+            calls.has_begun = true;
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {

@@ -50,9 +50,16 @@ pub(super) struct TurnCalls<'a> {
     pub(super) hold_text: bool,
     /// The error of the stream, if the answer broke off after a call was started.
     pub(super) broken: Option<ModelError>,
+    /// Whether a piece of the answer has arrived in the latest attempt.
+    pub(super) has_begun: bool,
 }
 
 impl<'a> TurnCalls<'a> {
+    /// Returns whether the provider bills the latest attempt, which has failed with this error.
+    pub(super) fn is_billed(&self, error: &ModelError) -> bool {
+        self.has_begun || error.partial.is_some()
+    }
+
     /// Emits a piece of the response, or holds it back.
     pub(super) fn emit_piece(&mut self, is_held: bool, event: impl FnOnce() -> RunEvent) {
         if !self.run.has_listener() {
@@ -122,6 +129,7 @@ impl<'a> TurnCalls<'a> {
             return self.keep(ToolResult::of(&call, outcome).with_position(position));
         }
         let unfinished = self.conversation.take_called(position);
+        let unfinished = unfinished.map(|child| (self.conversation.key_of_call(position), child));
         self.caller.called.add(call.id.clone(), position, unfinished);
         self.dispatched.push(position);
         self.batch.push(call);
@@ -129,7 +137,13 @@ impl<'a> TurnCalls<'a> {
 
     /// Continues the unfinished turn of the conversation: adds the results in `restart`, and starts its
     /// calls.
-    pub(super) async fn restart(&mut self, restart: Restart) -> Result<ModelResponse, AgentError> {
+    pub(super) async fn restart(
+        &mut self,
+        mut restart: Restart,
+        guards: &Guards,
+    ) -> Result<ModelResponse, AgentError> {
+        let calls = &self.conversation.turn().message().calls;
+        self.run.until_stopped(guards.decided(self.scope, calls, &mut restart.results)).await?;
         let before = self.conversation.turn().clone();
         self.started = before.message().calls.len();
         let changes = self.conversation.turn().take_state_changes();

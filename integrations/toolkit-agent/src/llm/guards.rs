@@ -12,13 +12,15 @@ use crate::model::{FinishReason, ModelResponse};
 use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
-use toolkit_core::{ToolCall, ToolError, ToolOutput};
+use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
 
 /// The guardrails for the inputs and answers of an agent. The other guardrails are callbacks.
 #[derive(Default)]
 pub(super) struct Guards {
     inputs: Vec<(Guardrail, CheckFn<UserMessage>)>,
     outputs: Vec<(String, CheckFn<AgentOutput>)>,
+    /// The checks of tool outputs, for results that the program supplies. Other results are checked by a callback.
+    tool_outputs: Vec<(String, CheckFn<ToolOutput>)>,
     /// Whether checks may replace responses of the model.
     pub(super) checks_responses: bool,
 }
@@ -66,6 +68,7 @@ impl Guards {
                 }
             }
         }
+        guards.tool_outputs.clone_from(&outputs);
         let outer = (!outputs.is_empty()).then(|| {
             let agent = agent.to_owned();
             Callbacks::new().after_async(move |request, output| {
@@ -82,6 +85,24 @@ impl Guards {
     /// Returns whether the agent checks its answers.
     pub(super) fn check_answers(&self) -> bool {
         !self.outputs.is_empty()
+    }
+
+    /// Checks the successful results that the program has supplied for calls of the turn.
+    pub(super) async fn decided(
+        &self,
+        scope: GuardScope<'_>,
+        calls: &[ToolCall],
+        results: &mut [ToolResult],
+    ) {
+        if self.tool_outputs.is_empty() {
+            return;
+        }
+        for result in results {
+            let Ok(output) = result.outcome.clone() else { continue };
+            let situation = scope.situation().about(calls.get(result.position).cloned());
+            let judged = situation.judge(self.tool_outputs.clone(), output).await;
+            result.outcome = kept_output(&result.name, judged);
+        }
     }
 
     /// Returns whether the text of a response must not be emitted before the response was checked.
@@ -297,18 +318,24 @@ async fn check_output(
 ) -> Result<ToolOutput, ToolError> {
     let call = call_of(&request);
     let name = call.name.clone();
-    let withheld = |text: &str| {
-        let text = format!("The output of tool `{name}` was withheld: {text}");
-        ToolError::new(toolkit_core::ErrorKind::Denied, text)
-    };
-    let Some(situation) = Situation::of_call(&agent, &request, call) else {
-        return Err(withheld("it can only be checked in a run of its agent"));
-    };
-    match situation.judge(checks, output).await {
-        Ok(Checked::Passed(output) | Checked::Replaced(output)) => Ok(output),
-        Ok(Checked::Blocked(text)) => Err(withheld(&text)),
-        Err(error) => Err(withheld(&error.to_string())),
+    match Situation::of_call(&agent, &request, call) {
+        Some(situation) => kept_output(&name, situation.judge(checks, output).await),
+        None => Err(withheld(&name, "it can only be checked in a run of its agent")),
     }
+}
+
+/// Returns the output of a tool after its checks.
+fn kept_output(tool: &str, judged: Result<Checked<ToolOutput>, AgentError>) -> Result<ToolOutput, ToolError> {
+    match judged {
+        Ok(Checked::Passed(output) | Checked::Replaced(output)) => Ok(output),
+        Ok(Checked::Blocked(text)) => Err(withheld(tool, &text)),
+        Err(error) => Err(withheld(tool, &error.to_string())),
+    }
+}
+
+fn withheld(tool: &str, text: &str) -> ToolError {
+    let text = format!("The output of tool `{tool}` was withheld: {text}");
+    ToolError::new(toolkit_core::ErrorKind::Denied, text)
 }
 
 /// Adds the guardrails of tools around and inside of the other callbacks.

@@ -2,7 +2,7 @@
 
 use super::answer::FinalAnswer;
 use crate::agent::Run;
-use crate::conversation::{Conversation, Turn, key};
+use crate::conversation::{Conversation, Turn};
 use crate::pending::Decision;
 use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
@@ -38,7 +38,7 @@ impl Restart {
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
         for position in turn.unanswered() {
             let Some(call) = calls.get(position) else { continue };
-            let id = format!("{}{}", run.0.prefix, key(calls, position));
+            let id = format!("{}{}", run.0.prefix, conversation.key_of_call(position));
             let decisions = &run.0.decisions;
             let is_agent = conversation.has_called(position);
             let refusal = answer.refusal(call, invalid < position);

@@ -64,6 +64,12 @@ impl Situation {
         Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
     }
 
+    /// Returns the same situation with a tool call.
+    pub(super) fn about(mut self, call: Option<ToolCall>) -> Self {
+        self.context.call = call;
+        self
+    }
+
     /// Runs checks in order, until the value is blocked.
     ///
     /// # Errors

@@ -177,13 +177,13 @@ impl Summaries<'_> {
             run.emit(|| RunEvent::ModelCalled { agent: agent(), model: name(), within: run.within() });
             let error = match run.until_stopped(self.attempt(model, request.clone())).await? {
                 Ok(response) => {
-                    run.add_usage(response.usage, price);
+                    run.add_usage(response.billed(), price);
                     return Ok(Ok(response));
                 }
                 Err(error) => error,
             };
             if let Some(partial) = &error.partial {
-                run.add_usage(partial.usage, price);
+                run.add_usage(partial.billed(), price);
             }
             let Some(pause) = self.retry.pause_after(attempt, &error) else { return Ok(Err(error)) };
             // The provider bills an answer that broke off.

@@ -1,8 +1,9 @@
 //! A model with substitutes to ask after a failure.
 
+use super::response::AfterAttempts;
 use super::{
     BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses,
+    OutputLosses, Usage,
 };
 
 /// A list of models for the same requests. If a model fails, the next model in the list gets the request.
@@ -14,6 +15,8 @@ use super::{
 ///
 /// Each request begins with the first model. A stream moves to the next model only before its first piece. If
 /// no model answers, the error of the last model asked is returned, and its message lists the earlier errors.
+/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call, and the
+/// [price](crate::AgentBuilder::price) of the agent applies to all models of the list.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ModelError, ScriptedModel};
@@ -74,22 +77,26 @@ impl Fallback {
 
     /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
     /// model.
-    async fn first<T, Answer>(&self, ask: impl Fn(BoxModel) -> Answer + Send) -> Result<T, ModelError>
+    async fn first<T: AfterAttempts, Answer>(
+        &self,
+        ask: impl Fn(BoxModel) -> Answer + Send,
+    ) -> Result<T, ModelError>
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,
     {
-        let mut earlier = String::new();
+        let (mut earlier, mut failed) = (String::new(), Usage::default());
         for (index, model) in self.models.iter().enumerate() {
             let mut error = match ask(model.clone()).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return Ok(answer.after(failed)),
                 Err(error) => error,
             };
             if index + 1 == self.models.len() || !self.moves_on(&error) {
                 if !earlier.is_empty() {
                     error.message = format!("{} (before: {earlier})", error.message);
                 }
-                return Err(error);
+                return Err(error.after(failed));
             }
+            failed += error.billed();
             if !earlier.is_empty() {
                 earlier.push_str("; ");
             }

@@ -69,6 +69,9 @@ pub struct ModelOptions {
     /// Whether the provider produces the answer in the background. The client then asks at intervals for the
     /// finished answer, so no connection stays open, and the answer is not streamed. Only the Responses API has this
     /// setting.
+    ///
+    /// The provider goes on if the run is cancelled or dropped, or after the timeout of a model call. The agent
+    /// therefore does not repeat a request after its timeout, or if the answer cannot be retrieved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
     /// Whether each reference in the schema of a tool is replaced by a copy of its target. Some small models

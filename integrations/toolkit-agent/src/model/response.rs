@@ -1,5 +1,6 @@
 //! Responses of models.
 
+use super::ModelError;
 use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -20,6 +21,10 @@ pub struct ModelResponse {
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
+    /// The token counts of failed attempts before this response, which the provider bills, too.
+    /// [`Fallback`](super::Fallback) and [`Retrying`](super::Retrying) set it.
+    #[serde(skip_serializing_if = "Usage::is_empty")]
+    pub failed_usage: Usage,
     /// The name of the model that answered, as the provider returns it. It may be longer than the name in the
     /// request. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -44,6 +49,43 @@ impl ModelResponse {
     pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let message = AssistantMessage::default().with_calls(calls);
         Self { message, finish: FinishReason::ToolCalls, ..Self::default() }
+    }
+}
+
+impl ModelResponse {
+    /// Returns the token counts of this response and of the failed attempts before it.
+    pub(crate) fn billed(&self) -> Usage {
+        let mut billed = self.usage;
+        billed += self.failed_usage;
+        billed
+    }
+}
+
+impl ModelError {
+    /// Returns the token counts of the failed attempt and of those before it.
+    pub(super) fn billed(&self) -> Usage {
+        self.partial.as_ref().map(|partial| partial.billed()).unwrap_or_default()
+    }
+
+    /// Adds the token counts of earlier attempts.
+    pub(super) fn after(mut self, failed: Usage) -> Self {
+        if !failed.is_empty() {
+            self.partial.get_or_insert_default().failed_usage += failed;
+        }
+        self
+    }
+}
+
+/// An answer that may come after failed attempts.
+pub(super) trait AfterAttempts {
+    /// Adds the token counts of the failed attempts.
+    fn after(self, failed: Usage) -> Self;
+}
+
+impl AfterAttempts for ModelResponse {
+    fn after(mut self, failed: Usage) -> Self {
+        self.failed_usage += failed;
+        self
     }
 }
 

@@ -1,6 +1,9 @@
 //! Retries of failed model calls.
 
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
+use super::response::AfterAttempts;
+use super::{
+    ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses, Usage,
+};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Settings for retries of failed model calls: the number of attempts and the pauses between them.
@@ -114,7 +117,7 @@ fn chance() -> f64 {
 /// A model with retries, for programs without an agent; agents retry by themselves.
 ///
 /// A streamed request is retried only if it fails before the stream begins. A later error is an item of the
-/// stream.
+/// stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,
@@ -128,17 +131,20 @@ impl<M: ChatModel> Retrying<M> {
         Self { model, retry }
     }
 
-    async fn retry<T, Answer>(&self, ask: impl Fn() -> Answer + Send) -> Result<T, ModelError>
+    async fn retry<T: AfterAttempts, Answer>(&self, ask: impl Fn() -> Answer + Send) -> Result<T, ModelError>
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,
     {
-        let mut attempt = 1;
+        let (mut attempt, mut failed) = (1, Usage::default());
         loop {
             let error = match ask().await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return Ok(answer.after(failed)),
                 Err(error) => error,
             };
-            let Some(pause) = self.retry.pause_after(attempt, &error) else { return Err(error) };
+            let Some(pause) = self.retry.pause_after(attempt, &error) else {
+                return Err(error.after(failed));
+            };
+            failed += error.billed();
             tokio::time::sleep(pause).await;
             attempt += 1;
         }

@@ -1,13 +1,14 @@
 //! Streamed answers of a model.
 
-use super::{ModelError, ModelResponse};
+use super::response::AfterAttempts;
+use super::{ModelError, ModelResponse, Usage};
 use crate::message::NativeMessages;
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
 use toolkit_wire::HostedCall;
 
@@ -46,6 +47,33 @@ pub enum ModelDelta {
     Hosted(HostedCall),
     /// The complete answer, including all calls returned before. This is the last piece.
     Done(Box<ModelResponse>),
+}
+
+impl AfterAttempts for ModelStream {
+    fn after(self, failed: Usage) -> Self {
+        if failed.is_empty() { self } else { Self::new(After { pieces: self, failed }) }
+    }
+}
+
+/// A stream after failed attempts. Its last piece has their token counts.
+struct After {
+    pieces: ModelStream,
+    failed: Usage,
+}
+
+impl Stream for After {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
+        Poll::Ready(match piece {
+            Some(Ok(ModelDelta::Done(response))) => {
+                Some(Ok(ModelDelta::Done(Box::new(response.after(self.failed)))))
+            }
+            Some(Err(error)) => Some(Err(error.after(self.failed))),
+            piece => piece,
+        })
+    }
 }
 
 type Pieces = dyn Stream<Item = Result<ModelDelta, ModelError>> + Send;

@@ -139,14 +139,34 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
 fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || -> io::Result<()> {
-        fs::create_dir_all(folder)?;
+        create_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text)?;
         file.as_file().sync_all()?;
         file.persist(path)?;
-        Ok(())
+        sync_folder(path)
     };
     replace().map_err(|error| failed("written", path, &error))
+}
+
+/// Creates a folder that a crash of the system does not remove, with the folders around it.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent() {
+        create_folder(parent)?;
+    }
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_folder(folder),
+    }
+}
+
+/// Writes the entry of a new file or folder to the disk. Other systems than Unix cannot write a folder.
+fn sync_folder(entry: &Path) -> io::Result<()> {
+    let folder = entry.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Adds the conversations in `folder` and its subfolders to `found`. The path for a long id contains several

@@ -8,6 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
 
+/// The maximum number of messages that one search returns.
+const MAX_MESSAGES: usize = 50;
+/// The maximum number of conversations that one search loads.
+const MAX_CONVERSATIONS: usize = 100;
 /// The maximum number of characters shown of each message.
 const MAX_CHARS: usize = 200;
 
@@ -20,7 +24,7 @@ struct Arguments {
     /// The name of the agent to search for. Empty for your own.
     #[serde(default)]
     agent: String,
-    /// The maximum number of messages.
+    /// The maximum number of messages, at most 50.
     #[serde(default = "ten")]
     limit: usize,
 }
@@ -32,8 +36,8 @@ fn ten() -> usize {
 impl Sessions {
     /// Creates the tool `search_history`, for finding messages in the user's saved conversations, including
     /// the current one. The tool returns the latest messages that contain a keyword, each with its time (UTC)
-    /// and author. It searches the messages of the user and of one agent, in all conversations with a message
-    /// from this agent.
+    /// and author. It searches the messages of the user and of one agent, in the latest 100 conversations. A conversation
+    /// without a message from this agent is left out. The tool returns at most 50 messages.
     ///
     /// The tool never reads conversations of another user. It takes the user from the [user
     /// id](Conversation::user_id) of the conversation in which it is called.
@@ -84,16 +88,20 @@ async fn search(
     }
     let user = context.extension::<Owner>().map(|owner| owner.0.as_str()).unwrap_or_default();
     let keyword = arguments.keyword.trim().to_lowercase();
-    let mut found = Vec::new();
+    let (mut found, limit) = (Vec::new(), arguments.limit.min(MAX_MESSAGES));
+    let conversations = sessions.list(user).await.map_err(ToolError::failed)?;
     // The list begins with the latest conversation. Stop loading conversations at the limit.
-    for info in sessions.list(user).await.map_err(ToolError::failed)? {
-        let Some(left @ 1..) = arguments.limit.checked_sub(found.len()) else { break };
+    for info in conversations.iter().take(MAX_CONVERSATIONS) {
+        let Some(left @ 1..) = limit.checked_sub(found.len()) else { break };
         let conversation = sessions.read(user, &info.id).await.map_err(ToolError::failed)?;
         let messages = conversation.map(|conversation| find(&conversation, agent, &keyword));
         found.extend(messages.into_iter().flatten().rev().take(left));
     }
     if found.is_empty() {
-        return Ok("No history found.".to_owned());
+        return Ok(match conversations.len() > MAX_CONVERSATIONS {
+            true => format!("No history found in the latest {MAX_CONVERSATIONS} conversations."),
+            false => "No history found.".to_owned(),
+        });
     }
     found.reverse();
     found.sort_by_key(|(time, _)| *time);

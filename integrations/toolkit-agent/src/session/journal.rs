@@ -4,7 +4,9 @@ use super::sessions::{Sessions, SharedState};
 use super::store::{StateScope, StoreError, encode};
 use crate::conversation::{Conversation, Cursor, Position};
 use crate::helpers::lock;
+use crate::output::Spent;
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 
@@ -40,7 +42,8 @@ impl Sessions {
     pub(super) fn attach(&self, conversation: &mut Conversation, version: u64) {
         let values = conversation.session().store().snapshot();
         let store = Some(self.store_id());
-        *lock(&conversation.saved.cursor().position) = Position { store, version, generation: 0, values };
+        *lock(&conversation.saved.cursor().position) =
+            Position { store, version, values, ..Position::default() };
         conversation.mark_saved(0);
     }
 
@@ -51,17 +54,64 @@ impl Sessions {
 }
 
 impl Journal {
-    /// Appends the changes of a conversation to the log. `node` is the path of keys from the outermost
-    /// conversation to this one. Within a Tokio runtime, an append that has begun finishes even if the future
-    /// is dropped.
+    /// Saves the changed session values of the user and the application, and appends the changes of a conversation to
+    /// the log. `node` is the path of keys from the outermost conversation to this one, and `spent` is what the run has
+    /// spent. Within a Tokio runtime, a save that has begun finishes even if the future is dropped.
     pub(crate) async fn save(
         &self,
         node: &[String],
         conversation: &mut Conversation,
+        spent: impl Fn() -> Option<Spent>,
     ) -> Result<(), StoreError> {
-        let shared = self.save_shared().await;
-        // Save the conversation even if saving the shared session values has failed.
-        self.append(node, conversation).await.and(shared)
+        let turn = self.cursor.turnstile.clone().lock_owned().await;
+        let position = lock(&self.cursor.position).clone();
+        if !position.has_around(node) {
+            return Err(StoreError::new("an earlier save of the run has failed"));
+        }
+        let values = conversation.session().store().snapshot();
+        // Counted here, because other agents of the run may have spent more while this save waited for its turn.
+        let spent = spent();
+        if let Some(spent) = spent.filter(|_| node.is_empty()) {
+            conversation.set_spent(spent);
+        }
+        let changes = conversation.changes(&position, &values, node, spent);
+        // Save a new conversation even without changes, so that it exists in the store.
+        let has_changes = !changes.is_empty() || position.version == 0;
+        if !has_changes {
+            lock(&self.cursor.position).set_written(node);
+        }
+        if !has_changes && self.shared.is_none() {
+            return Ok(());
+        }
+        let entry = has_changes.then(|| encode(&self.id, &changes)).transpose();
+        if matches!(entry, Ok(Some(_))) {
+            conversation.mark_saved(position.generation);
+        }
+        let (journal, node) = (self.clone(), node.to_vec());
+        let save = async move {
+            let unsaved = matches!(entry, Ok(Some(_))).then(|| Unsaved(&journal.cursor));
+            let shared = journal.save_shared().await;
+            // Save the conversation even if saving the shared session values has failed.
+            if let Some(entry) = entry? {
+                let store = &*journal.sessions.inner.store;
+                let version = store.append(&journal.user, &journal.id, position.version, &entry).await?;
+                let mut position = lock(&journal.cursor.position);
+                position.version = version;
+                position.values = values;
+                position.set_written(&node);
+            }
+            std::mem::forget(unsaved);
+            drop(turn);
+            shared
+        };
+        match Handle::try_current() {
+            // Use a task, because the store and the state of this program must both change even if the run is dropped.
+            Ok(runtime) => {
+                let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
+                runtime.spawn(save).await.unwrap_or_else(lost)
+            }
+            Err(_) => save.await,
+        }
     }
 
     async fn save_shared(&self) -> Result<(), StoreError> {
@@ -73,41 +123,6 @@ impl Journal {
         let app = self.sessions.inner.app.save(store, StateScope::App).await;
         app.and(user.save(store, StateScope::User(&self.user)).await)
     }
-
-    async fn append(&self, node: &[String], conversation: &mut Conversation) -> Result<(), StoreError> {
-        let turn = self.cursor.turnstile.clone().lock_owned().await;
-        let position = lock(&self.cursor.position).clone();
-        let values = conversation.session().store().snapshot();
-        let changes = conversation.changes(&position, &values, node);
-        // Save a new conversation even without changes, so that it exists in the store.
-        if changes.is_empty() && position.version > 0 {
-            return Ok(());
-        }
-        let entry = encode(&self.id, &changes)?;
-        conversation.mark_saved(position.generation);
-        let journal = self.clone();
-        let append = async move {
-            let store = &*journal.sessions.inner.store;
-            let unsaved = Unsaved(&journal.cursor);
-            let version = store.append(&journal.user, &journal.id, position.version, &entry).await?;
-            std::mem::forget(unsaved);
-            let mut position = lock(&journal.cursor.position);
-            position.version = version;
-            position.values = values;
-            drop(position);
-            drop(turn);
-            Ok(())
-        };
-        match Handle::try_current() {
-            // Use a task, because the append and the update of the cursor must both finish even if the run is
-            // dropped.
-            Ok(runtime) => {
-                let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
-                runtime.spawn(append).await.unwrap_or_else(lost)
-            }
-            Err(_) => append.await,
-        }
-    }
 }
 
 /// A guard for a running append. It is dropped only if the append fails or panics, and the next save then
@@ -116,6 +131,8 @@ struct Unsaved<'a>(&'a Cursor);
 
 impl Drop for Unsaved<'_> {
     fn drop(&mut self) {
-        lock(&self.0.position).generation += 1;
+        let mut position = lock(&self.0.position);
+        position.generation += 1;
+        position.rewritten = Some(BTreeSet::new());
     }
 }

@@ -115,7 +115,7 @@ impl Sessions {
     /// [`StoreError`] if the store cannot be written, or, with [`is_conflict`](StoreError::is_conflict), if
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
-        self.journal(conversation).save(&[], conversation).await
+        self.journal(conversation).save(&[], conversation, || None).await
     }
 
     /// Lists the conversations of a user, the latest first.

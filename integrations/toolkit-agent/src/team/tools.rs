@@ -71,8 +71,8 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let cancellation = context.cancellation_token();
     let caller = context.extension::<Arc<Caller>>();
     let called = caller.map(|caller| &caller.called).zip(context.call_id());
-    let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, id, begun)));
-    let position = begun.as_ref().map(|(_, id, (position, _))| (*position, id.as_str()));
+    let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, begun)));
+    let position = begun.as_ref().map(|(_, (position, key, _))| (*position, key.as_str()));
     let scope = match (&begun, called) {
         (None, Some((called, id))) => Some(called.scope(id.as_str())),
         _ => context.call_id().cloned().map(RunScope::Call),
@@ -82,7 +82,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let (called, unfinished) = match begun {
-        Some((called, _, (position, unfinished))) => (Some((called, position)), unfinished),
+        Some((called, (position, _, unfinished))) => (Some((called, position)), unfinished),
         None => (None, None),
     };
     let input = unfinished.is_none().then(|| request.into());

@@ -1,7 +1,7 @@
 //! Waits for background responses.
 
 use super::Transport;
-use crate::model::ModelError;
+use crate::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -23,10 +23,19 @@ pub(super) async fn finished(transport: &impl Transport, mut body: Value) -> Res
         match transport.retrieve(&id).await {
             Ok(current) => (body, failures) = (current, 0),
             Err(error) if error.is_retryable() && failures < MOST_FAILURES => failures += 1,
-            Err(error) => return Err(error),
+            Err(error) => return Err(lost(&id, error)),
         }
     }
     Ok(body)
+}
+
+/// Returns the error for a background response that cannot be retrieved. It is not retryable.
+fn lost(id: &str, error: ModelError) -> ModelError {
+    let ModelError { message, .. } = &error;
+    let message =
+        format!("background response `{id}` cannot be retrieved: {message}; it may still be running");
+    let kind = if error.is_retryable() { ModelErrorKind::Other } else { error.kind };
+    ModelError { kind, message, ..error }
 }
 
 /// Returns the id of an unfinished background response. Returns `None` if the response is finished.

@@ -1,6 +1,6 @@
 //! The file of one conversation, with one line for each save.
 
-use super::ConversationLog;
+use super::{ConversationLog, create_folder, sync_folder};
 use fs4::FileExt;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -48,7 +48,13 @@ pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Optio
     // Remove the incomplete line of a save interrupted by a crash.
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
-    if let Err(error) = file.write_all(format!("{entry}\n").as_bytes()).and_then(|()| file.sync_data()) {
+    let mut write = || {
+        file.write_all(format!("{entry}\n").as_bytes())?;
+        file.sync_data()?;
+        // A new file is safe only when its folder is.
+        if length == 0 { sync_folder(path) } else { Ok(()) }
+    };
+    if let Err(error) = write() {
         // The caller treats the entry as unsaved, so remove it: no later load may read it.
         file.set_len(length)?;
         return Err(error);
@@ -70,7 +76,7 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
 
 /// Opens and locks the file, creating it if needed.
 fn open(path: &Path) -> io::Result<File> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    create_folder(path.parent().unwrap_or(Path::new(".")))?;
     lock(path, File::options().create(true).truncate(false).read(true).write(true))
 }
 
