@@ -1,5 +1,5 @@
-//! Detection of disjoint schemas. Schemas are disjoint if no value fits two of them. For disjoint branches,
-//! `oneOf` means the same as `anyOf`.
+//! Detection of disjoint schemas. Schemas are disjoint if no value matches two of them. For disjoint branches, `oneOf`
+//! means the same as `anyOf`.
 
 use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::reference::SchemaRef;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The maximum depth of nested tags to compare.
 const DEEPEST: usize = 4;
 
-/// Returns whether the schemas are certainly disjoint: no value fits two of them.
+/// Returns whether `schemas` are certainly disjoint, so no value matches two of them.
 pub(crate) fn are_disjoint(schemas: &[SchemaRef<'_>]) -> bool {
     let others = |index| schemas.iter().take(index);
     schemas.iter().enumerate().all(|(index, one)| others(index).all(|other| are_apart(*one, *other, DEEPEST)))
@@ -43,7 +43,7 @@ fn type_names(schema: &Keywords) -> Vec<&str> {
     }
 }
 
-/// Returns whether the two schemas require the same property with different values, such as `"type": "a"` and
+/// Returns whether both schemas require a property for which their values are disjoint, such as `"type": "a"` and
 /// `"type": "b"`.
 fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
@@ -56,7 +56,7 @@ fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: u
     })
 }
 
-/// Returns whether `one` requires a property forbidden by `other`.
+/// Returns whether `one` requires a property that `other` forbids.
 fn requires_forbidden(one: &Keywords, other: &Keywords) -> bool {
     other.get("additionalProperties") == Some(&Value::Bool(false))
         && !other.contains_key("patternProperties")

@@ -1,4 +1,4 @@
-//! The marks on ranges and lists of values: whether the Rust type itself enforces them.
+//! Marks on a schema's range or `enum` that show whether the Rust type itself enforces it.
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
@@ -10,25 +10,26 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::ptr;
 
-/// The keyword to mark the range or the list of values in a schema:
+/// The keyword that marks the range or the `enum` of a schema:
 ///
-/// - `true` if the type itself refuses all other values.
-/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses only
-///   values outside of the format's range.
-/// - `false` if the author of a parameter added the list to its type.
+/// - `true` if deserialization into the Rust type refuses all other values.
+/// - The name of an integer format, such as `uint8`, if the schema's range is narrower than the format's range. The
+///   Rust type then refuses only values outside of the format's range.
+/// - `false` if the author of a parameter added the `enum`.
 ///
-/// An unmarked range or list is enforced only by checking each value.
+/// An unmarked range or `enum` is enforced only by checking each value against the schema.
 pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 
-/// The keyword for the aliases of the variants of an enum with `#[derive(ToolParams)]`.
+/// The keyword that lists the aliases of the variants of an enum with `#[derive(ToolParams)]`.
 const NAMES: &str = "x-toolkit-names";
 
-/// Marks the ranges and lists of a generated schema. Call this function before the schema is
-/// [tidied](crate::tidy), because tidying removes the formats of integers.
+/// Marks each range and `enum` of a generated schema: either the Rust type enforces it, or the author added it.
+///
+/// Call this function before the schema is [tidied](crate::tidy), because tidying removes integer formats.
 pub(crate) fn mark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark == false) {
-            // An attribute of a field has set the list.
+            // An attribute of a field has set the allowed values.
         } else if keywords.contains_key(ONE_OF) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         } else if keywords.contains_key(VARIANTS) {
@@ -40,7 +41,8 @@ pub(crate) fn mark_rules(schema: &mut Value) {
     });
 }
 
-/// Marks the lists of values in `lists` as added by the author: every other value is a violation.
+/// Marks the schemas in `lists` as having an `enum` that the author added. A value outside of the `enum` is then a
+/// violation, even if the Rust type accepts it.
 pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, Value>>) {
     if lists.is_empty() {
         return;
@@ -52,12 +54,11 @@ pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, V
     });
 }
 
-/// Marks the lists of values in a schema that attributes of a field have set: the type of the field may
-/// accept more.
+/// Marks each `enum` of a schema as added by the author of a field. The field's Rust type may accept more values.
 pub fn mark_lists_of_author(schema: &mut Schema) {
     let mut value = std::mem::take(schema).to_value();
     each_subschema(&mut value, &mut |keywords| {
-        // Documented variants are branches with one value each, and become one list.
+        // Documented variants are branches with one value each. They later become one list.
         let branches = keywords.get("oneOf").and_then(Value::as_array);
         let are_values = |branches: &Vec<Value>| {
             branches.iter().all(|branch| branch.as_object().is_some_and(lists_values))
@@ -72,7 +73,7 @@ pub fn mark_lists_of_author(schema: &mut Schema) {
     *schema = value.try_into().unwrap_or_default();
 }
 
-/// Marks all remaining lists of values as enforced by the type.
+/// Marks every `enum` and `const` without a mark as enforced by its Rust type.
 pub fn mark_lists(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if lists_values(keywords) {
@@ -81,7 +82,7 @@ pub fn mark_lists(schema: &mut Value) {
     });
 }
 
-/// Removes the marks of ranges and lists enforced by the type.
+/// Removes the marks of each range and `enum` that the Rust type enforces.
 pub fn unmark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark != &Value::Bool(false)) {
@@ -90,14 +91,17 @@ pub fn unmark_rules(schema: &mut Value) {
     });
 }
 
-/// Removes the marks of a schema that no argument is checked against.
+/// Removes the marks of each range and `enum` that the Rust type enforces, and the aliases of variants. The schema must
+/// never be used to check arguments.
 pub fn unmark_all(schema: &mut Value) {
     unmark_rules(schema);
     each_subschema(schema, &mut strip_names);
 }
 
-/// Returns whether a schema may have ranges and lists that the type is not asked about: below patterns of
-/// names, in several unions of one value, and in the items of a value that may also be no list.
+/// Returns whether a schema may contain a range or `enum` that `difference` never tests.
+///
+/// This is the case inside `patternProperties` and `allOf`, if a schema has both `anyOf` and `oneOf`, and for `items`
+/// if other types than arrays are allowed.
 #[must_use]
 pub fn has_unasked_rules(schema: &Value) -> bool {
     let has = |keyword: &str| schema.get(keyword).is_some();
@@ -106,39 +110,39 @@ pub fn has_unasked_rules(schema: &Value) -> bool {
     is_here || subschemas(schema).any(|inside| has_unasked_rules(inside.schema))
 }
 
-/// Removes the declared aliases of variants.
+/// Removes the aliases of an enum's variants from one schema.
 pub(crate) fn strip_names(keywords: &mut Map<String, Value>) {
     keywords.shift_remove(NAMES);
 }
 
-/// Removes the mark of a schema. Returns whether checks need the mark.
+/// Removes the marks for checks from one schema. Returns whether there were any.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
     let names = keywords.shift_remove(NAMES);
     keywords.shift_remove(OF_TYPE).or(names).is_some()
 }
 
-/// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of
-/// an enum with `#[derive(ToolParams)]`.
+/// Returns the aliases that an enum with `#[derive(ToolParams)]` declares for its variants. Returns `None` for the
+/// schema of any other type.
 pub(crate) fn names_of_type(schema: &Value) -> Option<Vec<&str>> {
     schema.get(NAMES).map(|declared| names(Some(declared)).collect())
 }
 
-/// Returns whether the type itself enforces the range and the list of values in a schema.
+/// Returns whether the range or `enum` of a schema is marked as enforced by the Rust type itself.
 pub(crate) fn is_of_type(schema: &Value) -> bool {
     schema.get(OF_TYPE) == Some(&Value::Bool(true))
 }
 
-/// Returns whether the author of a parameter added the list of values to its type.
+/// Returns whether the `enum` of a schema is marked as added by the author of a parameter.
 pub(crate) fn is_of_author(schema: &Value) -> bool {
     schema.get(OF_TYPE) == Some(&Value::Bool(false))
 }
 
-/// Returns whether a schema lists the allowed values.
+/// Returns whether a schema lists its allowed values in `enum` or `const`.
 pub(crate) fn lists_values(keywords: &Map<String, Value>) -> bool {
     keywords.contains_key("enum") || keywords.contains_key("const")
 }
 
-/// Returns the bounds that the type of an integer itself enforces.
+/// Returns the lower and the upper bound that a Rust integer type itself enforces.
 pub(crate) fn range_of_type(schema: &Value) -> (Option<i64>, Option<i64>) {
     let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
     match schema.get(OF_TYPE) {
@@ -148,7 +152,7 @@ pub(crate) fn range_of_type(schema: &Value) -> (Option<i64>, Option<i64>) {
     }
 }
 
-/// Returns whether the type of an integer itself refuses a number because of its range.
+/// Returns whether a number is outside of the range that its Rust integer type enforces.
 pub(crate) fn is_outside_of_type(schema: &Value, value: &Json<'_>) -> bool {
     let (least, most) = range_of_type(schema);
     let Some(number) = value.number() else { return false };
@@ -157,7 +161,10 @@ pub(crate) fn is_outside_of_type(schema: &Value, value: &Json<'_>) -> bool {
     is_below || most.and_then(bound).is_some_and(|most| number > most)
 }
 
-/// Returns the range of the integer type with this format, with `None` for a bound beyond 64 bits.
+/// Returns the range of the integer format called `format`. For types of 64 or more bits, a bound other than 0 is
+/// `None`.
+///
+/// Returns `None` if `format` is not the format of an integer type.
 pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     let range = |least: i64, most: i64| Some((Some(least), Some(most)));
     match format {
@@ -173,9 +180,10 @@ pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     }
 }
 
-/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of
-/// the format, otherwise the format. Returns `None` for a list of integers, because the author added the
-/// list.
+/// Returns the mark for the schema of an integer type.
+///
+/// The mark is `true` if the schema has no other bounds than its `format`, otherwise it is the `format`. Returns `None`
+/// for other schemas and for a list of integers, because the author added the list.
 fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
     let format = keywords.get("format").and_then(Value::as_str)?;
     let (least, most) = range_of(format)?;

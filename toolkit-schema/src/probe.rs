@@ -1,7 +1,7 @@
-//! The comparison of a type with its schema, by asking the type to decode values.
+//! Compares a Rust type with its schema by decoding sample values.
 //!
-//! Usually, the type refuses all values refused by the schema, so decoding is a sufficient check. Attributes
-//! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the type.
+//! Usually, the Rust type refuses all values that the schema refuses, so decoding is a sufficient check. Attributes
+//! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the Rust type.
 
 use crate::check::{Scope, check_text};
 use crate::discriminator::{branches, tag};
@@ -19,51 +19,52 @@ use std::ptr;
 
 mod rules;
 
-/// The maximum depth of compared schemas.
+/// The maximum nesting depth of the schemas to compare.
 const DEEPEST: usize = 6;
 
-/// The maximum number of values for a type to decode.
+/// The maximum number of sample values to decode.
 const QUESTIONS: usize = 800;
 
-/// The maximum number of members of an object in place of a scalar.
+/// The maximum number of members in an object that is decoded in place of a scalar.
 const MOST_MEMBERS: usize = 4;
 
-/// A part of the error message from types unable to decode 128-bit integers.
+/// Text contained in the error message of a decoder without support for 128-bit integers.
 const NO_WIDE_INTEGERS: &str = "128 is not supported";
 
-/// The differences between a type and its schema.
+/// The differences between a Rust type and its schema, found by decoding sample values.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Whether the type accepts values refused by the schema because of their type or their members.
+    /// Whether the Rust type accepts values with a JSON type or members that the schema refuses.
     pub accepts_more: bool,
-    /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
+    /// Whether the Rust type turns numbers outside the range of `f32` into infinity. This happens inside flattened
     /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
     pub overflows: bool,
-    /// Whether the type itself enforces the ranges marked in the schema, as far as asked.
+    /// Whether the Rust type itself refused all tested values outside of the ranges marked in the schema.
     pub enforces_ranges: bool,
-    /// Whether the type itself enforces the lists of values in the schema. An enum with a variant for all
-    /// other values counts, because its list contains examples.
+    /// Whether the Rust type itself enforces each `enum` in the schema.
+    ///
+    /// A Rust enum with a catch-all variant counts as well, because its `enum` in the schema only lists examples.
     pub enforces_lists: bool,
-    /// Whether the type decodes an object with a repeated name.
+    /// Whether the Rust type decodes an object with a repeated name.
     pub keeps_repeated: bool,
-    /// The schemas with a list of values that the type does not enforce, and that contains all names of its
-    /// values: every other value violates the list.
+    /// Schemas with an `enum` that the Rust type may not enforce. A value outside of the `enum` is always a violation,
+    /// never an alias.
     pub exact_lists: HashSet<*const Map<String, Value>>,
-    /// The type's error message if the type can never decode a value of its schema.
+    /// The error message of the decoder, if the Rust type can never decode a value of its schema.
     pub unusable: Option<String>,
 }
 
 impl Difference {
-    /// Returns whether the result is final, so no more values need to be decoded.
+    /// Returns whether the result is final, so no more sample values need to be decoded.
     fn is_complete(&self) -> bool {
         self.unusable.is_some() || self.accepts_more && self.overflows
     }
 }
 
-/// Compares a type with its schema. The type is asked to decode values accepted and values refused by the
-/// schema.
+/// Compares a Rust type with its schema. The Rust type decodes sample values that the schema accepts and sample values
+/// that it refuses.
 ///
-/// `decode` decodes a JSON text. If the type refuses the text, `decode` returns the type's error message.
+/// `decode` decodes a JSON text. If decoding fails, `decode` returns the error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
     let found = Difference { enforces_ranges: true, enforces_lists: true, ..Difference::default() };
     let (compared, tags) = (HashSet::new(), HashSet::new());
@@ -73,21 +74,23 @@ pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<
 }
 
 struct Probe<'a, 'd> {
-    /// The schema of the whole value.
+    /// The schema of the whole decoded value.
     schema: SchemaRef<'a>,
     decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
-    /// The number of values left to decode.
+    /// The number of sample values left to decode.
     left: usize,
-    /// The schemas already compared.
+    /// The schemas that have already been compared.
     compared: HashSet<*const Value>,
-    /// The constants of the members that tell the branches of a union apart.
+    /// The `const` values that distinguish the branches of a union.
     tags: HashSet<*const Value>,
     found: Difference,
 }
 
 impl<'a> Probe<'a, '_> {
-    /// Compares the type with `schema`, the schema of a part of the whole value. `around` inserts a value for
-    /// the part into the whole value.
+    /// Compares the Rust type with `schema`, which may be an inner schema.
+    ///
+    /// Sample values for an inner schema cannot be decoded alone. `around` inserts such a value into a sample of the
+    /// whole schema.
     fn node(&mut self, schema: &'a Value, depth: usize, around: &dyn Fn(Value) -> Value) {
         let Some(own) = resolve(self.schema.root, schema) else { return };
         let fitting = sample(self.schema.root, own);
@@ -159,9 +162,9 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown
-    /// to `branch`, with values that the types of the other branches refuse. The type then cannot decode the
-    /// value as another branch.
+    /// Returns extra members that prevent a value of `branch` from being decoded as another branch of the union.
+    ///
+    /// These are members that `branch` does not declare, with values of a type that the other branches refuse.
     fn members_of_others(&self, branches: &'a [Value], branch: &'a Value) -> Map<String, Value> {
         let properties = |branch| resolve(self.schema.root, branch)?.get("properties")?.as_object();
         let own = properties(branch);
@@ -179,8 +182,8 @@ impl<'a> Probe<'a, '_> {
         self.left == 0 || self.found.is_complete()
     }
 
-    /// Skips a schema that the type cannot be asked about. If the schema contains ranges or lists not
-    /// compared elsewhere, the type may not enforce them.
+    /// Skips a schema that cannot be compared by decoding. If the schema contains a range or `enum` that was not
+    /// compared elsewhere, the Rust type is assumed not to enforce it.
     fn skip(&mut self, own: &'a Value) {
         let mut compared = self.compared.clone();
         if has_rules(self.schema.root, own, &mut compared) {
@@ -201,7 +204,7 @@ impl<'a> Probe<'a, '_> {
             around(members.into())
         };
         let property = |name: &str| own.get("properties").and_then(|properties| properties.get(name));
-        // If a member may be `null`, serde reads its absence as `null`.
+        // If a member may be `null`, serde treats its absence as `null`.
         let may_be_null = |name: &str| {
             let of_property =
                 |it| check_text(SchemaRef::new(self.schema.root, it), "null", Scope::All).is_empty();
@@ -236,7 +239,7 @@ impl<'a> Probe<'a, '_> {
         self.refusal(whole).is_none()
     }
 
-    /// Asks the type to decode a value. Returns the type's error message if the type refuses the value.
+    /// Decodes a sample value. Returns the error message if the Rust type refuses the value.
     fn refusal(&mut self, whole: &Value) -> Option<String> {
         self.left = self.left.saturating_sub(1);
         let message = (self.decode)(&whole.to_string()).err()?;
@@ -246,15 +249,15 @@ impl<'a> Probe<'a, '_> {
         Some(message)
     }
 
-    /// Asks the type to decode a value probably refused by the schema. If the schema accepts the value, the
-    /// answer is ignored.
+    /// Decodes a sample value that the schema probably refuses, and records if the Rust type accepts more than the
+    /// schema.
     fn ask(&mut self, whole: &Value) {
         if self.left > 0 && !self.found.accepts_more && self.takes(whole) {
             self.judge(whole);
         }
     }
 
-    /// Asks the type to decode an object in place of a scalar, with the members that the type misses.
+    /// Decodes an object in place of a scalar. Members that the decoder reports as missing are added.
     fn ask_object(&mut self, around: &dyn Fn(Value) -> Value) {
         let mut members = Map::new();
         while self.left > 0 && !self.found.accepts_more && members.len() < MOST_MEMBERS {
@@ -266,7 +269,7 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Compares a decoded value with the schema.
+    /// Compares a successfully decoded sample value with the schema.
     fn judge(&mut self, whole: &Value) {
         let found = check_text(self.schema, &whole.to_string(), Scope::All);
         // Only wrong types and members count, not violated constraints.
@@ -275,7 +278,7 @@ impl<'a> Probe<'a, '_> {
     }
 }
 
-/// Returns an object with more members. Other values stay unchanged.
+/// Adds the members `more` to an object. Returns any other value unchanged.
 fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
     if let Value::Object(members) = &mut value {
         members.extend(more.clone());
@@ -283,8 +286,8 @@ fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
     value
 }
 
-/// Returns whether a schema, or a schema inside it, has a range or a list of values that is not among the
-/// schemas already compared.
+/// Returns whether a schema, or a schema inside it, has a range or an `enum` that was not compared yet. Schemas in
+/// `compared` are skipped.
 fn has_rules(root: &Value, schema: &Value, compared: &mut HashSet<*const Value>) -> bool {
     let Some(own) = resolve(root, schema) else { return false };
     let has_own = || is_of_type(own) || own.as_object().is_some_and(lists_values);
