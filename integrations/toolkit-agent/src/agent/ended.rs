@@ -5,16 +5,17 @@ use crate::helpers::lock;
 use std::sync::Mutex;
 use toolkit_core::CancellationToken;
 
-/// The error of a guardrail that has ended a run.
+/// The end of a run by a guardrail: the error, and a token that stops the rest of the run.
 #[derive(Default)]
 pub(super) struct Ended {
     error: Mutex<Option<AgentError>>,
-    /// Cancelled when the run has ended.
+    /// A token that is cancelled when the run ends.
     pub(super) token: CancellationToken,
 }
 
 impl Ended {
-    /// Ends the run, unless it has ended before. Returns the error of the end.
+    /// Ends the run with `error`. If the run has already ended, returns the earlier error; otherwise, returns
+    /// `error`.
     pub(super) fn set(&self, error: AgentError) -> AgentError {
         let error = lock(&self.error).get_or_insert(error).clone();
         self.token.cancel();
