@@ -59,7 +59,8 @@ pub(crate) struct RareParts {
     /// Set to `true` once the arguments are decoded, if the call is only a check. `None` for a call that runs
     /// the tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
-    /// Whether near misses are refused, regardless of the tool's metadata.
+    /// Whether near misses among the arguments, such as `"5"` for an integer, are refused, regardless of the tool's
+    /// metadata.
     pub(crate) is_exact: bool,
 }
 
@@ -112,8 +113,8 @@ impl ToolContext {
         self
     }
 
-    /// Returns a context for checking a call: the call ends as soon as its arguments are decoded, and sets
-    /// `decoded` to `true`.
+    /// Returns a context for checking a call. The call sets `decoded` to `true` and ends as soon as its arguments are
+    /// decoded.
     pub(crate) fn of_check(&self, decoded: Arc<AtomicBool>) -> Self {
         let mut context = self.clone();
         let rare = context.rare_mut();
@@ -129,7 +130,7 @@ impl ToolContext {
         context
     }
 
-    /// Returns whether near misses may be coerced.
+    /// Returns whether near misses among the arguments, such as `"5"` for an integer, may be coerced.
     #[inline]
     pub(crate) fn may_coerce(&self) -> bool {
         !self.rare.as_ref().is_some_and(|rare| rare.is_exact)
@@ -233,8 +234,8 @@ impl ToolContext {
         self
     }
 
-    /// Adds `actions`, requested by a nested call, to the actions of this call. A nested call is a call that
-    /// the tool makes through a dispatcher of its own.
+    /// Adds actions requested by a nested call to the actions of this call. A nested call is a call that the tool makes
+    /// through a dispatcher of its own.
     pub(crate) fn adopt(&self, actions: &ToolActions) {
         if !actions.is_empty() {
             self.draft.merge(actions);

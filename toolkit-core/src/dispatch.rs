@@ -130,7 +130,7 @@ impl Dispatcher {
         self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
     }
 
-    /// Returns the current tools. A batch started now would use them.
+    /// Returns the current tools, as a batch started now would use them.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()

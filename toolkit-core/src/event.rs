@@ -27,9 +27,10 @@ use std::time::{Duration, SystemTime};
 /// [`Ended`](ToolEventKind::Ended). Each of the two occurs exactly once per call. If several calls are
 /// dispatched together, all their `Called` events come before the first call starts.
 ///
-/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An
-/// event can be read back from its JSON. The JSON has the time in whole milliseconds, the arguments only in the
-/// first event of a call, and the [details](ToolError::details) of an error only if they are stored.
+/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An event can
+/// be deserialized from this JSON. The JSON contains the time in whole milliseconds. Only the first event of a call
+/// contains the arguments. The [details](ToolError::details) of an error are included only if the error is set to store
+/// them.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -61,7 +62,7 @@ pub struct ToolEvent {
     pub kind: ToolEventKind,
 }
 
-/// The call described by an event.
+/// The call that an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventCall {
@@ -121,7 +122,7 @@ pub enum ToolEventKind {
         #[serde(serialize_with = "text")]
         reason: Arc<str>,
     },
-    /// `tool.approval_decided`: the approval was decided, by the approver or by its time limit.
+    /// `tool.approval_decided`: the approver has decided, or the time limit for the decision has expired.
     #[non_exhaustive]
     ApprovalDecided {
         /// Whether the call may run.

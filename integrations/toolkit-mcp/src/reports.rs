@@ -1,4 +1,4 @@
-//! A queue for the progress reports of one call, for slow readers.
+//! A queue for the progress reports of one call. A slow reader still receives the newest report.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -252,7 +252,7 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
-    /// Creates the first page of the tool list, as for a request, and returns the length of the page. For
+    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
     /// benchmarks.
     #[doc(hidden)]
     #[must_use]

@@ -9,14 +9,14 @@ use crate::schema::__private::{
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
 
-/// Decodes a JSON text as a parameter type and drops the value, or returns the deserialization message.
+/// Checks that a JSON text decodes as a parameter type. The decoded value is dropped; the error is the deserialization
+/// message.
 pub(super) type Decode = fn(&str) -> Result<(), String>;
 
 /// Checks that a JSON text decodes as a `T`.
 ///
 /// # Errors
-/// The deserialization message of the type. The message is empty if the type panics, or if the value ends
-/// before the text does.
+/// The deserialization message of the type. The message is empty if the type panics, or if more text follows the value.
 pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
     let decoded = guarded(|| match Fill::fill(&mut None::<T>, text) {
         Ok(taken) if taken == text.len() => Ok(()),
@@ -26,9 +26,10 @@ pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
     decoded.unwrap_or_else(|_| Err(String::new()))
 }
 
-/// Compares a type with its schema: `root`, or the property `parameter` of `root`. Marks the schema where it
-/// differs from the type. Returns whether arguments must be checked against the schema, because of a
-/// difference or because of constraints.
+/// Finds differences between a parameter type, given by its `decode` function, and the type's JSON schema. The schema
+/// is `root`, or the property `parameter` of `root`, and is marked where it differs.
+///
+/// Returns whether arguments must be checked against the schema, because of a difference or because of constraints.
 pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode: Decode) -> bool {
     let schema = match parameter {
         Some(name) => root.get("properties").and_then(|properties| properties.get(name)),
@@ -38,7 +39,7 @@ pub(super) fn mark_difference(root: &mut Value, parameter: Option<&str>, decode:
     let found = difference(SchemaRef::new(root, schema), &mut |text| decode(text));
     mark_exact_lists(root, &found.exact_lists);
     let is_enforced = found.enforces_ranges && found.enforces_lists;
-    // Rules that the type was not asked about are checked.
+    // The type was not tested against every rule of the schema. The untested rules are always checked.
     let keeps_marks = |schema: &Value| is_enforced && !has_unasked_rules(schema);
     for definition in
         root.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
@@ -131,7 +132,8 @@ mod tests {
     fn arguments_are_checked_only_if_the_type_accepts_more_than_its_schema() {
         assert!(!must_be_checked::<Word>());
         assert!(!must_be_checked::<(u8, i16, u32, i64, u128, Option<Word>, Vec<Word>)>());
-        // `Text` refuses a repeated `byte`, but `Word` then takes the value and ignores the name.
+        // If `byte` is repeated, `Text` refuses the value. `Word` then accepts it, because `Word` ignores the name
+        // `byte`.
         assert!(must_be_checked::<Either>());
         assert!(!must_be_checked::<Tree>());
         assert!(must_be_checked::<Lists>());

@@ -49,8 +49,8 @@ impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
 /// An enum without fields in any variant. `#[derive(ToolParams)]` implements this trait for such enums.
 pub trait PlainVariants: ToolParams {}
 
-/// The implementation of `to_value` for [`PlainVariants`]. The schema of the enum lists the JSON of each
-/// variant.
+/// The implementation of `to_value` for [`PlainVariants`]. It takes the JSON of the variant from the schema of the
+/// enum.
 pub trait DefaultByVariant {
     /// Returns the name of the variant as JSON, even if the enum is `Serialize`.
     fn to_value(&self) -> Option<Value>;
@@ -81,8 +81,8 @@ fn names_in(schema: &Value) -> Vec<Value> {
     names.chain(tagged).chain(list("oneOf").flat_map(names_in)).collect()
 }
 
-/// Types whose default values can be shown in a schema: all `Serialize` types. The compiler reports other
-/// types with a message about defaults.
+/// A type with default values that a schema can show: any `Serialize` type. For other types, the compiler shows a
+/// message about defaults.
 #[diagnostic::on_unimplemented(
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",
@@ -102,7 +102,7 @@ impl<T> Unwritable<T> {
         None
     }
 
-    /// Returns `None`, because the value has no known JSON.
+    /// Returns `None`: a type without `Serialize` has no known JSON.
     pub const fn plain_variant(&self) -> Option<Value> {
         None
     }

@@ -117,7 +117,7 @@ pub(crate) fn parameters_schema(
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        // Any value is possible, so it may contain repeated names.
+        // The schema `true` allows any value, so the value may contain an object with repeated names.
         constrained.push(schema == Value::Bool(true));
         tidy_arguments(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
@@ -146,8 +146,8 @@ pub(crate) fn parameters_schema(
     (root, params, constrained)
 }
 
-/// Returns `schema` with the parameter's description and default added. `schema` is the schema of the
-/// parameter's type.
+/// Adds the description and the default of the parameter to `schema`, and returns the result. `schema` is the schema of
+/// the parameter's type.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,

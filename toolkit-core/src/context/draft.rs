@@ -6,16 +6,15 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The session changes and actions of a call, created by the first write. Clones share the draft.
+/// The session changes and actions of a call, allocated when the call first changes something. Clones share the draft.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     shared: OnceLock<Arc<Mutex<Page>>>,
-    /// The number of the attempt that writes through this clone. 0 for middleware, which is not tied to an
-    /// attempt.
+    /// The number of the attempt that uses this clone. 0 for middleware, which is not tied to an attempt.
     attempt: AtomicU64,
 }
 
-/// The writes of the latest attempt. `actions` is `None` after the call has ended.
+/// The session changes and actions of the latest attempt. `actions` is `None` after the call has ended.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
@@ -23,8 +22,8 @@ struct Page {
 }
 
 impl Draft {
-    /// Begins a new attempt. Earlier writes are discarded, and so are later writes of abandoned attempts, for
-    /// example from a thread that is still running.
+    /// Begins a new attempt and discards the changes of earlier attempts. Changes written later by an abandoned
+    /// attempt, for example from a thread that is still running, are discarded too.
     #[inline]
     pub(super) fn begin(&self) {
         if let Some(shared) = self.shared.get() {
@@ -35,7 +34,8 @@ impl Draft {
         }
     }
 
-    /// Closes the draft and returns the writes, or `None` if there are none. Later writes are discarded.
+    /// Closes the draft and returns its session changes and actions, or `None` if there are none. Later changes are
+    /// discarded.
     #[inline]
     pub(super) fn close(&self) -> Option<ToolActions> {
         lock(self.shared.get()?).actions.take()
@@ -57,7 +57,7 @@ impl Draft {
         }
     }
 
-    /// Returns the value written by the call under `key`, or `None` if the call has not written the key.
+    /// Returns the session value that the call has written under `key`, or `None` if the call has not written the key.
     /// Returns `Some(None)` if the call removed the key.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()

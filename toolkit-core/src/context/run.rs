@@ -31,8 +31,8 @@ pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>
 
 /// The run of an agent: its name and id, session, extensions and progress listener.
 ///
-/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of
-/// each call. Clones share the `temp:` values and the counts of an
+/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of each
+/// call. Clones share the session values with the key prefix `temp:` and the counts of an
 /// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
@@ -72,8 +72,8 @@ impl RunContext {
         self
     }
 
-    /// Adds a value to the state for the calls of this run. The value takes precedence over a registry value
-    /// of the same type.
+    /// Adds a value to the state for the calls of this run. It takes precedence over a value of the same type in the
+    /// registry.
     ///
     /// Parameters marked with `#[state]` find the value by type, if the registry
     /// [declares](crate::ToolRegistry::with_run_state) the type.
@@ -82,7 +82,7 @@ impl RunContext {
         self
     }
 
-    /// Returns the state for a call. Values of this run take precedence over values of the registry.
+    /// Returns the state for a call: the values of this run, and the values of the registry for all other types.
     pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
         match registry {
             Some(registry) if self.state.is_empty() => Some(registry.clone()),

@@ -103,7 +103,7 @@ impl Batch {
 
     fn spawn(&mut self, call: PreparedCall) {
         self.pushed += 1;
-        // Forget finished tasks now and then, so that a batch kept open for long does not grow.
+        // Forget finished tasks from time to time, so that a batch kept open for long does not grow.
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
@@ -111,7 +111,8 @@ impl Batch {
         match Handle::try_current() {
             Ok(runtime) => {
                 self.tasks.push(runtime.spawn(async move {
-                    // The slot is not moved into a variable, because the task would then have room for two.
+                    // The slot is not moved into a variable, because the future of the task would then reserve space
+                    // for two slots.
                     let Shared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
                     let ended = call.run(settings, registry, run.as_ref()).await;
@@ -272,8 +273,8 @@ struct CallTokens {
 }
 
 impl Cancellation {
-    /// Returns the token for the calls with this id. The caller counts as a user of the token until it calls
-    /// [`release`](Self::release).
+    /// Returns the token for the calls with this id. The caller must call [`release`](Self::release) when it no longer
+    /// uses the token.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);

@@ -81,7 +81,7 @@ impl Preparation<'_> {
                 let metadata = &definition.metadata;
                 let limit = self.settings.limit(metadata, registry.timeout());
                 let run = if self.settings.needs_plan(metadata) {
-                    // The lane of the call is read from the arguments, so the tool may be asked and panic.
+                    // Reading the lane from the arguments runs code of the tool, which may panic.
                     guarded(|| self.plan(tool, definition, limit, arguments)).map(Run::Planned)
                 } else {
                     Ok(Run::Direct { tool: tool.clone(), limit, arguments })

@@ -179,8 +179,8 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources used in the order of the batch: the tool if it is exclusive, and the lane of the
-/// call.
+/// Returns the resources for which the calls of a batch run one after another. These are the tool, if it is exclusive,
+/// and the lane of the call.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -36,7 +36,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Returns whether a call needs a queue, a permit, a thread or middleware before its tool.
+    /// Returns whether a call of the tool needs a queue, a permit, a thread or middleware before the tool runs.
     #[inline]
     pub(super) fn needs_plan(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()
@@ -75,7 +75,7 @@ impl Settings {
         self.truncation.limit_of(metadata.max_result_size)
     }
 
-    /// Truncates an outcome. Cancellation ends the wait for a slow sink.
+    /// Truncates the outcome of a call. If the call is cancelled, stops waiting for a slow sink.
     pub(super) fn truncated<'a>(
         &'a self,
         limit: usize,

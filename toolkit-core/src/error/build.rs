@@ -76,7 +76,7 @@ pub enum BuildProblem {
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
-        /// Up to ten known names, if a discovery finds no similar name.
+        /// Up to ten known names, listed by a tool discovery if no name is similar.
         known: Vec<String>,
     },
     /// Two items of the same kind have the same name.
@@ -139,7 +139,7 @@ pub enum ToolFault {
         /// The reason, and how to fix it.
         message: &'static str,
     },
-    /// A [check](crate::LiveRegistry::add_check) refused the tool.
+    /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
     Refused {
         /// The reason given by the check.
         reason: String,
@@ -152,8 +152,7 @@ impl BuildProblem {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. The problem suggests the `known` names most similar to
-    /// `name`.
+    /// Creates an [`Unknown`](Self::Unknown) problem with a suggestion of the `known` names most similar to `name`.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -163,8 +162,8 @@ impl BuildProblem {
         Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. The problem suggests the `known` names most similar to
-    /// `name`. If no name is similar, the problem lists up to ten names of `all`.
+    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
+    /// is similar, lists up to ten names of `all`.
     pub(crate) fn unknown_among<'a>(
         what: &'static str,
         name: &str,

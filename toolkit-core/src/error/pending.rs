@@ -95,7 +95,7 @@ impl ToolError {
 }
 
 impl Pending {
-    /// Applies `change` to every string.
+    /// Applies `change` to every string in the reason.
     pub(super) fn map_texts(&mut self, change: &dyn Fn(&str) -> String) {
         match self {
             Self::Approval { reason: text } | Self::Question { question: text } => *text = change(text),

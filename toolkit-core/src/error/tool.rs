@@ -37,7 +37,7 @@ pub(super) struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
-    /// The number of further violations, beyond those in `violations`.
+    /// The number of violations found in addition to `violations`.
     #[serde(default)]
     more: usize,
     #[serde(default, skip_serializing_if = "Details::are_private")]
@@ -181,7 +181,7 @@ impl ToolError {
         error
     }
 
-    /// Creates the error for a tool if the program provides no state of type `type_name`.
+    /// Creates the error for a tool that requires state of type `type_name`, if the program does not provide it.
     #[cold]
     pub(crate) fn stateless(type_name: &str) -> Self {
         Self::failed(format_args!("the program lends no `{type_name}` to its tools"))

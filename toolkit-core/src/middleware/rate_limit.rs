@@ -13,9 +13,9 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// Limits the rate of calls, per tool and for all tools together.
 ///
-/// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it. Calls wait in the order of arrival, and a waiting call
-/// holds no permit of the dispatcher. If a waiting call is cancelled, its reservation is not given back.
+/// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the limit
+/// reserves the next free time and waits for it. Calls wait in the order of arrival, and a waiting call holds no permit
+/// of the dispatcher. If a waiting call is cancelled, its reserved time stays unused.
 ///
 /// If the wait would be longer than the [patience](Self::with_patience), the call is refused at once without
 /// a reservation. The error tells the model when to call again.
@@ -120,7 +120,7 @@ impl Middleware for RateLimit {
     }
 }
 
-/// The times at which all current reservations end: one for all tools together, and one for each tool.
+/// The end of all current reservations: one time for all tools together, and one for each tool.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
@@ -132,7 +132,7 @@ struct Schedule {
 struct Rate {
     /// The time that one call reserves: one second at a rate of 60 calls a minute.
     each: Duration,
-    /// How far the end of the reservations may lie in the future without delaying the next call. This allows
+    /// The maximum time from now to the end of the reservations at which the next call still runs at once. This allows
     /// bursts.
     ahead: Duration,
 }

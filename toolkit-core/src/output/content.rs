@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// One piece of tool output.
+/// One piece of content in the output of a tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {

@@ -7,7 +7,7 @@ use crate::tool::{BoundTool, Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// The way to handle two tools with the same name in a merge.
+/// A rule for tools of the same name when two registries are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {
@@ -21,7 +21,7 @@ pub enum Collision {
 }
 
 impl ToolRegistry {
-    /// Adds the tools of another registry, and the other registry's rules for disabling tools.
+    /// Adds the tools of another registry, and its rules for disabling tools.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
@@ -36,12 +36,11 @@ impl ToolRegistry {
     /// or tags, the reason given in this registry is kept. If both have a time limit, the limit of this
     /// registry is kept.
     ///
-    /// State stays with the tools of its registry, regardless of the order in which state is added and
-    /// registries are merged. The state of the other registry serves only the tools of the other registry.
-    /// From the state of this registry, these tools see only values that they
-    /// [require](ToolDefinition::state_needs) and the other registry lacks. An optional value comes from the
-    /// other registry or not at all. If the other registry has no state, its tools are treated like tools
-    /// registered here.
+    /// Each tool keeps the state of its original registry, regardless of the order in which state is added and
+    /// registries are merged. The state of the other registry is visible only to the tools of that registry. These
+    /// tools see a value from the state of this registry only if they [require](ToolDefinition::state_needs) the value
+    /// and their own registry lacks it. An optional value is never taken from this registry. If the other registry has
+    /// no state, its tools are treated like tools registered here.
     ///
     /// # Errors
     /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
@@ -158,7 +157,7 @@ mod tests {
     use serde::Deserialize;
     use std::collections::BTreeMap;
 
-    /// Declares types for the arguments, each with a pattern in another keyword or position.
+    /// Declares argument types for a test. Each type has the pattern in a different schema keyword or position.
     macro_rules! with_pattern {
         ($pattern:literal) => {{
             #[derive(Deserialize, JsonSchema)]

@@ -46,7 +46,7 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    /// Adapts the tool with this name, or every tool if there is no name.
+    /// Changes the tool with this name, or every tool if the name is `None`.
     Adapt(Option<String>, Arc<Adapt>),
 }
 

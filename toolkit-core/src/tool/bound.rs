@@ -5,14 +5,14 @@ use crate::context::{State, ToolContext};
 use crate::error::ToolError;
 use std::sync::{Arc, OnceLock};
 
-/// A tool with its own state. From the state of the calling registry, the tool sees only values that it
-/// requires and its own state lacks.
+/// A tool with its own state. The tool sees a value from the state of the calling registry only if it requires the
+/// value and its own state lacks it.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
     state: Arc<State>,
-    /// The state of the first calling registry, and the tool's own state completed with values from that
-    /// registry. Nearly all calls come from the same registry.
+    /// The state of the first calling registry, paired with the tool's own state completed from it. This is a cache,
+    /// because nearly all calls come from the same registry.
     completed: OnceLock<(Arc<State>, Arc<State>)>,
 }
 
@@ -24,8 +24,7 @@ impl BoundTool {
         Self { tool, definition, state, completed: OnceLock::new() }
     }
 
-    /// Returns the context of a call, with the tool's own state in place of the state of the calling
-    /// registry.
+    /// Returns the context of a call, with the tool's own state instead of the state of the calling registry.
     fn bound(&self, context: &ToolContext) -> ToolContext {
         let needs = self.definition.state_needs();
         let complete = |others: &Arc<State>| Arc::new(State::clone(&self.state).with_needs(needs, others));

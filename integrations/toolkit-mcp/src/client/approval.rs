@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 /// # Approval
 ///
-/// A server may change the description of a tool after the user has approved the tool. Every change is reported
-/// as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition
-/// and cannot be called, and a new tool is not published, until the program approves the tool.
+/// A server may change the description of a tool after the user has approved the tool. Every change is reported as
+/// [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition and cannot
+/// be called until the program approves the change. A new tool is not published before its approval.
 impl McpClient {
     /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
     /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::with_approved) the same
@@ -46,8 +46,8 @@ impl Catalog {
         self.tools.iter().map(|(name, tool)| (name.clone(), tool.fingerprint.clone())).collect()
     }
 
-    /// Moves the tools without approval to the pending tools. The `earlier` catalog provides their approved
-    /// definitions.
+    /// Moves the tools without approval to `pending`. If such a tool has an approved definition in the `earlier`
+    /// catalog, the earlier definition stays published.
     fn hold_back(&mut self, approved: &BTreeMap<String, String>, earlier: &Self) {
         let is_approved =
             |name: &str, fingerprint: &str| approved.get(name).is_some_and(|known| known == fingerprint);

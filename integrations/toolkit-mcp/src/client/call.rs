@@ -52,7 +52,7 @@ impl Call<'_> {
         Err(self.error("asked too many questions", "use another tool"))
     }
 
-    /// Converts a result of an unexpected form.
+    /// Converts a result of an unexpected form to tool output, or to an error if that is impossible.
     fn other(&self, result: &ServerResult) -> Result<ToolOutput, ToolError> {
         let task = "started a task instead of answering";
         match result {
@@ -66,8 +66,8 @@ impl Call<'_> {
         }
     }
 
-    /// Checks structured content against the output schema of the tool. The error for a refused result
-    /// contains the text of the result, because the tool has run.
+    /// Checks structured content against the output schema of the tool. The error contains the text of the refused
+    /// result, because the tool has already run.
     fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
         else {
@@ -205,7 +205,8 @@ impl Call<'_> {
         self.unknown("was lost during the call", "try again").with_details(reason)
     }
 
-    /// Creates the error for a call that may have been executed. `advice` is for tools that may be called again.
+    /// Creates the error for a call that may have been executed. If the tool may be called again, the error contains
+    /// `advice`.
     fn unknown(&self, what: &str, advice: &str) -> ToolError {
         let is_repeatable = self.tool.definition.metadata.is_repeatable();
         let advice =
@@ -226,7 +227,7 @@ impl Call<'_> {
                     let pause = pause.unwrap_or(Duration::from_secs(1));
                     ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
                 }
-                // The server has not taken the call.
+                // With these status codes, the server has not accepted the call.
                 400..=499 | 501 | 503 => self.error(&what, later).with_retryable(true),
                 _ => self.unknown(&what, later),
             };
@@ -260,7 +261,7 @@ impl Call<'_> {
         error.with_details(details)
     }
 
-    /// Converts a protocol error that the server has returned.
+    /// Converts a protocol error from the server to an error for the model.
     fn refused(&self, data: &ErrorData) -> ToolError {
         let (message, tool) = (short(&clean(&data.message)), self.context.tool_name());
         match data.code {

@@ -80,7 +80,7 @@ pub enum McpEvent {
     },
 }
 
-/// A stream of the events of a connection since the subscription.
+/// A stream of the events of a connection, beginning at the subscription.
 pub struct McpEvents(pub(super) Receiver<McpEvent>);
 
 impl McpEvents {

@@ -195,7 +195,7 @@ fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
     builder.build().map_err(|error| unreachable(&error))
 }
 
-/// The time for a server to open the stream of a session.
+/// The maximum time to wait until a server has opened the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
 
 /// The stream of a session on which the server sends its own requests and notifications.
@@ -208,8 +208,8 @@ struct ServerStream {
 }
 
 impl ServerStream {
-    /// Waits until the stream of a session is open. Before that, servers lose their notifications of changed tools
-    /// and their questions to the user.
+    /// Waits until the stream of a session is open. A server loses notifications of changed tools and questions to the
+    /// user if it sends them before.
     async fn opened(&self) {
         if self.has_session.load(Ordering::Relaxed) {
             let _ = timeout(OPENING, self.answered.cancelled()).await;

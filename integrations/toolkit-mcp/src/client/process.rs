@@ -180,8 +180,8 @@ impl Tail {
         lines.push_back(line);
     }
 
-    /// Returns the lines as the end of a message, or an empty string if there are no lines. First waits a
-    /// moment for lines that have not arrived yet.
+    /// Returns the last lines of standard error, as text to append to an error message. The text is empty if there are
+    /// no lines. First waits a moment for lines that have not arrived yet.
     pub(super) async fn text(&self) -> String {
         let _ = timeout(EXIT, self.ended.cancelled()).await;
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,7 +272,7 @@ impl Transport<RoleClient> for ChildTransport {
     }
 }
 
-/// A transport dropped without being closed kills the process, and with it all processes of its group.
+/// Kills the process and all processes of its group, if the transport is dropped without being closed.
 impl Drop for ChildTransport {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {

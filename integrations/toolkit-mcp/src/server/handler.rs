@@ -30,8 +30,8 @@ pub(super) struct Handler {
     run: OnceLock<RunContext>,
     /// The changes of a live registry since the beginning of the session.
     changes: Mutex<Option<Changes>>,
-    /// Whether a task already announces the changes. A client may repeat the handshake, but only one task
-    /// must run.
+    /// Whether a task already announces the changes to the client. A client may repeat the handshake, but there must be
+    /// only one such task.
     is_announcing: AtomicBool,
     end: CancellationToken,
     _end_guard: DropGuard,
@@ -157,7 +157,7 @@ impl ServerHandler for Handler {
         settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
     }
 
-    // Boxed, because the SDK moves the future of a request several times, and a call is large.
+    // Boxed, because the SDK moves the future of a request several times, and the future of a call is large.
     fn call_tool(
         &self,
         request: CallToolRequestParams,

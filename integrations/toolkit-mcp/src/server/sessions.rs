@@ -59,7 +59,7 @@ struct Uses {
     is_watched: bool,
 }
 
-/// The use of one session.
+/// The current use of one session.
 struct Use {
     /// The number of open responses of the session, including streams of events.
     responses: usize,
@@ -69,7 +69,7 @@ struct Use {
 }
 
 impl Sessions {
-    /// Creates the sessions of a server. At most `max` sessions can be open, and each ends after the time
+    /// Creates the sessions of a server. At most `max` sessions can be open, and each session ends after the time
     /// `idle` without use.
     pub(super) fn new(max: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
