@@ -1,4 +1,4 @@
-//! Violations, their order, and their number.
+//! Tests of violations, their order and their number.
 
 use super::*;
 use serde_json::json;
@@ -78,8 +78,8 @@ fn the_number_of_violations_is_bounded() {
     assert_eq!(violations(&schema, &value).len(), MOST);
 }
 
-/// The names of an object are collected once: the work grows with names times properties, not with their
-/// square.
+/// Tests that the names of an object are collected only once. The work grows with the number of names times the number
+/// of properties, not with its square.
 #[test]
 fn members_without_a_property_are_compared_with_each_property_once() {
     let named = |start: &'static str, count: usize| (0..count).map(move |index| format!("{start}{index}"));

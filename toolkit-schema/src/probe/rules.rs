@@ -1,4 +1,4 @@
-//! The questions about ranges and lists of values: whether the type itself refuses all other values.
+//! Tests whether a Rust type itself refuses all values outside of a range or an `enum`.
 
 use super::Probe;
 use crate::check::{Scope, check_text};
@@ -7,17 +7,18 @@ use crate::reference::SchemaRef;
 use serde_json::{Value, json};
 use std::ptr;
 
-/// A string that no list contains.
+/// A string that is assumed to be in no `enum`.
 const NO_NAME: &str = "\u{1}";
 
-/// The distances of the integers to ask about from the integer beside a range.
+/// The tested integers outside of a range, as distances from the first integer outside.
 const DISTANCES: [i64; 8] = [0, 1, 4, 9, 44, 744, 99_744, 1 << 40];
 
-/// The ends of serde's messages about integers outside of the range of their type.
+/// The type names at the end of serde's messages about integers out of range.
 const INTEGERS: [&str; 10] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
 impl Probe<'_, '_> {
-    /// Asks the type about values missing from the list of values in `own`.
+    /// Decodes values that are missing from the `enum` or `const` of `own`, and records whether the Rust type refuses
+    /// them.
     pub(super) fn list(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
         if is_of_author(own) {
             return;
@@ -49,8 +50,8 @@ impl Probe<'_, '_> {
             };
             let others = others.into_iter().filter(|value| !is_listed(value)).map(around);
             let taken: Vec<Value> = others.filter(|other| self.takes(other)).collect();
-            // The variants of a marked list may be known. Another variant of an untagged enum may then take
-            // the value.
+            // For a marked list, a value is wrong only if the whole schema refuses it. Another variant of an untagged
+            // enum may accept the value.
             let is_wrong = |other: &Value| {
                 !is_of_type(own) || !check_text(self.schema, &other.to_string(), Scope::All).is_empty()
             };
@@ -58,27 +59,28 @@ impl Probe<'_, '_> {
                 self.found.enforces_lists &= !taken.iter().any(is_wrong);
                 return;
             }
-            // The type has rules of its own, such as a pattern, and may accept values that the list does not
-            // contain.
+            // The Rust type has its own rules, such as a pattern, and may accept values that the list does not contain.
             if !only.is_some_and(|only| self.tags.contains(&ptr::from_ref(only))) {
                 self.found.exact_lists.extend(own.as_object().map(ptr::from_ref));
             }
         }
     }
 
-    /// Returns whether the type decodes an enum in place of a variant called `name`.
+    /// Returns whether the Rust type decodes a variant called `name` as an enum does.
     ///
-    /// Only an enum accepts a variant without data as `"name"` and as `{"name": null}`, but no empty object
-    /// and no second member. A type with its own visitor for strings and maps differs in one of the answers.
+    /// Only an enum accepts a variant without data as `"name"` and as `{"name": null}`, but neither an empty object nor
+    /// a second member. A type with its own visitor for strings and maps behaves differently.
     fn is_enum(&mut self, name: &str, around: &dyn Fn(Value) -> Value) -> bool {
         self.takes(&around(json!({name: null})))
             && !self.takes(&around(json!({})))
             && !self.takes(&around(json!({name: null, NO_NAME: null})))
     }
 
-    /// Returns whether a type that decodes an enum also takes values that neither a variant nor another branch of
-    /// the schema has: the type is a union of the enum and another type. An enum with a variant for all other names
-    /// takes an unknown name also as `{"name": null}`.
+    /// Returns whether a union of an enum and another type accepts values that belong to neither the enum nor another
+    /// branch of the schema.
+    ///
+    /// A catch-all variant does not count. An enum with such a variant accepts an unknown name also as `{"name":
+    /// null}`.
     fn takes_unlisted(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
         if is_of_type(own) {
             return false;
@@ -97,11 +99,11 @@ impl Probe<'_, '_> {
         })
     }
 
-    /// Returns whether an enum with `#[derive(ToolParams)]` knows names that are neither in its list of
-    /// values nor declared to be aliases: an attribute has shortened the list.
+    /// Returns whether an enum with `#[derive(ToolParams)]` accepts names that are neither in its `enum` list nor
+    /// declared as aliases. An attribute has then shortened the list.
     ///
-    /// An enum that accepts every name has a variant for all others, so its list contains examples. Other
-    /// enums do not declare their aliases, so names missing from the list count as aliases.
+    /// If the Rust enum accepts every name, it has a catch-all variant, and its list contains examples. Enums without
+    /// the derive do not declare aliases, so every name missing from the list may be an alias.
     fn knows_other_names(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
         let Some(aliases) = names_of_type(own) else { return false };
         let Some(message) = self.refusal(&around(json!(NO_NAME))) else { return false };
@@ -109,10 +111,11 @@ impl Probe<'_, '_> {
         others.any(|name| !aliases.contains(&name))
     }
 
-    /// Asks the type about integers beside the range that its schema marks as enforced by the type.
+    /// Decodes integers just outside of the range in `own`, and records whether the Rust type refuses them. Only a
+    /// range marked as enforced by the Rust type is tested.
     ///
-    /// Serde's own message proves that an integer type refuses all integers on this side of its range. Types
-    /// with other messages are asked about more integers.
+    /// Serde's own error message proves that an integer type refuses all integers on this side of its range. After any
+    /// other message, more distant integers are decoded.
     pub(super) fn range(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
         let (least, most) = range_of_type(own);
         let below = least.and_then(|least| least.checked_sub(1)).map(|beside| (beside, -1));
@@ -135,7 +138,7 @@ impl Probe<'_, '_> {
     }
 }
 
-/// Returns the names of all variants in serde's message about an unknown variant.
+/// Returns the names of all variants listed in serde's message about an unknown variant.
 fn names_in(message: &str) -> impl Iterator<Item = &str> {
     let expected = message.split_once("unknown variant `\u{1}`, expected ").map_or("", |(_, names)| names);
     let names = expected.rsplit_once(" at line ").map_or(expected, |(names, _)| names);
@@ -147,7 +150,7 @@ fn names_in(message: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// Returns whether a message is serde's message about an integer outside of the range of its type.
+/// Returns whether `message` is serde's message about an integer outside of the range of its type.
 fn is_of_integer(message: &str) -> bool {
     let said = message.rsplit_once(" at line ").map_or(message, |(said, _)| said);
     let expected =
