@@ -53,7 +53,8 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns the other names of the format.
+            /// Returns the alternative names of the format, as in `google` for Gemini. They are accepted when a name is
+            /// parsed.
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {

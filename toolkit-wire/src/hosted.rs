@@ -95,8 +95,8 @@ impl HostedTool {
         }
     }
 
-    /// Returns the name of the program's tool for answering the calls, such as `shell`. Returns `None` if the
-    /// provider runs the hosted tool itself.
+    /// Returns the name of the program's tool that runs the calls, such as `shell`. Returns `None` if the provider runs
+    /// the hosted tool itself.
     ///
     /// Register an ordinary tool with this name. Its calls have the arguments described in the provider's
     /// reference, and its results are converted to the provider's form.
@@ -191,7 +191,7 @@ impl HostedCall {
         Self { id: id.to_owned(), kind, name, arguments, ..Self::default() }
     }
 
-    /// Sets the output, unless the part has none.
+    /// Sets the output, unless it is missing or `null`.
     pub(crate) fn with_output(mut self, output: Option<&Value>) -> Self {
         self.output = output.filter(|output| !output.is_null()).cloned();
         self

@@ -21,11 +21,11 @@ const PARALLEL: &str = "parallel_tool_calls";
 pub(super) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
     Nested,
-    /// `{type: function, name}`, as in Responses. The nested form is accepted when reading.
+    /// `{type: function, name}`, as in Responses. Parsing also accepts the nested form.
     Flat,
 }
 
-/// The differences between the two APIs.
+/// One of the two OpenAI APIs, which nest the fields of a tool differently.
 pub(super) trait OpenAi {
     const FORM: Form;
 }
@@ -92,8 +92,8 @@ pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl In
     fields.into()
 }
 
-/// Returns the unknown fields of a call in the nested form. They are sent back to the provider. The unknown
-/// fields of the object `function` are in the field `function`.
+/// Returns the fields of a call that are not in `known`, to be sent back to the provider. The fields of the object
+/// `function` are filtered in the same way.
 pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
     let function = extras.shift_remove("function").map(|function| unknown(&function, known));
@@ -103,8 +103,7 @@ pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     extras
 }
 
-/// Returns whether the service runs the tool itself. It does so for every type except `function` and
-/// `custom`.
+/// Returns whether the provider defines the tool. Its type is then neither `function` nor `custom`.
 pub(super) fn is_hosted(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
 }

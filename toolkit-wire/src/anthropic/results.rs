@@ -15,8 +15,8 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
-/// The provider extra with the fields of a received result. The extras of a result also contain the extras of
-/// its call. The separate name keeps the cache breakpoint of the call from being repeated in the result.
+/// The provider extra for the fields of a received result. A result also has the extras of its call, and the separate
+/// name keeps the cache breakpoint of the call out of the result.
 const KEPT: &str = "tool_result";
 const CACHE: &str = "cache_control";
 

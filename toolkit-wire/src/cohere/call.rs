@@ -7,13 +7,13 @@ use crate::openai::unknown_of_function;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value alone, without a message around it, is a call.
+/// Returns whether a value has the form of a call: an object with the object `function`.
 pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(Value::is_object)
 }
 
-/// Reads an element of `tool_calls`, in the form `{id, type, function: {name, arguments}}`. If generation
-/// stopped early at this call, `is_cut` is `true`.
+/// Parses an element of `tool_calls`, in the form `{id, type, function: {name, arguments}}`. `is_cut` is `true` if the
+/// response was cut off at this call.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let (name, arguments) = (text(function, "name"), function.get("arguments"));

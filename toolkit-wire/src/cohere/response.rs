@@ -37,8 +37,8 @@ impl ResponseCodec for Cohere {
         Ok(Reading { payload, messages })
     }
 
-    /// Sets the text and the reasoning. The plan that the model writes before its calls is reasoning, like
-    /// parts of the type `thinking`.
+    /// Sets the text and the reasoning of `response`. The plan that the model writes before its calls counts as
+    /// reasoning, like content parts of the type `thinking`.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             let plan = fields.get("tool_plan").and_then(Value::as_str).unwrap_or_default();

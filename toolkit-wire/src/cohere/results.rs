@@ -52,8 +52,8 @@ impl ResultCodec for Cohere {
     }
 }
 
-/// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON
-/// object, the content is a string.
+/// Encodes a tool output. JSON objects become documents, which the model can cite. If the output has no JSON object,
+/// the content is a string.
 fn content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();

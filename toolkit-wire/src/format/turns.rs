@@ -39,7 +39,7 @@ impl ApiFormat {
         self.history(names).encode_calls(calls)
     }
 
-    /// Encodes the results of calls, in their order.
+    /// Encodes tool results as messages, in the given order.
     ///
     /// A successful result becomes the text of the output, followed by the
     /// [message](toolkit_core::ToolOutput::message) of the output on a separate line. A failed result becomes
@@ -49,8 +49,8 @@ impl ApiFormat {
     /// an item, and an additional message contains the item. In Chat Completions, this applies to images,
     /// audio and files.
     ///
-    /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the
-    /// second call has a replacement id, and the second result gets the same id.
+    /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the second
+    /// call has a replacement id in the history, and the second result gets this replacement id.
     ///
     /// Names keep the spelling of the model's calls. If the program [encoded](Self::encode_calls) the calls
     /// itself, encode their results with a [`history`](Self::history) that has the same names.
@@ -85,9 +85,10 @@ impl ApiFormat {
     /// Repairs a history: adds an error result for each call without a result, and removes results without a
     /// call. Everything else stays unchanged, with two exceptions:
     ///
-    /// - A call of a tool that Anthropic runs itself is removed if it has no result and new input follows, or a
-    ///   message of the model that does not continue the call. Anthropic can finish such a call only if the
-    ///   history ends with it, or with the results of the calls beside it.
+    /// - A call of a tool that Anthropic runs itself is removed if it has no result and cannot get one any more.
+    /// Anthropic
+    ///   finishes such a call only while no new input follows, and no message of the model that does not continue the
+    ///   call.
     /// - If the history lacks the code that made a call, the call becomes an ordinary call of the model: its
     ///   field `caller` is removed.
     ///
@@ -103,9 +104,9 @@ impl ApiFormat {
     /// the results for calls that only the service has. Returns a loss for each removed call of a tool that
     /// the provider runs itself, and for each removed `caller` of a call. The path of such a loss is the path
     /// of the message in the body, as in `/messages/3`.
-    ///
     /// A request with `previous_response_id` or `conversation` (Responses), with `cachedContent` (Gemini), or that
-    /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that only the service has, so
+    /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that
+    /// only the service has, so these results are not removed.
     /// these results are not removed.
     ///
     /// Anthropic continues code without a result only in its container. If the field `container` has no id, the

@@ -13,8 +13,8 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The names of the tools run by the service itself. Each tool is an object in the field with its name, such
-/// as `{"googleSearch": {}}`.
+/// The names of the tools that the service defines. Each tool is an object in the field with its name, such as
+/// `{"googleSearch": {}}`.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -91,8 +91,8 @@ impl DefinitionCodec for Gemini {
         Ok(())
     }
 
-    /// Returns a tool entry without its function declarations. Returns `None` if nothing is left. One entry
-    /// may contain both functions and tools run by the service itself.
+    /// Returns a tool entry without its function declarations. Returns `None` if nothing is left. One entry may contain
+    /// both functions and tools defined by the service.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
         let mut rest = checked(tool, path)?.clone();
         if is_declaration(&rest) {
@@ -147,13 +147,13 @@ fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
     }
 }
 
-/// Returns the name of the first field that occurs only in tools of other APIs. Such a tool would be lost if
-/// it were read as a tool of the service.
+/// Returns the name of the first field that occurs only in tools of other APIs. A tool with such a field would be lost
+/// if it were read as a tool of the service.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }
 
-/// Returns whether the object is a function declaration without the tool around it.
+/// Returns whether the object is a function declaration that is not inside a tool.
 fn is_declaration(fields: &Fields) -> bool {
     fields.get("name").is_some_and(Value::is_string)
 }

@@ -51,7 +51,8 @@ impl StreamCodec for Gemini {
         body.into()
     }
 
-    /// Without `alt=sse`, the service sends a stream as one list.
+    /// Returns whether a value is an event of a stream. Without `alt=sse`, the service sends all events of a stream as
+    /// one list.
     fn is_chunk(&self, value: &Value) -> bool {
         let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
         value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
@@ -173,7 +174,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     }
 }
 
-/// Returns the part with the field `functionCall` in the reference's spelling.
+/// Returns a copy of a part in which the field with the call is spelled `functionCall`, not `function_call`.
 fn spelled(part: &Value) -> Value {
     let mut fields = part.as_object().cloned().unwrap_or_default();
     if let Some(name) = key(&fields, "functionCall").filter(|name| *name != "functionCall") {
@@ -203,7 +204,8 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     }
 }
 
-/// Returns the value of a piece. In any field other than `nullValue`, `null` counts as missing.
+/// Returns the argument value in a piece of a call, from a field such as `stringValue`. In any field other than
+/// `nullValue`, `null` counts as missing.
 fn value(piece: &Fields) -> Option<Value> {
     piece.iter().find_map(|(name, value)| match &*camel(name) {
         "nullValue" => Some(Value::Null),

@@ -48,7 +48,7 @@ impl ResultCodec for GeminiInteractions {
     }
 }
 
-/// Encodes an output as text. An output with media items becomes a list of content blocks.
+/// Encodes a tool output as text, or as a list of content blocks if the output contains media items.
 ///
 /// JSON is sent as text, because the service stores each number in a JSON value as a double.
 fn output_value(output: &ToolOutput) -> Value {

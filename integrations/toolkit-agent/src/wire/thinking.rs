@@ -72,8 +72,8 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the current turn has calls without their native form, which contains the signed thinking. A
-/// guardrail that changes a message drops the native form.
+/// Returns whether a call of the current turn has lost the signed thinking that the provider expects with the call. A
+/// guardrail that changes a message drops its thinking.
 fn has_lost_thinking(request: &ModelRequest) -> bool {
     let turn = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
     turn.into_iter().any(|message| {
@@ -146,8 +146,8 @@ fn anthropic_thinking(draft: &mut Draft<'_>) {
     }
 }
 
-/// Writes the thinking for Gemini. Models before the third generation accept budgets, and later models accept
-/// levels.
+/// Writes the option `thinking` for Gemini. Models before the third generation accept a token budget, and later models
+/// accept a level.
 fn gemini_thinking(draft: &mut Draft<'_>) {
     const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
     const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";

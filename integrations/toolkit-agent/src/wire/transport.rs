@@ -1,4 +1,4 @@
-//! Models over a transport for the JSON of an API.
+//! Chat models that send the JSON of an API through a transport.
 
 use super::EncodedRequest;
 use super::background::finished;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
 use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
 
-/// A connection to a model server, to send the JSON body of a request and receive the response.
+/// A connection to a model server. It sends the JSON body of a request and returns the response.
 ///
 /// Implement this trait to use another HTTP library. [`WireModel`] turns a transport into a [`ChatModel`].
 pub trait Transport: Send + Sync + 'static {
@@ -35,7 +35,7 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Returns the current body of a background response. `id` is the id of the response.
     ///
-    /// By default, returns an error, because the transport cannot ask for stored responses.
+    /// The default implementation returns an error, because it cannot request a stored response.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or if the response reports a failure.
@@ -57,7 +57,7 @@ pub enum Fragment {
     /// The next bytes of a stream of server-sent events. The bytes may end anywhere, even in the middle of an
     /// event.
     Bytes(Vec<u8>),
-    /// The JSON of the complete response, from a server that ignores the wish for a stream.
+    /// The JSON of the complete response, from a server that ignores the request for a stream.
     Response(Value),
 }
 
@@ -79,7 +79,7 @@ impl<T: Transport> WireModel<T> {
         Self { format, server: Server::Own, name: name.into(), provider: None, transport }
     }
 
-    /// Sets the rules of the server for the fields of requests.
+    /// Sets the kind of server. It decides which fields the requests contain.
     #[must_use]
     pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;
@@ -176,15 +176,15 @@ fn read_response(
     }
 }
 
-/// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
-/// so its codec reports an error.
+/// Returns a refusal if the error says that the provider blocked the prompt or the answer. The text of the refusal is
+/// the provider's report.
 fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
     let report = error.report().filter(|_| error.is_blocked())?;
     let response = ModelResponse::text(report).with_finish(FinishReason::Refused);
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
-/// Converts a response. If `state` is set, the provider has stored the response.
+/// Converts a parsed response into a [`ModelResponse`]. If `state` is set, the provider has stored the response.
 fn model_response(
     format: ApiFormat,
     response: Response,
@@ -225,16 +225,16 @@ impl ModelResponse {
 /// The deltas of an answer, decoded from the pieces of a stream.
 struct Deltas {
     format: ApiFormat,
-    /// The losses of the request.
+    /// The losses of the encoded request, which are added to the response.
     losses: Vec<RequestLoss>,
     /// The server state of the request.
     state: Option<ServerState>,
     events: EventStream,
     /// Whether the message may contain signed thinking.
     has_thinking: bool,
-    /// The ids of the calls already returned.
+    /// The ids of the calls already passed on to the caller.
     returned: Vec<CallId>,
-    /// `None` after the end of the response.
+    /// The response so far, or `None` after its end.
     response: Option<StreamAccumulator>,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
 }
@@ -284,7 +284,7 @@ impl Deltas {
         Some(NativeMessages::new(self.format.name(), response.native()))
     }
 
-    /// Ends the stream with a response that did not arrive in events, or with the error of this response.
+    /// Ends the stream with a complete response that did not arrive as events, or with an error.
     fn end_with(&mut self, response: Result<ModelResponse, ModelError>) {
         self.response = None;
         match response.map(|response| response.with_losses(std::mem::take(&mut self.losses))) {

@@ -4,7 +4,8 @@ use super::stream::{check, delta, first, piece, pieces, run, stop};
 use crate::ApiFormat::OpenAiChat;
 use serde_json::json;
 
-/// Free text looks the same whether it is complete or cut off, so the end of its JSON is left out.
+/// The arguments of a custom tool call that was cut off are incomplete JSON, because the free text alone does not show
+/// whether it is complete.
 #[test]
 fn free_text_that_was_cut_off_is_not_run() {
     let call = |index: u64, id: &str, input: &str| json!([{"index": index, "id": id, "type": "custom", "custom": {"name": "patch", "input": input}}]);

@@ -17,7 +17,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// A message with calls of any shape.
+/// Generates a message with calls of any shape.
 fn message() -> impl Strategy<Value = Value> {
     vec(json(), 0..6).prop_map(|calls| Value::from(Map::from_iter([("tool_calls".to_owned(), calls.into())])))
 }
