@@ -39,13 +39,13 @@ pub struct ToolContext {
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// Boxed, because contexts are often moved.
+    /// Rarely used fields, boxed because contexts are often moved.
     rare: Option<Box<RareParts>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// Rarely used parts of a context, boxed to keep the context small.
+/// Rarely used fields of a context, boxed to keep the context small.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareParts {
     /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
@@ -70,8 +70,7 @@ impl ToolContext {
         Self::of_call(tool_name, None, None, None, None)
     }
 
-    /// Creates a context from its parts in one step. Builder methods would move the large struct once per
-    /// part.
+    /// Creates a context with all fields set in one step. Builder methods would move the large struct once per field.
     #[inline]
     pub(crate) fn of_call(
         tool_name: ToolName,

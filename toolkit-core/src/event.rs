@@ -56,7 +56,7 @@ use std::time::{Duration, SystemTime};
 pub struct ToolEvent {
     /// The time of the event.
     pub time: SystemTime,
-    /// The call. All events of a call share this value.
+    /// The call that the event is about. All events of a call share this value.
     pub call: Arc<EventCall>,
     /// The kind of event.
     pub kind: ToolEventKind,
@@ -111,14 +111,14 @@ pub enum ToolEventKind {
     Progress {
         /// The finished fraction, from 0 to 1.
         fraction: f64,
-        /// The current step, for users.
+        /// A message for users, such as the current step.
         #[serde(serialize_with = "text")]
         message: Arc<str>,
     },
     /// `tool.approval_requested`: a permission rule asks for approval.
     #[non_exhaustive]
     ApprovalRequested {
-        /// The reason of the request.
+        /// The reason why the call needs approval.
         #[serde(serialize_with = "text")]
         reason: Arc<str>,
     },
@@ -136,10 +136,10 @@ pub enum ToolEventKind {
     Retried {
         /// The number of the failed attempt, counted from 1.
         attempt: u32,
-        /// The error of the attempt.
+        /// The error of the failed attempt.
         #[serde(flatten, serialize_with = "flat_error")]
         error: ToolError,
-        /// The length of the pause.
+        /// The length of the pause before the next attempt.
         #[serde(rename = "pause_ms", serialize_with = "milliseconds")]
         pause: Duration,
     },
@@ -164,7 +164,7 @@ pub struct CallEnd {
     /// The time since the call was queued, including all waiting.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
-    /// The number of attempts.
+    /// The number of attempts, or zero if the tool did not run.
     pub attempts: u32,
     /// The names of the parameters with coerced values, for example `"5"` coerced to 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -208,7 +208,7 @@ impl CallStatus {
         }
     }
 
-    /// All statuses.
+    /// All statuses, for finding a status by its event name.
     const ALL: [Self; 6] =
         [Self::Success, Self::Error, Self::Denied, Self::TimedOut, Self::Cancelled, Self::Pending];
 

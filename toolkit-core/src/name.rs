@@ -97,7 +97,8 @@ impl ToolName {
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name from its three parts, where the qualified name may differ from namespace and method name joined.
+    /// Creates a name from a qualified name, a namespace and a method name. The qualified name need not consist of the
+    /// other two.
     ///
     /// For instance, the remote method `add` may be published under the qualified name `plus`.
     ///

@@ -206,7 +206,7 @@ fn fill<'a>(
         }
     }
     if let Ok((text, _)) = &given {
-        // A rejected coercion may have changed the slot.
+        // A rejected coercion may have changed the slot. So fill it again with the accepted text.
         let _ = slot.fill(text);
     }
     given.map_err(|error| refused.unwrap_or(error))
@@ -234,7 +234,7 @@ fn try_fill<'a>(
 
 /// Returns a violation for each repeated member name in the objects of `value`, the JSON text of arguments.
 pub(super) fn repeated_inside(value: &str, place: &str) -> Vec<Violation> {
-    // Only an object has names.
+    // A text without `{` contains no object, so no names are repeated.
     if !value.contains('{') {
         return Vec::new();
     }

@@ -16,7 +16,7 @@ pub type ParamDefault = fn() -> Option<Value>;
 /// compiles faster than builder calls.
 #[derive(Debug)]
 pub struct ParamSpec {
-    /// The published name.
+    /// The name of the parameter for the model.
     pub name: &'static str,
     /// The description for the model. If empty, the description of the type is used.
     pub description: &'static str,
@@ -31,7 +31,7 @@ pub struct ParamSpec {
 pub struct ParamExtras {
     /// Further names accepted from the model.
     pub aliases: &'static [&'static str],
-    /// The default value.
+    /// The function returning the default value, if the parameter has one.
     pub default: Option<ParamDefault>,
     /// Adds the parameter's constraints to the schema.
     pub constrain: Option<fn(&mut Constraints<'_>)>,
@@ -65,7 +65,7 @@ impl ParamSpec {
 /// The data needed to decode the argument for one parameter.
 #[derive(Debug, Clone)]
 pub(crate) struct Param<'a> {
-    /// The published name.
+    /// The name of the parameter for the model.
     pub(crate) name: &'a str,
     /// Further names accepted from the model.
     aliases: &'a [&'a str],

@@ -10,7 +10,7 @@ pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 #[derive(Debug)]
 struct Failed {
     times: u32,
-    /// The batch of the last counted failure.
+    /// The token of the batch with the last counted failure.
     batch: Weak<u64>,
 }
 

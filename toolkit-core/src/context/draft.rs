@@ -46,7 +46,7 @@ impl Draft {
             .get_or_init(|| Arc::new(Mutex::new(Page { attempt: 0, actions: Some(ToolActions::default()) })))
     }
 
-    /// Adds the actions of a nested call, made by the tool through a dispatcher of its own.
+    /// Adds the actions of a nested call. The tool made this call through a dispatcher of its own.
     pub(super) fn merge(&self, nested: &ToolActions) {
         self.write(|actions| actions.merge(nested));
     }
@@ -96,14 +96,14 @@ impl SessionHandle<'_> {
         Some(self.0.run()?.session()?.id())
     }
 
-    /// Returns the value of a key, including a change made by this call.
+    /// Returns the session value of a key, including a change made by this call.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let written = self.0.draft.read(key);
         written.unwrap_or_else(|| self.0.run().and_then(|run: &RunContext| run.get(key)))
     }
 
-    /// Sets the value of a key.
+    /// Sets the value of a key in the session.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
         let (key, value) = (key.into(), value.into());
         self.0.draft.write(|actions| {
@@ -111,7 +111,7 @@ impl SessionHandle<'_> {
         });
     }
 
-    /// Removes a key.
+    /// Removes a key from the session.
     pub fn remove(&self, key: impl Into<String>) {
         let key = key.into();
         self.0.draft.write(|actions| {

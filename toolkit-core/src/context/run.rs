@@ -15,13 +15,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The name of the tool.
+    /// The name of the tool that reports its progress.
     pub tool_name: ToolName,
     /// The id assigned to the call by the provider. `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
-    /// The current step, for users.
+    /// A message for users, such as the current step.
     pub message: String,
 }
 
@@ -92,19 +92,19 @@ impl RunContext {
         }
     }
 
-    /// Returns the name of the agent.
+    /// Returns the name of the agent, if it is set.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.agent_name.as_deref()
     }
 
-    /// Returns the id of the run.
+    /// Returns the id of the run, if it is set.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.invocation_id.as_deref()
     }
 
-    /// Returns the session.
+    /// Returns the session of the run, if it has one.
     #[must_use]
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()

@@ -25,12 +25,12 @@ pub struct State {
     of_run: BTreeSet<TypeId>,
 }
 
-/// A shared value.
+/// A value of the program's state. Clones share the value.
 #[derive(Clone)]
 struct Shared {
     /// The name of the type.
     name: &'static str,
-    /// An `Arc` of the value.
+    /// The `Arc` that contains the value, with its type erased.
     value: Arc<dyn Any + Send + Sync>,
 }
 

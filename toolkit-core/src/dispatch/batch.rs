@@ -60,7 +60,7 @@ pub struct Batch {
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
-/// The parts shared by the calls of a batch.
+/// The data shared by the calls of a batch.
 struct Shared {
     settings: Arc<Settings>,
     registry: Arc<ToolRegistry>,
@@ -87,7 +87,7 @@ impl Batch {
         }
     }
 
-    /// Starts a call.
+    /// Adds a call to the batch and starts the call.
     pub fn push(&mut self, call: ToolCall) {
         let call = self.prepare(call);
         self.spawn(call);
@@ -282,8 +282,10 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Ends one use of the token for `id`. After the last use, the token is removed. Tokens given to the
-    /// program stay, because the program never calls `release`.
+    /// Ends one use of the token with this `id`, after [`of_call`](Self::of_call). After the last use, the token is
+    /// removed.
+    ///
+    /// Tokens given to the program are never removed, because the program does not call `release`.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;

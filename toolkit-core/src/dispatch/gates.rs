@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 /// A resource shared by several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
-    /// The dispatcher as a whole.
+    /// All calls of the dispatcher together.
     Dispatcher,
-    /// The tool of this name.
+    /// The calls of the tool with this name.
     Tool(Box<str>),
     /// A lane: the value of a parameter, shared by all tools with this parameter as their lane.
     Lane { parameter: Box<str>, value: Box<str> },
@@ -185,7 +185,7 @@ impl Future for Place {
                 self.is_admitted = true;
                 Poll::Ready(permit)
             }
-            // The sender stays in the queue until it sends, so there is no error.
+            // The sender of the permit stays in the queue until it sends, so receiving cannot fail.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }

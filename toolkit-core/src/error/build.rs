@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Location {
     /// The source file.
     pub file: &'static str,
-    /// The line, from 1.
+    /// The line number, counted from 1.
     pub line: u32,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Location {
 pub enum BuildProblem {
     /// Two tools have the same name.
     DuplicateName {
-        /// The name.
+        /// The name of both tools.
         name: String,
         /// The source location of the earlier tool, if known.
         first: Option<Location>,
@@ -47,7 +47,7 @@ pub enum BuildProblem {
     },
     /// Tools of several crates have the same name.
     CratesClash {
-        /// The name.
+        /// The name of the tools.
         name: String,
         /// The crates, each with the source location of its tool if known.
         definitions: Vec<(String, Option<Location>)>,
@@ -65,14 +65,14 @@ pub enum BuildProblem {
         tool: String,
         /// The source location of the tool, if known.
         defined_at: Option<Location>,
-        /// The fault.
+        /// The fault that prevents serving the tool.
         fault: ToolFault,
     },
     /// A name matches no registered tool, namespace or tag.
     Unknown {
         /// The kind of the missing item, such as `tool`, `namespace` or `tag`.
         what: &'static str,
-        /// The name.
+        /// The name that matches nothing.
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
@@ -83,12 +83,12 @@ pub enum BuildProblem {
     Ambiguous {
         /// The kind of the items, such as `agent`.
         what: &'static str,
-        /// The name.
+        /// The name of both items.
         name: String,
     },
     /// A pattern cannot match any legal tool name.
     InvalidPattern {
-        /// The pattern.
+        /// The pattern as given by the program.
         pattern: String,
         /// The fault, and how to fix it.
         message: String,
@@ -259,7 +259,7 @@ impl fmt::Display for BuildProblem {
     }
 }
 
-/// A wrapper to display a location, or "an unknown place" for `None`.
+/// A wrapper to display a location. `None` is displayed as "an unknown place".
 struct At<'a>(&'a Option<Location>);
 
 impl fmt::Display for At<'_> {

@@ -23,7 +23,7 @@ pub enum Pending {
     /// The user must answer a question. The answer is the result of the call.
     #[non_exhaustive]
     Question {
-        /// The question.
+        /// The question for the user.
         question: String,
     },
     /// The work continues elsewhere, for example in a job queue. Its outcome is the result of the call.

@@ -46,7 +46,7 @@ pub(super) struct Repr {
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) earlier: Vec<ToolError>,
-    /// The reason why the result comes later.
+    /// The reason why the result of the call comes later, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Box<Pending>>,
 }
@@ -346,14 +346,14 @@ setters! {
     }
 }
 
-/// Creates a [failed](ToolError::failed) error.
+/// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.
 impl From<&str> for ToolError {
     fn from(reason: &str) -> Self {
         Self::failed(reason)
     }
 }
 
-/// Creates a [failed](ToolError::failed) error.
+/// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.
 impl From<String> for ToolError {
     fn from(reason: String) -> Self {
         Self::failed(reason)

@@ -38,7 +38,7 @@ struct Inner {
 
 #[derive(Default)]
 struct Kept {
-    /// The entries, oldest first.
+    /// The ended calls, oldest first.
     entries: VecDeque<LogEntry>,
     recorded: u64,
 }
@@ -49,9 +49,9 @@ struct Kept {
 pub struct LogEntry {
     /// The time at which the call ended.
     pub time: SystemTime,
-    /// The call.
+    /// The ended call: its tool name, ids and arguments.
     pub call: Arc<EventCall>,
-    /// The end of the call.
+    /// The end of the call: its status, error and durations.
     pub end: CallEnd,
 }
 
@@ -114,7 +114,7 @@ impl ExecutionLog {
         self.len() == 0
     }
 
-    /// Removes all calls.
+    /// Removes all calls from the log.
     pub fn clear(&self) {
         self.kept().entries.clear();
     }

@@ -141,5 +141,5 @@ setters! { Cache {
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
 } }
 
-// Outputs may be secrets.
+// The outputs are not shown, because they may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

@@ -47,7 +47,7 @@ impl Deduplicate {
     /// The warning for the model, added to the result of a duplicate call.
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
-    /// Creates the middleware.
+    /// Creates middleware that runs identical calls of a batch only once.
     pub fn new() -> Self {
         Self::default()
     }

@@ -32,7 +32,7 @@ pub enum Permission {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The call.
+    /// The call that needs approval.
     pub request: ToolRequest,
     /// The arguments of the call, with aliases replaced by the names of the parameters. Integers beyond 64
     /// bits are rounded; the text of [`ToolRequest::arguments_json`] is exact.

@@ -127,7 +127,7 @@ struct Schedule {
     tools: HashMap<String, Option<Instant>>,
 }
 
-/// A rate of calls.
+/// A limit for the rate of calls.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     /// The time that one call reserves: one second at a rate of 60 calls a minute.

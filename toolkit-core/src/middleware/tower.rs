@@ -68,7 +68,7 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
 /// The request type of the layers: a call and the remaining middleware.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
-    /// The call.
+    /// The call to run.
     pub request: ToolRequest,
     /// The remaining middleware and the tool.
     pub next: Next,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A provider's rule for tool names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRule {
-    /// The maximum length, in characters.
+    /// The maximum length of a name, in characters.
     pub max_length: usize,
     /// The characters accepted in addition to `A-Z a-z 0-9`.
     pub punctuation: &'static str,

@@ -23,11 +23,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum TruncationStrategy {
-    /// The beginning.
+    /// Keep the beginning of the text.
     Head,
-    /// The end.
+    /// Keep the end of the text.
     Tail,
-    /// The beginning and the end, in equal parts.
+    /// Keep the beginning and the end of the text, in equal parts.
     #[default]
     HeadTail,
 }

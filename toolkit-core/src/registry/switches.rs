@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// The rules for disabling tools, namespaces and tags, each with the reason.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
-    /// The rules by tool name. `None` keeps a tool enabled, even if a rule disables the tool's namespace or
-    /// tags.
+    /// The rules for single tools, by tool name. A reason disables the tool. `None` keeps it enabled, even if a rule
+    /// disables the tool's namespace or tags.
     pub(super) tools: BTreeMap<Box<str>, Option<Arc<str>>>,
     pub(super) namespaces: BTreeMap<Box<str>, Arc<str>>,
     pub(super) tags: Vec<(TagMatch, Arc<str>)>,

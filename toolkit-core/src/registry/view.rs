@@ -50,7 +50,7 @@ enum Step {
     Adapt(Option<String>, Arc<Adapt>),
 }
 
-/// A function to adapt a tool. The `bool` is `true` if the tool has changed.
+/// A function to adapt a tool. The returned `bool` is `true` if the function has changed the tool.
 type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
 
 fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {

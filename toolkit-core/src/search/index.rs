@@ -25,7 +25,7 @@ const DEEPEST: usize = 16;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolMatch {
-    /// The tool.
+    /// The tool that was found.
     pub tool: Arc<dyn Tool>,
     /// The score of the match. Scores are comparable only within one search. A match by name has the score
     /// 1.0.

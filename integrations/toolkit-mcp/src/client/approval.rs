@@ -23,7 +23,7 @@ impl McpClient {
         self.0.catalog.borrow().fingerprints()
     }
 
-    /// Returns the definitions that wait for approval.
+    /// Returns the definitions of the tools that wait for approval.
     #[must_use]
     pub fn pending(&self) -> Vec<toolkit_core::ToolDefinition> {
         self.0.catalog.borrow().pending.values().map(|tool| tool.definition.clone()).collect()

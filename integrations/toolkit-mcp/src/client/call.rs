@@ -90,8 +90,8 @@ impl Call<'_> {
 
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
-        // Declared first, and thus dropped last: `Pending` removes the sink of the reports after the reports
-        // are dropped.
+        // Declared before `reports`, and thus dropped after it. Dropping `pending` removes the sink of the reports,
+        // which is no longer used then.
         let mut pending: Option<Pending> = None;
         let reports = Arc::new(ProgressReports::default());
         let mut request = CallToolRequest::new(params);

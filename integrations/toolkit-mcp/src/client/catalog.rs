@@ -13,7 +13,7 @@ use toolkit_core::schema::schema_hash;
 use toolkit_core::tool::{ToolIcon, ToolSource};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
 
-/// The accepted tools of a server at one time.
+/// The tools that the client has accepted from a tool list of the server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
     /// The tools by their qualified names.

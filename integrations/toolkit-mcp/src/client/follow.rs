@@ -31,7 +31,7 @@ impl Drop for Following {
     }
 }
 
-/// An edit of a registry.
+/// One change of a live registry.
 enum Edit {
     Remove(ToolName),
     Add(ProvidedTool),

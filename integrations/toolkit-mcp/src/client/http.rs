@@ -72,7 +72,7 @@ pub trait TokenSource: Send + Sync + 'static {
     fn token(&self, is_refused: bool) -> TokenFuture<'_>;
 }
 
-/// A fixed token.
+/// A fixed token for every request.
 impl TokenSource for String {
     fn token(&self, _: bool) -> TokenFuture<'_> {
         Box::pin(async { Ok(self.clone()) })

@@ -95,18 +95,18 @@ impl McpCommand {
         Self { program, arguments, variables, directory: None, inherits_all: false }
     }
 
-    /// Adds an argument.
+    /// Adds an argument for the program.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments for the program.
     pub fn args<T: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = T>) -> Self {
         arguments.into_iter().fold(self, Self::arg)
     }
 
-    /// Sets an environment variable.
+    /// Sets an environment variable of the program.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
@@ -130,7 +130,7 @@ impl McpCommand {
         path.file_stem().unwrap_or(&self.program).to_string_lossy().into_owned()
     }
 
-    /// Starts the process.
+    /// Starts the process and returns the transport to it.
     pub(super) fn spawn(&self, limit: usize, wire: &Arc<Wire>) -> Result<ChildTransport, McpError> {
         let failed = |error: io::Error| {
             let program = self.program.to_string_lossy();

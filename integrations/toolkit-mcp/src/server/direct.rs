@@ -110,7 +110,8 @@ fn is_usual_host(host: &str, accepted: Option<&[String]>) -> bool {
     }
 }
 
-/// Returns whether a client must copy the argument for any of these properties, at any depth, into a header.
+/// Returns whether clients must copy an argument into a header. `properties` are the argument schemas, which are
+/// searched at any depth.
 fn has_argument_header(properties: &Value) -> bool {
     let mut schemas = properties.as_object().into_iter().flat_map(JsonObject::values);
     schemas.any(|schema| {

@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// The time without a message after which a comment is sent, so that the connection stays open.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// A comment without text.
+/// An event-stream comment without text, sent to keep the connection open.
 const COMMENT: &str = ":\n\n";
 
 const HEADERS: [(HeaderName, HeaderValue); 3] = [

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
 
-/// The handler of one session.
+/// The handler for the requests of one session.
 pub(super) struct Handler {
     settings: Arc<Settings>,
     /// The minimum severity of log messages in the session.
@@ -56,8 +56,8 @@ impl Handler {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the run context for the calls of this session. It is the run context of the dispatcher, with a
-    /// session for the state of tools added if it has none.
+    /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
+    /// session for the state of tools, a session is added.
     fn run(&self) -> RunContext {
         let new = || {
             let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();

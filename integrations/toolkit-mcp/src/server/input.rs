@@ -231,7 +231,7 @@ pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// The requests of a server to a client.
+/// A request of the server to a client.
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 enum Question {
     Elicit(ElicitRequest),

@@ -37,7 +37,7 @@ pub(super) async fn unless_refused<T>(request: impl Future<Output = T>) -> Optio
     IS_REFUSED.scope(Cell::new(false), handle).await
 }
 
-/// The sessions of one server.
+/// The open sessions of one server.
 pub(super) struct Sessions {
     /// The sessions of the SDK. The SDK's own time limit is turned off, because it also ends sessions with
     /// running calls.
@@ -135,7 +135,7 @@ impl Open {
     }
 }
 
-/// The events of one response.
+/// A stream of the events of one response.
 trait Events: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
 
 impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> Events for T {}

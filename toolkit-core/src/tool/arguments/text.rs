@@ -110,7 +110,7 @@ impl Arguments {
                     None => continue,
                 };
                 rewriting.add(&change.argument, &value);
-                // The schema publishes the fixed default of a shown argument.
+                // The fixed default of an argument shown to the model is no secret: the schema publishes it.
                 if change.hidden {
                     secrets.add_hidden(&change.argument, &value);
                 } else if matches!(change.supply, Some(Supply::Computed(_))) {
