@@ -273,8 +273,8 @@ struct CallTokens {
 }
 
 impl Cancellation {
-    /// Returns the token for the calls with this id. The caller must call [`release`](Self::release) when it no longer
-    /// uses the token.
+    /// Returns the token for the calls with this id, and counts one more use of the token. [`release`](Self::release)
+    /// ends the use.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);
