@@ -16,7 +16,7 @@ pub(super) enum Resource {
     Dispatcher,
     /// The calls of the tool with this name.
     Tool(Box<str>),
-    /// A lane: the value of a parameter, shared by all tools with this parameter as their lane.
+    /// The calls of one lane: all calls with this value of the lane parameter, even of different tools.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 

@@ -36,8 +36,8 @@ impl Switches {
         })
     }
 
-    /// Copies the rule for a renamed tool from `earlier`, the rules from before the renaming. A tool moved
-    /// out of a disabled namespace stays disabled.
+    /// Copies the rule for a renamed tool from `earlier`, the rules before the renaming. If the tool was disabled with
+    /// its old namespace, it stays disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
         let of_namespace = || earlier.namespaces.get(old.name.namespace()?).cloned().map(Some);
         let is_moved = old.name.namespace() != name.namespace();
