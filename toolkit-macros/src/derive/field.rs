@@ -1,4 +1,4 @@
-//! The fields of a mirror.
+//! The fields of a mirror, the hidden copy of a type with derives.
 
 use super::attributes::{
     attribute_arguments, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
@@ -12,21 +12,21 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Field, Generics, Path, parse_quote};
 
-/// The mirrored type.
+/// The type with `derive(ToolParams)` that contains a field.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,
-    /// `true` for a struct with `#[serde(default)]`.
+    /// `true` if the type is a struct with `#[serde(default)]`.
     pub(super) has_default: bool,
     /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
     /// The generic parameters of the type, with their bounds.
     pub(super) generics: &'a Generics,
-    /// `true` for a type without type parameters and lifetimes.
+    /// `true` if the type has neither type parameters nor lifetimes.
     pub(super) is_concrete: bool,
 }
 
-/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
+/// Translates the `#[param(…)]` attributes and doc comments of a field into attributes of serde and schemars.
 pub(super) fn mirror_field(
     field: &mut Field,
     owner: &Owner<'_>,
@@ -67,7 +67,7 @@ pub(super) fn mirror_field(
     }
     let aliases = serde_values(&field.attrs, "alias");
     if !aliases.is_empty() {
-        // The constraints are checked for the field's name and for its aliases.
+        // Constraints are checked for the name of the field and for its aliases.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
     if sets_list(&field.attrs) {
@@ -101,8 +101,9 @@ pub(super) fn mirror_field(
     describe(&mut field.attrs, description);
 }
 
-/// Returns whether attributes of schemars may set a list of values that the type of the field does not
-/// enforce: the schema of another type, or the keywords `enum` and `const`.
+/// Returns whether attributes of schemars may set allowed values that the field's type does not enforce.
+///
+/// This is possible with the schema of another type, or with the keywords `enum` and `const`.
 fn sets_list(attrs: &[Attribute]) -> bool {
     attrs.iter().filter(|attr| attr.path().is_ident("schemars")).any(|attr| {
         let arguments = attribute_arguments(std::slice::from_ref(attr), |_| true);
@@ -115,10 +116,10 @@ fn sets_list(attrs: &[Attribute]) -> bool {
     })
 }
 
-/// Generates an expression for the default of a field as JSON. The expression has the type `Option<Value>`.
+/// Generates an expression of type `Option<Value>` for the default of a field as JSON.
 ///
-/// The default is set by `#[param]` on the field, by serde's `default` on the field, or by serde's `default`
-/// on the type. Returns `None` if the field has no default.
+/// The default comes from `#[param]` on the field, from serde's `default` on the field, or from serde's `default` on
+/// the type. Returns `None` if the field has no default.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<TokenStream> {
     let (ty, this) = (&field.ty, owner.this);
     let of_type = || quote!(<#ty as ::core::default::Default>::default());
@@ -126,8 +127,8 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<T
         let value = default.expr(ty);
         return Some(default.json(ty, &quote!({ let __default: #ty = #value; __default })));
     }
-    // If the type of the field is `Serialize`, schemars shows serde's default. For other types, this
-    // expression shows a default that is a plain variant.
+    // If the field's type is `Serialize`, schemars shows serde's default. For other types, this expression shows a
+    // default that is a variant without data.
     let value = match serde_arguments(&field.attrs).into_iter().find(|(name, _)| name.is_ident("default")) {
         Some((_, None)) => of_type(),
         Some((_, Some(path))) => {
@@ -142,8 +143,7 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<T
     Some(quote!(__toolkit::default_value(#value).plain_variant()))
 }
 
-/// Returns `true` if serde and schemars use the type of the field, and no attribute such as `with` replaces
-/// it.
+/// Returns `true` if serde and schemars use the type of the field itself. Attributes such as `with` replace the type.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];
