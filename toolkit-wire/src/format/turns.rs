@@ -104,10 +104,10 @@ impl ApiFormat {
     /// the results for calls that only the service has. Returns a loss for each removed call of a tool that
     /// the provider runs itself, and for each removed `caller` of a call. The path of such a loss is the path
     /// of the message in the body, as in `/messages/3`.
+    ///
     /// A request with `previous_response_id` or `conversation` (Responses), with `cachedContent` (Gemini), or that
     /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that
     /// only the service has, so these results are not removed.
-    /// these results are not removed.
     ///
     /// Anthropic continues code without a result only in its container. If the field `container` has no id, the
     /// calls of such code are removed, too. Set the field before this method is called.

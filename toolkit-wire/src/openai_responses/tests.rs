@@ -8,7 +8,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-/// A response body with these items.
+/// Returns a response body with the items `output`.
 fn body(output: Value) -> Value {
     json!({"id": "resp_1", "object": "response", "status": "completed", "error": null, "output": output})
 }

@@ -106,12 +106,13 @@ impl HistoryWriter<'_> {
         losses.collect()
     }
 
-    /// Returns the losses when the messages `native` of the API `format` are replaced by their text and their
-    /// calls, because this history is for another API, or for a server that refuses their ids. Such losses are the calls of the provider's own tools,
-    /// generated media items and all content with an unknown type. Each type is reported once, and the path
-    /// of a loss is the type, as in `/web_search_tool_result`.
+    /// Returns the losses if the messages `native` of the API `format` are replaced by their text and their calls. This
+    /// happens if the history is for another API, or for a server that refuses the call ids.
     ///
-    /// Fields beside the text are reported too, such as citations, and the sound or the images of a message.
+    /// Losses are the calls of the provider's own tools, generated media items, and content of unknown types. Each type
+    /// is reported once, and the path of a loss is the type, as in `/web_search_tool_result`.
+    ///
+    /// Further fields of a text or a message are reported too, such as citations, audio or images.
     ///
     /// Reasoning is not reported: only the model that wrote the reasoning can use it.
     ///
@@ -206,7 +207,7 @@ const FIELDS: [&str; 20] = [
     "cache_control",
 ];
 
-/// Returns the names of all other fields of `json` that have a value.
+/// Returns the names of the fields of `json` that are not in `known` and have a value.
 fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
     let fields = json.as_object().into_iter().flatten();
     let fields = fields.filter(move |(name, value)| {
@@ -232,7 +233,7 @@ fn is_message(message: &Value) -> bool {
     message.get("role").is_some() || text(message, "type") == "model_output"
 }
 
-/// Returns the parts of a model's message. In APIs without messages around the items, an item is a part.
+/// Returns the parts of a model's message. In APIs in which items are not inside messages, the item is the only part.
 fn parts(message: &Value) -> &[Value] {
     match (is_message(message), list(message, "parts")) {
         (true, []) => list(message, "content"),

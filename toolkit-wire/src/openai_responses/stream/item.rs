@@ -63,8 +63,8 @@ pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
     complete(parts, number, item);
 }
 
-/// Applies the final item. If the call was already returned, it stays unchanged. In this case, a final item
-/// that contains a different call is ignored.
+/// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
+/// returned, a final item with a different call is ignored.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();
