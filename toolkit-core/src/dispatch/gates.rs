@@ -270,7 +270,7 @@ mod tests {
     fn an_abandoned_place_does_not_block_the_queue() {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(Resource::Dispatcher, 2, 0).ok();
-        // The front place waits for the gate to be empty.
+        // The call at the front of the queue waits until no call holds the resource.
         let narrow = gates.enter(Resource::Dispatcher, 1, 0).err();
         let mut wide = pin!(gates.acquire(Resource::Dispatcher, 2, 0));
         assert!(ready(wide.as_mut()).is_none());
