@@ -46,7 +46,7 @@ impl McpProtocol {
 pub struct McpBackoff {
     /// The pause before the first attempt. The default is half a second.
     pub first: Duration,
-    /// The maximum pause between attempts. The default is 30 seconds.
+    /// The maximum pause between attempts, before the random extension. The default is 30 seconds.
     pub longest: Duration,
     /// The maximum number of attempts in a row; `None` for no limit, the default.
     pub attempts: Option<u32>,
@@ -66,7 +66,7 @@ impl McpBackoff {
         self
     }
 
-    /// Sets the maximum pause between attempts.
+    /// Sets the maximum pause between attempts, before the random extension.
     #[must_use]
     pub fn with_longest(mut self, longest: Duration) -> Self {
         self.longest = longest;
