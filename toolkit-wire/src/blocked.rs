@@ -18,7 +18,7 @@ const CODES: [&str; 9] = [
     "DataInspectionFailed",
 ];
 
-/// The JSON pointers to the codes in an error object. LiteLLM moves the inner error of Azure.
+/// The JSON pointers to the codes in an error object. LiteLLM moves Azure's inner error to another field.
 const POINTERS: [&str; 5] =
     ["/code", "/type", "/status", "/innererror/code", "/provider_specific_fields/innererror/code"];
 

@@ -169,8 +169,8 @@ impl<'a> OutgoingCall<'a> {
 }
 
 impl Origin<'_> {
-    /// Returns the arguments in the form for the next request: whether the call is a custom tool call, the name of the
-    /// field, and the string for this field.
+    /// Returns how the arguments are written in the next request: whether the call is a custom tool call, the name of
+    /// the field, and the string for this field.
     ///
     /// A call made by the program is a custom tool call if the `type` in its provider extras equals `custom`.
     pub(crate) fn text<'t>(

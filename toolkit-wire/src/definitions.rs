@@ -323,7 +323,8 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report), codec }
     }
 
-    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed.
+    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed, except that
+    /// [`client_tool_search`](crate::hosted::openai::client_tool_search) gets a description and parameters.
     ///
     /// The program runs some of these tools: an ordinary tool with a fixed name
     /// [answers](HostedTool::answered_by) the calls. The definition of the ordinary tool is then left out,

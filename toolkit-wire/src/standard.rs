@@ -6,7 +6,7 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// The reported reason if a setting is lost because it is not a standard field of the API.
+/// The reason reported for a setting that is not a standard field of the API.
 pub(super) const REASON: &str = "only the standard fields of the API are sent";
 
 /// The settings of a definition that the standard fields cannot express, in the form of [`Facts::unsaid`].

@@ -19,7 +19,7 @@ pub use event::StreamEvent;
 use serde_json::Value;
 use std::fmt;
 
-/// The end of a streamed response.
+/// The last events of a streamed response, with the complete response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {

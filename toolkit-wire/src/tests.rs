@@ -1,4 +1,4 @@
-//! Random JSON and properties of every format, used by the tests of all codecs.
+//! Random JSON and checks for every format, used by the tests of all codecs.
 
 mod contents;
 mod histories;

@@ -65,8 +65,8 @@ pub(super) fn remove(
 
 /// Returns the ids of the calls of the service's own tools that cannot be finished, each with the reason.
 ///
-/// Such a call can be finished until a message follows that does not continue the turn. Messages of other APIs
-/// contain neither the service's own tools nor calls by its code.
+/// A call can no longer be finished after a message that does not continue its turn. Messages of other APIs never
+/// continue the turn, because they contain neither the service's own tools nor calls by its code.
 fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str> {
     let said =
         || history.iter().filter(|message| is_of_model(message)).flat_map(|said| list(said, "content"));
@@ -148,8 +148,8 @@ fn is_input(message: &Value) -> bool {
     !is_of_model(message) && (content.is_empty() || !content.iter().all(is_result))
 }
 
-/// Returns whether a block is a call or a result of a tool that the service runs itself. The type of such a block is a
-/// prefix, such as `server_`, and `word`: `tool_use` or `tool_result`.
+/// Returns whether a block is a call or a result of a tool that the service runs itself. The type of such a block has a
+/// prefix before `word`, as in `server_tool_use` for the word `tool_use`.
 fn is_hosted(block: &Value, word: &str) -> bool {
     text(block, "type").strip_suffix(word).is_some_and(|before| !before.is_empty())
 }

@@ -7,7 +7,7 @@ use crate::openai::unknown_of_function;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value has the form of a call: an object with the object `function`.
+/// Returns whether a value has the form of a call: its field `function` is an object.
 pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(Value::is_object)
 }

@@ -89,8 +89,7 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream, because a program may have stored a stream as a list of its
-    /// events.
+    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }

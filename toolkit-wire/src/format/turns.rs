@@ -85,10 +85,9 @@ impl ApiFormat {
     /// Repairs a history: adds an error result for each call without a result, and removes results without a
     /// call. Everything else stays unchanged, with two exceptions:
     ///
-    /// - A call of a tool that Anthropic runs itself is removed if it has no result and cannot get one any more.
-    /// Anthropic
-    ///   finishes such a call only while no new input follows, and no message of the model that does not continue the
-    ///   call.
+    /// - A call of a tool that Anthropic runs itself is removed if it has no result, and Anthropic can no longer
+    ///   finish the call. This is the case after new input, or after a message of the model that does not continue
+    ///   the call.
     /// - If the history lacks the code that made a call, the call becomes an ordinary call of the model: its
     ///   field `caller` is removed.
     ///

@@ -30,7 +30,7 @@ const HOSTED: [&str; 12] = [
     "urlContext",
 ];
 
-/// The path to report for losses in the output schema.
+/// The path of the reported losses in the output schema.
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {

@@ -9,8 +9,8 @@ pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }
 
-/// Returns the spelling of a field in `fields`, such as `function_call` for the `name` `functionCall`. `name` is in
-/// camel case.
+/// Returns the spelling of the field `name` in `fields`, such as `function_call` for `functionCall`. `name` is in camel
+/// case.
 pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     if let Some((key, _)) = fields.get_key_value(name) {
         return Some(key);

@@ -64,7 +64,7 @@ impl PartCodec for Gemini {
         read(part, false)
     }
 
-    /// Writes the arguments of a call received in pieces.
+    /// Writes the arguments that were received in pieces into the JSON of a call.
     fn seal(&self, part: &mut Part, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
@@ -185,11 +185,11 @@ fn spelled(part: &Value) -> Value {
     fields.into()
 }
 
-/// Returns the index of the open call continued by `call`. This is the open call with the same id, or if
-/// `call` has no id, with the same name.
+/// Returns the index of the unfinished call that `call` continues. The unfinished call has the same id or, if `call`
+/// has no id, the same name.
 ///
-/// A `call` without a name may also continue the last open call. A complete call with a name but no id does
-/// not continue another call.
+/// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id does not
+/// continue another call.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
     let open = |fits: &dyn Fn(&Part) -> bool| {
         parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))

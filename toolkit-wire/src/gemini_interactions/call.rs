@@ -12,8 +12,8 @@ pub(super) fn is_call(step: &Value) -> bool {
     text(step, "type") == "function_call" && step.get("call_id").is_none()
 }
 
-/// Returns whether a value is a step. The calls and results of tools run by the service itself have types
-/// such as `google_search_call`. Items of OpenAI's Responses API are recognised by their `status`.
+/// Returns whether a value is a step. The calls and results of tools that the service runs itself have types such as
+/// `google_search_call`. Items of OpenAI's Responses API may have similar types, but also have a `status`.
 pub(super) fn is_step(value: &Value) -> bool {
     match text(value, "type") {
         "user_input" | "model_output" | "thought" | "function_result" => true,

@@ -77,8 +77,7 @@ impl StreamCodec for GeminiInteractions {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream, because a program may have stored a stream as a list of its
-    /// events.
+    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("event_type").is_some()
     }

@@ -1,4 +1,4 @@
-//! Sends media items of all types in every format.
+//! Tests of media items of all types in every format.
 
 use crate::ApiFormat;
 use serde_json::{Value, json};

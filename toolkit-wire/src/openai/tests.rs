@@ -1,4 +1,4 @@
-//! Encoding and parsing of tool choice and parallel tool calls, in both APIs.
+//! Tests of encoding and parsing tool choice and parallel tool calls, in both OpenAI APIs.
 
 use crate::ApiFormat::{self, OpenAiChat, OpenAiResponses};
 use crate::WireError;

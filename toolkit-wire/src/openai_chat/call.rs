@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value has the form of a call: the object `function` or `custom`, or one of these types.
+/// Returns whether a value has the form of a call: it has an object `function` or `custom`, or one of these two types.
 pub(super) fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")

@@ -1,4 +1,4 @@
-//! Repairing requests whose earlier messages are kept by the service.
+//! Tests of repairing requests whose earlier messages are stored by the service.
 
 use crate::ApiFormat;
 use proptest::prelude::*;

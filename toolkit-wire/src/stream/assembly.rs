@@ -60,7 +60,7 @@ impl Assembly {
         &mut self.message(0).parts
     }
 
-    /// Yields the calls of the only message that were held back, if `reason` is known.
+    /// Yields the calls that were held back in the only message, if `reason` is known.
     pub(crate) fn stop(&mut self, reason: Option<FinishReason>) {
         if let Some(reason) = reason {
             self.parts().release(reason.is_cut());

@@ -1,4 +1,4 @@
-//! The fields of messages and their texts beside the text itself, such as media items and citations.
+//! Tests of further fields in messages and texts, such as media items and citations.
 
 use crate::ApiFormat;
 use serde_json::{Value, json};

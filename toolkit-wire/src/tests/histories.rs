@@ -1,5 +1,5 @@
-//! Histories in every form that the services accept. Such histories are not changed by a repair, or by
-//! reading and writing them again.
+//! Tests of histories in every form that the services accept. A repair does not change such histories, and neither does
+//! parsing and encoding them again.
 
 use crate::ApiFormat;
 use proptest::collection::vec;

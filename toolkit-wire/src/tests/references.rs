@@ -1,4 +1,4 @@
-//! References in the schemas of tools, in every format.
+//! Tests of references in the schemas of tools, in every format.
 
 use crate::{ApiFormat, DefinitionOptions};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The reasons and the errors with which providers end a response.
+//! Tests of the finish reasons and the errors with which providers end a response.
 
 use crate::ApiFormat;
 use crate::response::FinishReason;

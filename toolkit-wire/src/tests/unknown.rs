@@ -1,4 +1,4 @@
-//! Parts of responses with types that this library does not know.
+//! Tests of responses with parts whose types this library does not know.
 
 use crate::ApiFormat;
 use serde_json::json;

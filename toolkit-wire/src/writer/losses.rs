@@ -10,8 +10,8 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The types of parts whose text is sent to every API, and the types of reasoning. Calls are recognised by the
-/// codec of the API.
+/// The types of parts that are not reported as lost: texts, which are sent to every API, and reasoning. The codec of
+/// the API recognises the calls.
 const CARRIED: [&str; 14] = [
     "",
     "text",

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 const FIRST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(10);
 
-/// The most failures in a row while a background response is polled. The next failure ends the polling.
+/// The maximum number of consecutive failures while a background response is polled. One more failure ends the polling.
 const MOST_FAILURES: u32 = 10;
 
 /// Polls a background response until the provider has finished it. A failed poll is repeated, because a new request to

@@ -5,18 +5,18 @@ use serde_json::{Map, Value, json};
 use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::ApiFormat;
 
-/// The reported reason if an option is lost because only some servers with the API understand its field.
+/// The reason reported for an option whose field only some servers with the API understand.
 const STANDARD: &str = "only the standard fields of the API are sent";
 
-/// The reported reason if an option is lost because the API is newer than this crate. The field is not guessed, because
-/// a server may ignore an unknown field without an error.
+/// The reason reported for an option whose field is unknown, because the API is newer than this crate. The field is not
+/// guessed, because a server may ignore an unknown field without an error.
 pub(super) const UNKNOWN: &str = "the field of the API for it is not known";
 
 /// The kind of server that receives the requests. Servers with the same API accept different fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Server {
-    /// A server that accepts all fields of the provider that defines the API.
+    /// The API's own provider, or a server that accepts the same fields.
     #[default]
     Own,
     /// The server accepts only [standard fields](crate::ModelOptions::standard_fields).

@@ -95,7 +95,7 @@ mod tests {
     }
 
     /// Generates JSON objects from few field names, so that two objects often have the same fields. The objects contain
-    /// neither `null` nor `type`, because merging removes or replaces fields for these.
+    /// neither `null` nor `type`, because the merge handles these specially.
     fn object() -> impl Strategy<Value = Value> {
         let leaf =
             prop_oneof![Just(json!(1)), Just(json!("a")), Just(json!([{"name": "x"}])), Just(json!({}))];
@@ -106,7 +106,7 @@ mod tests {
         prop::collection::btree_map(name(), level, 0..5).prop_map(|fields| listed(json!(fields)))
     }
 
-    /// Wraps an object in a list wherever its field is one of `JOINED`, because only lists are joined.
+    /// Wraps each object in a list if the name of its field is in `JOINED`.
     fn listed(value: Value) -> Value {
         let Value::Object(fields) = value else { return value };
         let members = fields.into_iter().map(|(name, value)| match listed(value) {

@@ -74,7 +74,7 @@ pub fn encode_request(
     encode_for(Server::Own, format, model, request, stream)
 }
 
-/// Encodes a request for a kind of server, and reports the losses.
+/// Encodes a request in the form that the server accepts, and reports the losses.
 pub(super) fn encode_for(
     server: Server,
     format: ApiFormat,

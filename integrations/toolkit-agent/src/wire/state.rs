@@ -91,8 +91,8 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the model reasons. The option `thinking` decides, or if it is not set, the reasoning in earlier
-/// messages. Models that do not reason refuse requests for encrypted reasoning.
+/// Returns whether the model reasons, as set by the option `thinking`. Without this option, returns whether the model
+/// has reasoned before. Models that do not reason refuse requests for encrypted reasoning.
 fn is_reasoning(request: &ModelRequest) -> bool {
     match request.options.thinking {
         Some(thinking) => thinking != Thinking::Off,

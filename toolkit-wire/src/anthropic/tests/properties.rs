@@ -1,4 +1,4 @@
-//! Properties of every payload, every call and every way to cut a stream.
+//! Property tests of random payloads and calls, and of streams that are cut off at any point.
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;

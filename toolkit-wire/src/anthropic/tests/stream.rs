@@ -1,4 +1,4 @@
-//! Streams, complete and cut off.
+//! Tests of streams, both complete and cut off.
 
 use crate::ApiFormat::Anthropic;
 use crate::{StreamEnd, StreamEvent};
@@ -64,7 +64,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// Checks the id, the name and the arguments of every call in the response to which the events add up.
+/// Checks the id, the name and the arguments of every call in the response that the events produce.
 #[track_caller]
 fn check(events: &[Value], expected: &[(&str, &str, &str)]) {
     let (_, end) = play(events);

@@ -1,4 +1,5 @@
-//! Calls of the service's own tools without results, and the calls of the program's tools by the service's code.
+//! Tests of the service's own tools whose calls have no results, and of the program's tools called by the service's
+//! code.
 
 mod properties;
 

@@ -1,4 +1,4 @@
-//! Parsing the calls in payloads.
+//! Tests of parsing the calls in payloads.
 
 use crate::ApiFormat::Gemini;
 use crate::ids;

@@ -1,4 +1,4 @@
-//! Streamed responses.
+//! Tests of streamed responses.
 
 use crate::ApiFormat::Gemini;
 use crate::WireError;

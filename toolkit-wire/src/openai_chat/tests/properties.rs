@@ -1,4 +1,4 @@
-//! Properties of every payload and every call.
+//! Property tests of random payloads, calls and streams.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::openai_chat::FACTS;

@@ -1,4 +1,4 @@
-//! Streamed responses.
+//! Tests of streamed responses.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::stream::{StreamEnd, StreamEvent};

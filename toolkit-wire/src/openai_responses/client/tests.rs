@@ -1,4 +1,4 @@
-//! Calls to tools defined by the provider and run by the program, complete and streamed, and their results.
+//! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
 
 use super::CLIENT;
 use crate::{ApiFormat, StreamEvent};

@@ -11,8 +11,7 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the type of the item and the location of the text that an event changes. Both follow from the name
-/// of the event.
+/// Returns the type of the item and the location of the text that an event changes. `name` is the name of the event.
 pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
     let (item, field, block, text) = match name {
         "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),

@@ -1,4 +1,4 @@
-//! Reading calls out of payloads.
+//! Tests of parsing the calls in payloads.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;

@@ -1,4 +1,4 @@
-//! Properties of every payload, every call and every stream.
+//! Property tests of random payloads, calls and streams.
 
 use super::body;
 use crate::ApiFormat::OpenAiResponses;

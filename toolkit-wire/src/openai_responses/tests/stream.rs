@@ -1,4 +1,4 @@
-//! Streams: each call is yielded as soon as it is complete, and the response at the end.
+//! Tests of streams. Each call is yielded as soon as it is complete, and the response at the end.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;

@@ -1,4 +1,5 @@
-//! Random histories with calls and results of both sides, and the rules of the service's error texts.
+//! Property tests of histories with calls of the program's and the service's tools. The rules follow the service's
+//! error texts.
 
 use super::{call, call_of, code, found, ran, repaired_in, result, search, text};
 use proptest::prelude::*;
