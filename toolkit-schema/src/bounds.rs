@@ -195,7 +195,7 @@ pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
 
-/// Compares two numbers without rounding.
+/// Compares two numbers without rounding. Returns `None` if one of the values is not a number.
 pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     Some(number(left)?.cmp(&number(right)?))
 }

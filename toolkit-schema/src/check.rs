@@ -33,16 +33,16 @@ pub(crate) use decoded::check_decoded;
 pub use repeated::{repeated_names, repeated_names_in};
 pub use rounded::rounded;
 
-/// The maximum number of violations collected by one search.
+/// The maximum number of violations that one check collects.
 const MOST: usize = 64;
 
-/// The basic number of schemas that one search may apply to a value. `STEPS_PER_BYTE` is added for each byte of the
+/// The number of schemas that one check may apply to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
 /// value.
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// The maximum number of nested schemas that a search applies. It allows values of the maximum depth with nested
-/// unions, and it keeps the recursion within the stack of a small thread.
+/// The maximum number of nested schemas in one check. It allows values of the maximum depth with nested unions, and it
+/// keeps the recursion within the stack of a small thread.
 pub(crate) const DEEPEST: usize = 400;
 
 /// The maximum nesting depth of a value. JSON parsers have the same limit.
@@ -107,8 +107,8 @@ pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) ->
 
 /// Returns whether a value conforms to a schema.
 ///
-/// `left` is the number of schemas that may still be applied, and is reduced by the number applied here. If it reaches
-/// 0, the result is `false`. `depth` is the number of enclosing schemas already applied.
+/// `left` is the number of schemas that may still be applied, and this function decreases it. If `left` reaches 0, the
+/// result is `false`. `depth` is the number of enclosing schemas already applied.
 pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
     let mut search = Search::new(schema.root, value, "", Scope::All);
     (search.left, search.depth) = (*left, depth);
@@ -129,20 +129,20 @@ type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
 struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
-    /// The accepted differences between a decoded value and the schema, such as other names.
+    /// The differences from the schema that are accepted in a decoded value, such as other names.
     reading: Reading,
     /// The JSON text of the whole checked value.
     text: &'v str,
     /// Returns whether the Rust type can decode a JSON text. `None` if no decoder is available.
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
     coerce: Coerce,
-    /// The numbers checked against a schema of type `number`. They are collected only in [`Scope::Validator`].
+    /// The numbers checked against a schema of type `number`. They are collected only for [`Scope::Validator`].
     numbers: HashSet<*const Json<'v>>,
     /// The path to the value being inspected.
     path: String,
-    /// The number of schemas left to apply before the search gives up.
+    /// The number of schemas that may still be applied before the check stops.
     left: usize,
-    /// The number of enclosing schemas already applied by the caller of this search.
+    /// The number of enclosing schemas that the caller of this check has already applied.
     depth: usize,
     /// The number of violations to collect. It is 1 if only the existence of a violation matters.
     most: usize,
@@ -234,7 +234,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.open.pop();
     }
 
-    /// Inspects `value` with the target of a reference.
+    /// Checks `value` against `target`, the target of a reference.
     ///
     /// The violations are cached for each pair of target and value. If a pair occurs again, the cached violations are
     /// added again.
@@ -311,7 +311,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Inspects the keywords without inner schemas, such as `enum` and `maximum`.
+    /// Checks `value` against the keywords that contain no schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {

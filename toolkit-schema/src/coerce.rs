@@ -114,9 +114,10 @@ pub fn check_decoded(
     check::check_decoded(schema, value, at, coerced_part, accepts)
 }
 
-/// Coerces a value inside a checked value.
+/// Coerces a value that is part of a larger checked value.
 ///
-/// `left` is reduced by the number of schemas applied here. `depth` is the number of enclosing schemas already applied.
+/// This function decreases `left`, the number of schemas that may still be applied. `depth` is the number of enclosing
+/// schemas already applied.
 fn coerced_part(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> Option<String> {
     let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, Some(&[])) };
     let coerced = coercion.coerced(schema.schema, value);
@@ -128,7 +129,7 @@ struct Coercion<'a> {
     root: &'a Value,
     /// The cached results for referenced schemas. The key is the schema and the position of the value in the text.
     known: HashMap<(*const Value, *const u8), Option<String>>,
-    /// The number of schemas left to apply before the coercion gives up.
+    /// The number of schemas that may still be applied before the coercion stops.
     left: usize,
     /// The number of schemas that enclose the current schema.
     depth: usize,

@@ -5,7 +5,8 @@ use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-/// A temporary keyword that marks an `enum` added as a constraint, unlike the `enum` of a Rust enum's variants.
+/// A temporary keyword that marks an `enum` added as a constraint. It distinguishes this `enum` from the variants of a
+/// Rust enum.
 ///
 /// `tidy` removes this keyword.
 pub(crate) const ONE_OF: &str = "x-one-of";
@@ -63,8 +64,8 @@ fn wide_bound(digits: &str) -> Value {
 
 /// Adds constraints to the schema of a parameter or a field.
 ///
-/// The same schema is published and used to check the arguments of calls, so the constraints cannot differ. Generated
-/// code calls the methods for attributes such as `#[param(range = …, length = …)]`.
+/// The model receives the same schema that the arguments of its calls are checked against. Generated code calls the
+/// methods for attributes such as `#[param(range = …, length = …)]`.
 ///
 /// ```
 /// use toolkit_schema::Constraints;

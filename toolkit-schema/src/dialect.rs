@@ -131,7 +131,7 @@ impl SchemaDialect {
 
     /// Converts a schema, and keeps the references selected by `keep`.
     ///
-    /// If the schema is too large without its references, also returns the targets of recursive references. The caller
+    /// If replacing references makes the schema too large, also returns the targets of recursive references. The caller
     /// then converts the schema again and keeps all other references. Returns no targets if recursion is cut off and
     /// not every recursive target is known.
     fn convert_with(

@@ -8,10 +8,10 @@ use serde_json::Value;
 /// A member that identifies the object branch of a union.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Discriminator<'a> {
-    /// The name of a member that every branch fixes to a constant, and these constants. The schema of a tagged enum has
+    /// The name of a member with a constant value in each branch, and these constants. The schema of a tagged enum has
     /// such a member.
     Tag(&'a str, Vec<&'a Value>),
-    /// The name of the single member of each branch, as in the schema of an externally tagged enum.
+    /// The names of the only member in each branch, as in the schema of an externally tagged enum.
     Members(Vec<&'a str>),
 }
 

@@ -6,7 +6,7 @@ use crate::reference::SchemaRef;
 use crate::types::{names, overlap, type_of, types};
 use serde_json::Value;
 
-/// The maximum depth of nested tags to compare.
+/// The maximum nesting depth of properties to compare.
 const DEEPEST: usize = 4;
 
 /// Returns whether `schemas` are certainly disjoint, so no value matches two of them.
@@ -34,8 +34,7 @@ fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
             || requires_forbidden(&other, &one))
 }
 
-/// Returns the types named by a schema. If `type` is absent, returns the types of the values in `enum` or
-/// `const`.
+/// Returns the type names in `type`. If `type` is absent, returns the types of the values in `enum` or `const`.
 fn type_names(schema: &Keywords) -> Vec<&str> {
     match schema.get("type") {
         None => allowed_values(schema).unwrap_or_default().into_iter().map(type_of).collect(),
@@ -43,8 +42,8 @@ fn type_names(schema: &Keywords) -> Vec<&str> {
     }
 }
 
-/// Returns whether both schemas require a property for which their values are disjoint, such as `"type": "a"` and
-/// `"type": "b"`.
+/// Returns whether both schemas require a property with disjoint schemas, such as `{"const": "a"}` in one and
+/// `{"const": "b"}` in the other.
 fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let required_by_other: Vec<&str> = required(other).collect();

@@ -296,7 +296,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Tests that every function returns for schemas of any depth, even on the small stack of a thread.
+        /// Tests that every public function returns for schemas of any depth, even on the stack of a small thread.
         #[test]
         fn no_schema_is_too_deep_for_a_small_stack(
             keywords in prop::collection::vec(0..NESTING.len(), 1..6),

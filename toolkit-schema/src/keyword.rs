@@ -61,15 +61,15 @@ pub enum Holds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// Applies schemas to the whole value, such as `anyOf`.
+    /// Keywords such as `anyOf` that apply schemas to the value itself.
     InPlace,
-    /// Applies schemas to items, members or member names of the value, such as `items`.
+    /// Keywords such as `items` that apply schemas to items, members or member names of the value.
     Children,
-    /// Contains schemas that references can use as targets, such as `$defs`.
+    /// Keywords such as `$defs` that contain schemas as targets of references.
     Definitions,
-    /// Constrains the value, such as `minimum`.
+    /// Keywords such as `minimum` that constrain the value.
     Assertion,
-    /// Gives information without constraining the value, such as `title`.
+    /// Keywords such as `title` that give information without constraining the value.
     Annotation,
 }
 

@@ -1,15 +1,16 @@
 //! Similar names, for "did you mean" hints.
 
-/// The minimum similarity of a suggested name.
+/// The minimum similarity of a suggested name to the given name, from 0 to 1.
 const SIMILAR: f64 = 0.6;
 
-/// The minimum similarity if one name contains the other, as `files-read` contains `read`.
+/// The similarity of two names if one contains the other, unless they are more similar anyway. For example,
+/// `files-read` contains `read`.
 const PART: f64 = 0.7;
 
 /// The maximum length of a name in bytes. [`nearest`] suggests nothing for longer names.
 const LONGEST: usize = 256;
 
-/// The minimum length in bytes of a shorter name contained in a longer name. Below it, `PART` does not apply.
+/// The minimum length in bytes of a name contained in another name. Shorter names do not make the two names similar.
 const SHORTEST_PART: usize = 3;
 
 /// Returns up to three of the `known` names similar to `name`, best first.

@@ -47,8 +47,8 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Returns an integer of at most 40 digits, written without an exponent. Returns `None` for any other
-    /// number.
+    /// Returns the number as text without an exponent. Returns `None` if it is not an integer, or has more than 40
+    /// digits.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;

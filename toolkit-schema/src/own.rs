@@ -1,4 +1,4 @@
-//! Marks on a schema's range or `enum` that show whether the Rust type itself enforces it.
+//! Internal keywords that record whether a Rust type itself enforces the range or `enum` in its schema.
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
@@ -10,20 +10,20 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::ptr;
 
-/// The keyword that marks the range or the `enum` of a schema:
+/// The internal keyword that records whether the Rust type enforces the range or `enum` of its schema. Its value is:
 ///
 /// - `true` if deserialization into the Rust type refuses all other values.
 /// - The name of an integer format, such as `uint8`, if the schema's range is narrower than the format's range. The
 ///   Rust type then refuses only values outside of the format's range.
 /// - `false` if the author of a parameter added the `enum`.
 ///
-/// An unmarked range or `enum` is enforced only by checking each value against the schema.
+/// Without this keyword, only checking each value against the schema enforces the range or `enum`.
 pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 
 /// The keyword that lists the aliases of the variants of an enum with `#[derive(ToolParams)]`.
 const NAMES: &str = "x-toolkit-names";
 
-/// Marks each range and `enum` of a generated schema: either the Rust type enforces it, or the author added it.
+/// Records for each range and `enum` of a generated schema whether the Rust type enforces it or the author added it.
 ///
 /// Call this function before the schema is [tidied](crate::tidy), because tidying removes integer formats.
 pub(crate) fn mark_rules(schema: &mut Value) {
@@ -41,8 +41,8 @@ pub(crate) fn mark_rules(schema: &mut Value) {
     });
 }
 
-/// Marks the schemas in `lists` as having an `enum` that the author added. A value outside of the `enum` is then a
-/// violation, even if the Rust type accepts it.
+/// Marks the `enum` of each schema in `lists` as added by the author. Other values are then violations, even if the
+/// Rust type accepts them.
 pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, Value>>) {
     if lists.is_empty() {
         return;
@@ -54,7 +54,7 @@ pub fn mark_exact_lists(schema: &mut Value, lists: &HashSet<*const Map<String, V
     });
 }
 
-/// Marks each `enum` of a schema as added by the author of a field. The field's Rust type may accept more values.
+/// Marks each `enum` of a field's schema as added by the author. The field's Rust type may accept more values.
 pub fn mark_lists_of_author(schema: &mut Schema) {
     let mut value = std::mem::take(schema).to_value();
     each_subschema(&mut value, &mut |keywords| {
@@ -73,7 +73,7 @@ pub fn mark_lists_of_author(schema: &mut Schema) {
     *schema = value.try_into().unwrap_or_default();
 }
 
-/// Marks every `enum` and `const` without a mark as enforced by its Rust type.
+/// Marks each `enum` and `const` as enforced by its Rust type, unless it is already marked otherwise.
 pub fn mark_lists(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if lists_values(keywords) {
@@ -82,7 +82,7 @@ pub fn mark_lists(schema: &mut Value) {
     });
 }
 
-/// Removes the marks of each range and `enum` that the Rust type enforces.
+/// Removes the marks that say that the Rust type enforces a range or `enum`.
 pub fn unmark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark != &Value::Bool(false)) {
@@ -91,8 +91,9 @@ pub fn unmark_rules(schema: &mut Value) {
     });
 }
 
-/// Removes the marks of each range and `enum` that the Rust type enforces, and the aliases of variants. The schema must
-/// never be used to check arguments.
+/// Removes the internal keywords for aliases of variants, and for ranges and `enum` lists that the Rust type enforces.
+///
+/// Call this function only for a schema that is never used to check arguments.
 pub fn unmark_all(schema: &mut Value) {
     unmark_rules(schema);
     each_subschema(schema, &mut strip_names);
@@ -115,7 +116,7 @@ pub(crate) fn strip_names(keywords: &mut Map<String, Value>) {
     keywords.shift_remove(NAMES);
 }
 
-/// Removes the marks for checks from one schema. Returns whether there were any.
+/// Removes the internal keywords of this module from one schema. Returns whether there were any.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
     let names = keywords.shift_remove(NAMES);
     keywords.shift_remove(OF_TYPE).or(names).is_some()
@@ -180,10 +181,10 @@ pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     }
 }
 
-/// Returns the mark for the schema of an integer type.
+/// Returns the value of the internal keyword that records whether an integer type enforces the range in its schema.
 ///
-/// The mark is `true` if the schema has no other bounds than its `format`, otherwise it is the `format`. Returns `None`
-/// for other schemas and for a list of integers, because the author added the list.
+/// The value is `true` if the schema has no other bounds than its `format`, otherwise it is the `format`. Returns
+/// `None` for other schemas and for a list of integers, because the author added the list.
 fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
     let format = keywords.get("format").and_then(Value::as_str)?;
     let (least, most) = range_of(format)?;

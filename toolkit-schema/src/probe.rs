@@ -43,7 +43,8 @@ pub struct Difference {
     pub enforces_ranges: bool,
     /// Whether the Rust type itself enforces each `enum` in the schema.
     ///
-    /// A Rust enum with a catch-all variant counts as well, because its `enum` in the schema only lists examples.
+    /// If the Rust type is an enum with a catch-all variant, its `enum` counts as enforced, because it only lists
+    /// examples.
     pub enforces_lists: bool,
     /// Whether the Rust type decodes an object with a repeated name.
     pub keeps_repeated: bool,
@@ -61,8 +62,7 @@ impl Difference {
     }
 }
 
-/// Compares a Rust type with its schema. The Rust type decodes sample values that the schema accepts and sample values
-/// that it refuses.
+/// Compares a Rust type with its schema by decoding sample values. The schema accepts some of them and refuses others.
 ///
 /// `decode` decodes a JSON text. If decoding fails, `decode` returns the error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
@@ -249,8 +249,8 @@ impl<'a> Probe<'a, '_> {
         Some(message)
     }
 
-    /// Decodes a sample value that the schema probably refuses, and records if the Rust type accepts more than the
-    /// schema.
+    /// Decodes a sample value that the schema probably refuses. If decoding succeeds, checks whether the Rust type
+    /// accepts more than the schema.
     fn ask(&mut self, whole: &Value) {
         if self.left > 0 && !self.found.accepts_more && self.takes(whole) {
             self.judge(whole);

@@ -1,4 +1,4 @@
-//! Marks on the schemas of `f32` numbers. A type may turn numbers outside the range of `f32` into infinity.
+//! The internal keyword for `f32` numbers. A type may turn numbers outside the range of `f32` into infinity.
 
 use crate::keyword::each_subschema;
 use serde_json::Value;

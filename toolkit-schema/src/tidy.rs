@@ -35,10 +35,10 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Simplifies the schema of a tool's arguments with [`tidy`].
+/// Simplifies the schema of a tool's arguments with `tidy`.
 ///
-/// Because this removes numeric formats, `f32` numbers and the ranges and lists enforced by Rust types are marked
-/// first.
+/// First, records which numbers are `f32` and which ranges and lists the Rust types enforce, because `tidy` removes
+/// numeric formats.
 pub fn tidy_arguments(schema: &mut Value) {
     mark_single(schema);
     mark_rules(schema);

@@ -28,7 +28,7 @@ const FORMATS: [(&str, &str, &str); 3] = [
     ("zoned-date-time", "2026-01-31T13:45:00+01:00[Europe/Oslo]", "a date and a time of day in a time zone"),
 ];
 
-/// Returns an example value for the schema of a standard library time type, which is an object.
+/// Returns an example value for the schema of a standard library time type. The example is a JSON object.
 ///
 /// The time type is recognised by the names of its properties. Returns `None` for other schemas.
 pub(crate) fn example(schema: &Value) -> Option<String> {

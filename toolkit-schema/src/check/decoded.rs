@@ -21,14 +21,14 @@ use std::collections::HashSet;
 const STEPS_PER_QUESTION: usize = 100;
 const BYTES_PER_STEP: usize = 8;
 
-/// A member given under an alias: the index of the member, and the name and schema of the property with this alias.
+/// A member given under an alias: the index of the member, the name of its property, and the schema of that property.
 pub(super) type Alias<'a> = (usize, &'a str, &'a Value);
 
-/// How much a decoded value may differ from its schema. Each variant also allows the differences of the variants before
+/// How much a decoded value may differ from its schema. Each variant also allows the differences of all variants before
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Hash)]
 pub(super) enum Reading {
-    /// The value has exactly the names and types in the schema.
+    /// The value has the same names and types as the schema.
     Literal,
     /// Members and variants may have aliases that the schema does not list.
     Names,
@@ -36,15 +36,15 @@ pub(super) enum Reading {
     Forms,
 }
 
-/// Coerces a value like `coerced_part` in the module `coerce`.
+/// A function that coerces a value, such as `coerced_part` in the module `coerce`.
 ///
-/// The search receives this function as a value, because the coercion itself uses the search.
+/// The check receives this function as a value, because the coercion itself uses the check.
 pub(super) type Coerce = fn(SchemaRef<'_>, &Json<'_>, &mut usize, usize) -> Option<String>;
 
 /// Returns the violated constraints of a value that its Rust type has already decoded. `at` is the path of the value.
 ///
-/// `coerce` converts values that have another JSON type than the schema. `accepts` returns whether the Rust type can
-/// decode a JSON text, and is `None` if no decoder is available.
+/// `coerce` converts values whose JSON type differs from the schema. `accepts` returns whether the Rust type can decode
+/// a JSON text, and is `None` if no decoder is available.
 pub(crate) fn check_decoded(
     schema: SchemaRef<'_>,
     value: &Json<'_>,
@@ -59,9 +59,10 @@ pub(crate) fn check_decoded(
 
 impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects an array that a Rust type has decoded as a struct, with the items in the order of the struct's fields.
-    /// Returns whether the value is an array in place of an object.
+    /// Returns whether the value is an array where the schema expects an object.
     ///
-    /// An array in place of another kind of object is a violation, because its items cannot be matched to properties.
+    /// Some object schemas are no plain struct, such as those with a tag. For them, an array is a violation, because
+    /// its items cannot be matched to properties.
     pub(super) fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
         let Kind::Array(items) = &value.kind else { return false };
         let is_decoded = self.scope == Scope::Constraints && self.reading == Reading::Forms;
@@ -92,7 +93,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the JSON text `text` in place of `value`, and adds the violations to `self.found`.
+    /// Checks the JSON value in `text` in place of `value`, and adds the violations to `self.found`.
     fn inspect_instead(&mut self, schema: &'a Value, value: &Json<'v>, text: &str) {
         let Ok(instead) = Json::parse(text) else { return };
         let around = self.around(value);
@@ -202,8 +203,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Finds members given under aliases that are missing from the schema, and the properties with these aliases. The
-    /// result is in the order of the members.
+    /// Finds members given under aliases that are missing from the schema. Returns them in their original order, with
+    /// the properties that have these aliases.
     ///
     /// The aliases are found by decoding changed objects. If no decoder is available, each member missing from the
     /// schema counts as an alias of every property with constraints.
@@ -274,8 +275,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
-/// Returns copies of an object in which each possible variant name replaces the unknown tag or the unknown name of a
-/// member.
+/// Returns copies of an object with an unknown variant, one for each possible variant name. The name replaces the
+/// unknown tag, or the name of a member.
 fn variants(choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Vec<String> {
     let Kind::Object(members) = &value.kind else { return Vec::new() };
     let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };

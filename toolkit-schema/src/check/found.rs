@@ -14,7 +14,7 @@ use std::ptr;
 /// A violation found by a search, before its message is written.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
-    /// The length of the start of `path` that leads to the enclosing object or array.
+    /// The length of the part of `path` that leads to the enclosing object or array.
     pub(super) parent: usize,
     pub(super) path: String,
     pub(super) kind: ViolationKind,

@@ -164,8 +164,8 @@ impl<'a> Names<'a, '_> {
 
 /// Returns whether a Rust type reads every member of an object. `parts` contains all schemas of the object.
 ///
-/// A map has a schema for members without fixed names, and a type such as `Value` has no schema at all. An object
-/// schema without any properties may belong to a map, too.
+/// The schema of a map has `additionalProperties`, and a type such as `Value` has no constraints. An object schema
+/// without any properties may belong to such a type, too.
 fn reads_all(parts: &[&Value]) -> bool {
     let has = |part: &Value, keyword: &str| part.get(keyword).is_some();
     let is_untyped = |part: &Value| match part.as_object() {

@@ -10,7 +10,7 @@ use std::ptr;
 /// Returns the violations of a schema by numbers that a [`Value`](serde_json::Value) cannot store exactly.
 ///
 /// The original text of each number is compared with the schema. An integer that would become a different integer is
-/// also a violation. The exception is a schema of type `number`, which accepts rounded values.
+/// also a violation, unless the schema accepts any `number`.
 #[must_use]
 pub fn rounded(schema: SchemaRef<'_>, value: &Json<'_>) -> Vec<Violation> {
     if value.is_exact() {

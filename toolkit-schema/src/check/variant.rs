@@ -1,4 +1,4 @@
-//! Detection of variants that a value was not decoded as, because the Rust type refuses the value there.
+//! Detection of union variants that a value cannot have been decoded as, because the Rust type refuses the value there.
 
 use super::Search;
 use super::decoded::Reading;
@@ -10,7 +10,7 @@ use crate::types::fields;
 use serde_json::Value;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Returns whether the Rust type has decoded `value` as another variant than `branch`, because it refuses a member
+    /// Returns whether the Rust type must have decoded `value` as another variant than `branch`. It refuses a member
     /// that violates `branch`, such as -1 for a `u8`.
     ///
     /// To test one member alone, samples replace all other members of the variant. The result is `true` only if the

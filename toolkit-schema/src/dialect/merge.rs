@@ -23,7 +23,7 @@ const GROUPS: &[&[&str]] =
 /// Merges two schemas into one schema with the constraints of both. Constraints that cannot be merged are added to
 /// `allOf`.
 ///
-/// `left` is the remaining number of schemas to merge. Without this limit, many references could make a schema
+/// `left` is the number of schemas that may still be merged. Without this limit, many references could make a schema
 /// exponentially large.
 pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
     if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
@@ -109,6 +109,8 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
 }
 
 /// Returns whether a merge would apply the `REST` keywords of `one` to members that only `other` describes.
+///
+/// The `REST` keywords, such as `additionalProperties`, apply to members that no property of their schema describes.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),

@@ -30,7 +30,7 @@ pub(super) enum Form {
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) keyword: &'a str,
-    /// The position of the original schema that contained this keyword.
+    /// The position of the schema that contained this keyword in the original document.
     pub(super) path: Path,
     pub(super) held: Held<'a>,
 }

@@ -22,7 +22,7 @@ pub(super) struct Keep<'k> {
     pub(super) recursive: bool,
     /// If set, all references stay, because the schema would otherwise be too large.
     ///
-    /// The set contains the targets of recursive references. References to these targets stay only if `recursive` is
+    /// The set contains the targets of recursive references. A reference to one of them stays only if `recursive` is
     /// `true`.
     pub(super) others: Option<&'k HashSet<usize>>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Keep<'k> {
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
     pub(super) targets: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets that directly or indirectly refer to themselves.
+    /// The targets of references that directly or indirectly refer to themselves.
     pub(super) recursive: HashSet<usize>,
     /// Whether the whole schema was read. Otherwise, it was too large, and parts were cut off.
     pub(super) is_complete: bool,
@@ -80,14 +80,14 @@ struct Reader<'r, 'a> {
     losses: &'r mut Losses,
     /// The targets of references that are currently being read.
     active: Vec<usize>,
-    /// The targets found to refer back to themselves.
+    /// The targets of references that were found to refer back to themselves.
     recursive: HashSet<usize>,
-    /// The targets that have already been read.
+    /// The targets of references that have already been read.
     ///
     /// If recursion is cut off, recursive targets are not stored here, because their form depends on the enclosing
     /// schemas.
     read: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets that must still be read, because references to them stay in the schema.
+    /// The targets of references that must still be read, because the references stay in the schema.
     wanted: Vec<usize>,
     /// The remaining number of schemas to read before the schema counts as too large.
     left: usize,
@@ -261,8 +261,10 @@ impl<'a> Reader<'_, 'a> {
 /// Returns the bound that `keyword` sets in a draft 4 schema.
 ///
 /// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive. `exclusiveMaximum` does
-/// the same for `maximum`. Returns `None` if the schema does not use such a boolean. Returns `Some(None)` if the schema
-/// uses one, but `keyword` sets no bound.
+/// the same for `maximum`.
+///
+/// Returns `None` if the schema does not use such a boolean. Returns `Some(None)` if the schema uses one, but `keyword`
+/// sets no bound.
 fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
     let (exclusive, bound) = match keyword {
         "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),

@@ -31,7 +31,7 @@ pub(super) struct Refs<'a> {
     numbers: HashMap<String, usize>,
     names: HashSet<String>,
     anchors: HashMap<&'a str, String>,
-    /// The JSON pointer to each definition in the document, by the name of the definition.
+    /// The JSON pointers to all definitions in the document. The keys are the names of the definitions.
     definitions: HashMap<&'a str, String>,
     /// The number of schemas in the document.
     pub(super) size: usize,
@@ -84,7 +84,7 @@ impl<'a> Refs<'a> {
         name.and_then(|name| self.definitions.get(name)).cloned().ok_or(NOWHERE)
     }
 
-    /// Adds the target of `reference` to `targets`, unless it does not exist or was added before.
+    /// Adds the target of `reference` to `targets`. Does nothing if there is no target, or if it was added before.
     fn add(&mut self, reference: &str) {
         let Some(pointer) = self.pointer(reference).ok().filter(|known| !self.numbers.contains_key(known))
         else {

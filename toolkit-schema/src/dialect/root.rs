@@ -1,4 +1,4 @@
-//! Conversion of a tool's parameters to a single object schema, because providers require one.
+//! Conversion of a tool's parameters to a single object schema, as providers require.
 
 use super::merge::merge;
 use super::node::{Entry, Form, Held, Node, Path};
@@ -166,7 +166,7 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     Rc::new(union)
 }
 
-/// Lists the properties of a branch, with optional properties marked.
+/// Lists the properties of a branch as text, and marks optional properties.
 fn parameters(branch: &Node<'_>) -> String {
     let required = branch.required();
     let properties = branch.named("properties").iter().map(|(name, schema)| {

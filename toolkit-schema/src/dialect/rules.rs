@@ -26,7 +26,7 @@ pub(super) struct Rules {
 /// The ways in which providers let a schema allow `null` in addition to other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// A list of types such as `[string, null]` for a simple type, otherwise a union.
+    /// A list of types such as `[string, null]` for simple types. For other schemas, a union.
     TypeList,
     /// `null` added to the values of `enum`, or a union if there is no `enum`.
     Union,

@@ -4,7 +4,7 @@ use super::rules::Nulls;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// A written schema that does not yet say whether `null` is allowed.
+/// A written schema, and whether it must also allow `null`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
     /// The schema for all values except `null`, or `None` if only `null` is valid.

@@ -11,7 +11,7 @@ use crate::types::{includes, type_of};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// The unfinished schema for values of one JSON type.
+/// An unfinished schema for values of one JSON type.
 struct Draft {
     schema: Map<String, Value>,
     /// The remarks to add to the description.

@@ -20,7 +20,7 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) losses: Losses,
     /// The remaining number of schemas to write or merge. At 0, the schema is too large.
     pub(super) left: usize,
-    /// The targets that the written schema refers to, in the order of first use.
+    /// The targets of references in the written schema, in the order of first use.
     used: Vec<usize>,
 }
 
@@ -101,7 +101,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         (!required.is_empty()).then(|| json!(required))
     }
 
-    /// Returns the `$ref` string for the target with the index `number`, and marks that target as used.
+    /// Returns the `$ref` string that refers to the target with the index `number`, and marks that target as used.
     pub(super) fn reference(&mut self, number: usize) -> String {
         let target = self.refs.target(number).filter(|target| !target.path.is_empty());
         let Some(target) = target else { return "#".to_owned() };
@@ -111,7 +111,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", escape(&target.name))
     }
 
-    /// Returns the name and the schema of the used target at `index`. Used targets are in the order of first use.
+    /// Returns the name and the schema of the reference target at `index`, in the order of first use.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let number = self.used.get(index)?;
         Some((&self.refs.target(*number)?.name, self.tree.targets.get(number)?))

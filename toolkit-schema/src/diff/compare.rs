@@ -258,8 +258,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the old and new schemas of a keyword such as `items`. If the keyword is absent, every value counts as
-    /// accepted.
+    /// Compares the old and the new schema of a keyword such as `items`. An absent keyword accepts every value.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -366,7 +365,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether every reference inside `value` has an equal target schema in both documents.
+    /// Returns whether each reference inside `value` has equal target schemas in both documents.
     fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();

@@ -10,7 +10,7 @@ use std::ptr;
 /// A string that is assumed to be in no `enum`.
 const NO_NAME: &str = "\u{1}";
 
-/// The tested integers outside of a range, as distances from the first integer outside.
+/// The integers to test outside of a range. Each number is the distance from the first integer outside.
 const DISTANCES: [i64; 8] = [0, 1, 4, 9, 44, 744, 99_744, 1 << 40];
 
 /// The type names at the end of serde's messages about integers out of range.
@@ -79,7 +79,7 @@ impl Probe<'_, '_> {
     /// Returns whether a union of an enum and another type accepts values that belong to neither the enum nor another
     /// branch of the schema.
     ///
-    /// A catch-all variant does not count. An enum with such a variant accepts an unknown name also as `{"name":
+    /// A catch-all variant does not count. With such a variant, an enum accepts an unknown `name` also as `{"name":
     /// null}`.
     fn takes_unlisted(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
         if is_of_type(own) {
