@@ -47,7 +47,7 @@ pub(crate) struct ToolAttr {
     pub(crate) lane: Option<LitStr>,
     /// `true` if a tool or parameter without documentation is an error.
     pub(crate) strict_docs: bool,
-    /// `true` if the tool must not be found by discovery.
+    /// `true` if `register = false` excludes the tool from discovery.
     pub(crate) unregistered: bool,
     /// Generated calls of builder methods, which set the tool's `ToolMetadata`.
     pub(crate) metadata: TokenStream,

@@ -22,7 +22,7 @@ const PACKAGE: &str = "toolkit-ai";
 pub(crate) struct Settings {
     /// The path of the `toolkit` crate in generated code. If `None`, the path is `::toolkit`.
     pub(crate) krate: Option<String>,
-    /// The default namespace of tools. An attribute can set another namespace.
+    /// The namespace of tool functions that set no namespace themselves.
     namespace: Option<String>,
     /// `true` if undocumented tools and parameters are errors.
     pub(crate) strict_docs: bool,

@@ -23,8 +23,8 @@ pub(crate) struct ParamAttr {
     seen: Vec<Ident>,
 }
 
-/// The value of the argument `default`: the default of the type for a plain `default`, or the expression in `default =
-/// expr`.
+/// The value of the argument `default`: the default of the type for a plain `default`, or the expression in
+/// `default = expr`.
 pub(crate) enum DefaultAttr {
     OfType(Ident),
     Value(Box<Expr>),

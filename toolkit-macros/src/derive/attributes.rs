@@ -10,8 +10,8 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns `true` for `#[serde(default)]`, which needs a `Default` bound. Returns `false` for `#[serde(default =
-/// "path")]`, which needs none.
+/// Returns `true` for `#[serde(default)]`, which needs a `Default` bound. Returns `false` for
+/// `#[serde(default = "path")]`, which needs none.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }

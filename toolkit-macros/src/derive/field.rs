@@ -12,7 +12,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Field, Generics, Path, parse_quote};
 
-/// The type with `derive(ToolParams)` that contains a field.
+/// A type with `derive(ToolParams)`, whose fields are translated for its mirror.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,

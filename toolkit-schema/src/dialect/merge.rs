@@ -108,9 +108,8 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether a merge would apply the `REST` keywords of `one` to members that only `other` describes.
-///
-/// The `REST` keywords, such as `additionalProperties`, apply to members that no property of their schema describes.
+/// Returns whether a merge would apply `additionalProperties` or another `REST` keyword of `one` to members that only
+/// `other` describes.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),

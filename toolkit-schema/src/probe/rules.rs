@@ -79,8 +79,8 @@ impl Probe<'_, '_> {
     /// Returns whether a union of an enum and another type accepts values that belong to neither the enum nor another
     /// branch of the schema.
     ///
-    /// A catch-all variant does not count. With such a variant, an enum accepts an unknown `name` also as `{"name":
-    /// null}`.
+    /// A catch-all variant does not count. With such a variant, an enum accepts an unknown `name` also as
+    /// `{"name": null}`.
     fn takes_unlisted(&mut self, own: &Value, listed: &[&Value], around: &dyn Fn(Value) -> Value) -> bool {
         if is_of_type(own) {
             return false;
