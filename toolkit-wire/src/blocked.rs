@@ -22,8 +22,8 @@ const CODES: [&str; 9] = [
 const POINTERS: [&str; 5] =
     ["/code", "/type", "/status", "/innererror/code", "/provider_specific_fields/innererror/code"];
 
-/// Fragments of error messages that report a blocked prompt or a blocked answer, in lowercase. They identify the errors
-/// of providers without a code for it, and errors whose code was dropped by a gateway.
+/// Fragments of error messages that report a blocked prompt or a blocked answer, in lowercase. They are needed for
+/// errors without an error code.
 const MESSAGES: [&str; 8] = [
     // Anthropic, also on Bedrock and Vertex AI.
     "blocked by content filtering policy",

@@ -157,8 +157,8 @@ impl<'a> OutgoingCall<'a> {
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
-    /// Returns the fields of the call before its id, name and arguments are set. For a received call, these are all
-    /// received fields. For a call made by the program, they are its provider extras.
+    /// Returns the fields to which the id, the name and the arguments of the call are then added. For a received call,
+    /// these are all received fields. For a call made by the program, they are its provider extras.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let fields = match self.origin {
             Origin::Received { json, .. } => json.as_object(),

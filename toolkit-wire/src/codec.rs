@@ -1,6 +1,6 @@
 //! The traits that make up a provider's codec. There is one trait for each part of a request or response.
 //!
-//! The traits for the tool config and for the parts of a stream are beside the types that they use.
+//! The traits for the tool config and for the parts of a stream are in the modules of the types that they use.
 
 use crate::call::{Message, OutgoingCall, Reading};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools, take_named};
@@ -162,7 +162,7 @@ pub(crate) trait StreamCodec {
 
 /// Writes messages for the next request, both received messages and messages made by the program.
 pub(crate) trait HistoryCodec: Api {
-    /// Writes a call. The unknown fields of a received call are kept.
+    /// Writes a call for the next request. A received call keeps the fields that this library does not know.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
     /// Writes a received content part for the next request, or returns `None` to drop the part. For calls,

@@ -1,5 +1,5 @@
-//! Facts about the APIs, taken from their references. They describe the differences between codecs that need
-//! no code.
+//! Facts about the APIs, taken from their references. They describe differences between the codecs as data instead of
+//! code.
 
 use crate::DefinitionOptions;
 use crate::fields::Fields;

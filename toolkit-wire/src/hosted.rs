@@ -10,7 +10,7 @@ use crate::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// A tool defined by a provider. A request lists it beside the program's own tools.
+/// A tool defined by a provider. A request lists it together with the program's own tools.
 ///
 /// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other
 /// tool, pass the JSON from the provider's reference to [`new`](Self::new). The JSON is never changed.

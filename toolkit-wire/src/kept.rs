@@ -128,8 +128,8 @@ pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
     }
 }
 
-/// Returns the losses if the fields `kept` of the API `api` are not sent to another API. There is one loss for each
-/// field, with the path of the field.
+/// Returns one loss for each of the fields `kept`, which only the API called `api` has. Its path is the path of the
+/// field.
 pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
     let mut found = Vec::new();
     for (name, value) in kept {

@@ -79,8 +79,8 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
     }
 }
 
-/// Writes a call in the nested form: adds `name` and `arguments` to `fields`. Unknown fields of the object
-/// `function` are kept.
+/// Writes a call in the nested form: adds `name` and `arguments` to the object `function` in `fields`. Other fields of
+/// this object stay unchanged.
 pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
     let mut function = match fields.get_mut("function").map(Value::take) {
         Some(Value::Object(function)) => function,
@@ -220,7 +220,7 @@ impl Form {
         self == Self::Flat && !foreign.contains(&kind)
     }
 
-    /// Returns the object with the mode and the allowed tools of a choice, and the path of this object.
+    /// Returns the object with the mode and the allowed tools of a tool choice, and the path of this object.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {
@@ -230,7 +230,7 @@ impl Form {
         }
     }
 
-    /// Returns the names of the custom tools among the tools of a choice.
+    /// Returns the names of the custom tools among the tools of a tool choice.
     fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
         let tools = list(self.allowed(choice).0, "tools").iter().chain(std::iter::once(choice));
         let custom = tools.filter(|tool| text(tool, "type") == "custom");
@@ -253,8 +253,8 @@ impl Form {
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }
 
-    /// Returns the name of a tool in a choice. The name is in the field `function`, or in `custom` for a
-    /// custom tool.
+    /// Returns the name of a tool in a tool choice. The name is in the field `function`, or in `custom` for a custom
+    /// tool.
     fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
         let (named, path) = match self {

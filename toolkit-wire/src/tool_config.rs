@@ -74,8 +74,8 @@ fn has_meaning(config: &ToolConfig, other: &ToolConfig) -> bool {
     (&config.choice, config.parallel, &config.custom) == (&other.choice, other.parallel, &other.custom)
 }
 
-/// Parses a tool config. If [`ToolConfig`](toolkit_core::ToolConfig) cannot express some of the fields, all
-/// received fields are kept as provider extras.
+/// Parses a tool config. If [`ToolConfig`](toolkit_core::ToolConfig) cannot express some of the fields, all received
+/// fields become provider extras.
 pub(crate) fn parse(
     codec: &dyn ChoiceCodec,
     request: &Map<String, Value>,

@@ -20,7 +20,8 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     WireCall { is_cut, ..WireCall::new(json, json.get("id"), name, arguments, extras) }
 }
 
-/// Returns the unknown fields of a call and of its object `function`. They are sent back to the service.
+/// Returns the fields of a call and of its object `function` that `ToolCall` cannot express. They are sent back to the
+/// service.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "name", "arguments"]))
 }

@@ -34,7 +34,7 @@ const HOSTED: [&str; 12] = [
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    /// Writes one element of `function_declarations`. The JSON around the elements is in
+    /// Writes one element of the list `function_declarations`. The JSON before and after the list is in
     /// [`Facts::frame`](crate::facts::Facts::frame).
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;

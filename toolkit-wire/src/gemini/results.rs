@@ -19,7 +19,8 @@ mod parse;
 
 /// The media items that models of the third and later generations accept, both in messages and in tool results.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
-/// The media items that models before the third generation accept. Their tool results have no field for media items.
+/// The media items that models before the third generation accept. Tool results for these models have no field for
+/// media items.
 pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: &[] };
 
 /// The media items accepted in messages, from the guides to images, audio, video and documents.

@@ -24,7 +24,8 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
     }
 }
 
-/// Returns the unknown fields of a call and of its object `function`. They are sent back to the server.
+/// Returns the fields of a call and of its object `function` that `ToolCall` cannot express. They are sent back to the
+/// server.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
 }

@@ -13,8 +13,8 @@ pub(super) fn is_call(value: &Value) -> bool {
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
-/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored,
-/// because some servers write it beside their answer.
+/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored, because
+/// some servers write it although the model has not called a tool.
 pub(super) fn legacy(message: &Fields) -> Option<&Value> {
     message.get("function_call").filter(|call| call.is_object() && !is_empty(&read(call, false)))
 }

@@ -55,7 +55,7 @@ fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a response body. If at least one message is valid, damaged messages beside it are accepted, too.
+/// Reads a response body. If at least one message is valid, damaged messages are accepted, too.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());

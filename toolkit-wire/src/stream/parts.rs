@@ -281,8 +281,8 @@ impl Parts {
         }
     }
 
-    /// Returns whether the part is a call that looks the same whether it is complete or cut off. Such a call has free
-    /// text, or has no arguments.
+    /// Returns whether the part is a call whose JSON does not show if the call is complete or cut off. Such a call has
+    /// free text, or has no arguments.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
         let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// One turn: the model's text beside its calls, the number of calls, and a number that selects the form.
+/// One turn: the model's text, the number of calls, and a number that selects the form of the turn.
 type Turn = (String, usize, usize);
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {

@@ -1,8 +1,8 @@
 //! Server state and reasoning in requests, and the containers in which a provider runs code.
 //!
-//! By default, the provider of the Responses API stores nothing. A response then contains the encrypted
-//! reasoning, and later requests send it back. With server state, the provider keeps responses, and requests
-//! contain only the new messages.
+//! By default, the provider of the Responses API stores nothing. A response then contains the encrypted reasoning, and
+//! later requests send it back. With server state, the provider stores the responses, and requests contain only the new
+//! messages.
 
 use super::draft::Draft;
 use crate::message::{Message, NativeMessages};

@@ -79,7 +79,7 @@ fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
     pieces
 }
 
-/// Returns the stream events of one content block. Its text is split at the positions in `cuts`.
+/// Returns the stream events of one content block, with the text of the block split at the positions in `cuts`.
 fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDeque<Value> {
     let mut start = block.clone();
     let (field, delta, piece) = match block["type"].as_str().unwrap() {

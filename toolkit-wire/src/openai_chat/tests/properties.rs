@@ -79,7 +79,7 @@ fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
 }
 
 proptest! {
-    /// The stream has the calls of the complete response, however the response is split and its calls are
+    /// The stream has the calls of the complete response, regardless of how the response is split and how its calls are
     /// interleaved.
     #[test]
     fn a_stream_has_the_calls_of_the_complete_response(

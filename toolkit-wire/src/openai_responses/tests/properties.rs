@@ -120,7 +120,7 @@ fn any_event() -> impl Strategy<Value = Value> {
 /// The habits of a server: whether it sends indices, the ends of items, and the end of the response.
 type Habits = (bool, bool, bool);
 
-/// Returns the events of one item. Its text is split into fragments.
+/// Returns the events of one item, with the text of the item split into fragments.
 fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
     let field = if item["type"] == "function_call" { "arguments" } else { "input" };
     let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
