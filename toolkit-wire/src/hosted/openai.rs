@@ -75,8 +75,8 @@ pub fn tool_search() -> HostedTool {
 /// registry's [tool search](toolkit_core::ToolRegistry::with_tool_search) answers the calls.
 ///
 /// [`Definitions::with_hosted`](crate::Definitions::with_hosted) replaces the definition of `discover_tools` by this
-/// tool, and copies its description and parameters. The definition of `call_deferred` is removed as well, because the
-/// model calls the found tools by their names.
+/// tool. The description and the parameters of `discover_tools` are copied into this tool. The definition of
+/// `call_deferred` is removed, because the model calls the found tools by their names.
 #[must_use]
 pub fn client_tool_search() -> HostedTool {
     tool_search().with("execution", "client")
