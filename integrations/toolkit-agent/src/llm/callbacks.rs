@@ -1,4 +1,4 @@
-//! Callbacks before and after each model call.
+//! The callbacks that run before and after each model call.
 
 use super::guards::Situation;
 use crate::error::AgentError;
@@ -12,7 +12,7 @@ type Before =
 type After =
     dyn Fn(ModelResponse, &Situation) -> BoxFuture<'static, Result<ModelResponse, AgentError>> + Send + Sync;
 
-/// Callbacks before and after each model call, in the order of registration.
+/// The callbacks that run before and after each model call, in the order of registration.
 #[derive(Default)]
 pub(super) struct ModelCallbacks {
     pub(super) before: Vec<Box<Before>>,
@@ -20,7 +20,8 @@ pub(super) struct ModelCallbacks {
 }
 
 impl ModelCallbacks {
-    /// Runs the `before` callbacks until a callback returns a response.
+    /// Runs the `before` callbacks in order. Stops at the first callback that returns a response, and returns
+    /// this response.
     pub(super) async fn before(
         &self,
         mut request: ModelRequest,
@@ -46,7 +47,8 @@ impl ModelCallbacks {
         Ok(response)
     }
 
-    /// Returns whether tool calls must wait for the complete response, because a callback may change them.
+    /// Returns whether tool calls must wait for the complete response, because an `after` callback may change
+    /// them.
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The guardrails of an agent at work.
+//! The guardrails of an agent: when they run, and what follows from their verdicts.
 
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
@@ -15,16 +15,16 @@ use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
 
-/// The outcome of checking a value.
+/// The result of running guardrails on a value.
 #[derive(Debug, Clone)]
 pub(super) enum Checked<T> {
     Passed(T),
     Replaced(T),
-    /// The value was blocked, and this text takes its place.
+    /// The value was blocked, and this text replaces it.
     Blocked(String),
 }
 
-/// The agent and the run in which a guardrail works.
+/// The agent and the run in which guardrails check a value.
 #[derive(Clone)]
 pub(super) struct Situation {
     pub(super) run: Run,
@@ -38,7 +38,7 @@ impl Situation {
         Self { run: run.clone(), context: GuardContext { agent, session, invocation_id, call: None } }
     }
 
-    /// Returns the situation of a tool call. Returns `None` outside of a run.
+    /// Returns the agent and the run of a tool call. Returns `None` if the call belongs to no run.
     fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
         let run = request.context().extension::<Run>()?.clone();
         let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
@@ -46,7 +46,7 @@ impl Situation {
         Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
     }
 
-    /// Runs checks in order, until the value is blocked.
+    /// Runs checks in order, each on the value returned by the one before, until a check blocks it.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -79,7 +79,7 @@ impl Situation {
         Ok(if is_replaced { Checked::Replaced(value) } else { Checked::Passed(value) })
     }
 
-    /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
+    /// Emits `text`, an answer that replaces another value, and the last message if the model wrote it.
     fn emit_answer(&self, conversation: &Conversation, text: &str) {
         let (run, agent) = (&self.run, || self.context.agent.clone());
         run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
@@ -99,18 +99,18 @@ impl Situation {
     }
 }
 
-/// The guardrails for the inputs and answers of an agent. The other guardrails are callbacks.
+/// The guardrails for inputs and answers of an agent. All others run as callbacks.
 #[derive(Default)]
 pub(super) struct Guards {
     inputs: Vec<(Guardrail, CheckFn<UserMessage>)>,
     outputs: Vec<(String, CheckFn<AgentOutput>)>,
-    /// Whether checks may replace responses of the model.
+    /// Whether guardrails check responses of the model, and may replace them.
     pub(super) checks_responses: bool,
 }
 
 impl Guards {
-    /// Sorts guardrails by the values that they check. Checks of tools become callbacks, in two groups: those
-    /// outside of and those inside of the other callbacks.
+    /// Sorts guardrails by the type of values that they check. Guardrails for tools become two groups of
+    /// callbacks: outside and inside of the program's own callbacks.
     pub(super) fn new(
         guardrails: Vec<Guardrail>,
         agent: &str,
@@ -164,18 +164,19 @@ impl Guards {
         (guards, [outer, inner])
     }
 
-    /// Returns whether the agent checks its answers.
+    /// Returns whether guardrails check the answers of the agent.
     pub(super) fn check_answers(&self) -> bool {
         !self.outputs.is_empty()
     }
 
-    /// Returns whether the text of a response must not be emitted before the response was checked.
+    /// Returns whether text events must wait, because guardrails check responses or answers.
     pub(super) fn hold_text(&self) -> bool {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    /// Checks the inputs of an agent. Returns `None` if there is nothing to check. `is_beside` selects the
-    /// checks that run at the same time as the model.
+    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_beside` is
+    /// `true`, only guardrails that run at the same time as the model check the inputs. Otherwise, all others
+    /// do.
     pub(super) fn inputs(
         &self,
         situation: &Situation,
@@ -207,9 +208,9 @@ impl Guards {
         }))
     }
 
-    /// Withholds an invalid answer of a typed run, which no check of the agent sees.
+    /// Removes an invalid answer of a typed run, because guardrails for answers do not check it.
     ///
-    /// `is_added` is `false` if the answer is empty, so that it is not in the conversation.
+    /// `is_added` is `false` if the answer is empty and therefore not in the conversation.
     pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
             held.clear();
@@ -219,7 +220,7 @@ impl Guards {
         }
     }
 
-    /// Withholds the answers beside a transfer to another agent, which no check of this agent sees.
+    /// Removes the answers from a turn with a transfer, because guardrails for answers do not check them.
     pub(super) fn withhold_beside_transfer(&self, conversation: &mut Conversation, held: &mut Held) {
         if !self.outputs.is_empty()
             && let Some(message) = conversation.withhold_answers()
@@ -228,8 +229,8 @@ impl Guards {
         }
     }
 
-    /// Checks the answer of an agent and changes its last messages accordingly. Returns the answer. `is_added` is
-    /// `false` if the answer is empty, so that it is not in the conversation.
+    /// Runs the guardrails on an answer, and changes the last messages accordingly. Returns the answer or its
+    /// replacement. `is_added` is `false` if the answer is empty and therefore not in the conversation.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -283,11 +284,11 @@ impl Guards {
     }
 }
 
-/// The check of one or more inputs, by their index in the conversation.
+/// A future that checks inputs, and returns each result with the index of the input.
 pub(super) type InputCheck = BoxFuture<'static, Judged>;
 pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 
-/// Applies the verdicts about inputs to the conversation. Returns the answer in place of a blocked input.
+/// Applies the results of checks to the inputs. If an input was blocked, returns the agent's answer.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
     situation: &Situation,
@@ -318,12 +319,12 @@ pub(super) fn apply_inputs(
     Ok(None)
 }
 
-/// Returns whether all inputs have passed unchanged.
+/// Returns whether the guardrails have accepted all inputs unchanged.
 pub(super) fn have_passed(judged: &Judged) -> bool {
     judged.iter().all(|(_, checked)| matches!(checked, Ok(Checked::Passed(_))))
 }
 
-/// Returns the finish reason of an answer in place of a blocked value.
+/// Returns the finish reason of an answer that replaces a blocked value.
 pub(super) fn blocked_finish() -> FinishReason {
     FinishReason::Other(crate::answer::BLOCKED.to_owned())
 }
@@ -332,8 +333,8 @@ fn blocked(text: String) -> ModelResponse {
     ModelResponse::text(text).with_finish(blocked_finish())
 }
 
-/// Returns the call of a request with the arguments that the tool receives: near misses are coerced, and members
-/// have their own names. Arguments that the tool will refuse are returned as written.
+/// Returns the tool call of a request with the arguments that the tool receives: near misses are coerced, and
+/// parameters have their own names. Arguments that the tool would refuse are unchanged.
 fn call_of(request: &ToolRequest) -> ToolCall {
     let id = request.call_id().map(ToString::to_string).unwrap_or_default();
     let arguments = request.arguments_json().unwrap_or_else(|_| request.arguments().to_owned());
@@ -389,7 +390,7 @@ async fn check_output(
     }
 }
 
-/// Adds the guardrails of tools around and inside of the other callbacks.
+/// Puts the program's own callbacks between guardrails for outputs (outside) and for calls (inside).
 pub(super) fn around(
     callbacks: Option<Callbacks>,
     [outer, inner]: [Option<Callbacks>; 2],

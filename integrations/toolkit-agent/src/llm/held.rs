@@ -5,7 +5,7 @@ use crate::event::RunEvent;
 use crate::message::AssistantMessage;
 use toolkit_core::CallId;
 
-/// The events of an answer that are not emitted before a check has passed.
+/// The events of a response that are not emitted until guardrails have checked the response.
 #[derive(Default)]
 pub(super) struct Held {
     events: Vec<RunEvent>,
@@ -22,8 +22,8 @@ impl Held {
         }
     }
 
-    /// Puts a message in place of the held message, and removes the pieces of text and answers that came before it.
-    /// Changes no event if the message was already emitted.
+    /// Replaces the message among the waiting events with `new`. Removes the waiting pieces of text and
+    /// answers. Changes nothing that was already emitted.
     pub(super) fn replace_message(&mut self, new: &AssistantMessage) {
         let is_other = |id: &CallId| new.calls.iter().any(|call| call.id == *id && !new.is_answer(call));
         self.events.retain(|event| match event {
