@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 /// The file, line, column and type of each `#[toolset]` block expanded so far.
 static TOOLSETS: Mutex<Vec<(PathBuf, usize, usize, String)>> = Mutex::new(Vec::new());
 
-/// Returns the line of another `#[toolset]` block of the type called `ty`. Returns `None` if no other block certainly
-/// belongs to the same type.
+/// Returns the line of another `#[toolset]` block of the type called `ty`. Returns `None` if it is not certain that
+/// another block belongs to the same type.
 ///
 /// Blocks in the same module of one file belong to the same type. Two blocks are in the same module if no line between
 /// them has less indentation and no module begins between them.

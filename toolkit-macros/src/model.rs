@@ -34,7 +34,8 @@ pub(crate) struct ParamModel<'a> {
 }
 
 impl ParamModel<'_> {
-    /// Returns the decoded type as generated code must write it, with `__Checked` where the type is checked separately.
+    /// Returns the decoded type for use in generated code. If the type is checked separately, it is wrapped in
+    /// `__Checked`.
     pub(crate) fn decoded(&self) -> TokenStream {
         let ty = self.ty;
         if self.is_checked { quote_spanned!(self.span=> __Checked<#ty>) } else { ty.into_token_stream() }

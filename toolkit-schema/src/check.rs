@@ -236,8 +236,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Checks `value` against `target`, the target of a reference.
     ///
-    /// The violations are cached for each pair of target and value. If a pair occurs again, the cached violations are
-    /// added again.
+    /// The violations are cached for each pair of target and value, and reused if the pair occurs again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
         let (target_at, value_at) = (ptr::from_ref(target), ptr::from_ref(value));
         let key = (target_at, value_at, self.most == 1, self.exact, self.reading);

@@ -55,7 +55,8 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     coerced.map(|coerced| *value = coerced).is_some()
 }
 
-/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed.
+/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed. A near miss is an invalid
+/// value with an obvious correction.
 ///
 /// Everything else keeps its original text. Numbers keep all digits, and objects keep repeated members.
 #[must_use]

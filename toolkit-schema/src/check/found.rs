@@ -18,7 +18,8 @@ pub(super) struct Found<'a, 'v> {
     pub(super) parent: usize,
     pub(super) path: String,
     pub(super) kind: ViolationKind,
-    /// Whether the schema is stricter than its Rust type. The violation is then reported regardless of its kind.
+    /// Whether the violated schema is stricter than its Rust type. If so, the violation is reported regardless of its
+    /// kind.
     pub(super) exact: bool,
     pub(super) message: Message<'a, 'v>,
 }

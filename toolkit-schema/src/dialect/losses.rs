@@ -16,7 +16,7 @@ pub struct SchemaLoss {
 }
 
 impl SchemaLoss {
-    /// Creates a report on the loss of `keyword` in the schema at `path`, a JSON pointer.
+    /// Creates a loss of the keyword `keyword` in the schema at `path`, a JSON pointer.
     #[must_use]
     pub fn new(path: impl Into<String>, keyword: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), keyword: keyword.into(), reason: reason.into() }
