@@ -262,7 +262,8 @@ impl Run {
         &self.0.root
     }
 
-    /// Returns whether the run is not nested in another run.
+    /// Returns whether this is the outermost run. Also returns `true` for a run directly within the outermost
+    /// run if the nested run cannot be resumed.
     pub(crate) fn is_outermost(&self) -> bool {
         self.0.prefix.is_empty()
     }

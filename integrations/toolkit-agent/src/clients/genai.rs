@@ -283,7 +283,7 @@ impl ChatModel for GenAiModel {
         Ok(ModelStream::new(pieces))
     }
 
-    /// Converts schemas as for OpenAI's strict mode, because `genai` closes every object of a schema.
+    /// Returns the losses of OpenAI's strict mode, because `genai` closes every object of a schema.
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         output.schema_for(ApiFormat::OpenAiChat).into()
     }

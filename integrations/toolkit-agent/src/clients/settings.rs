@@ -142,7 +142,7 @@ impl Settings {
         }
     }
 
-    /// Sets the authentication. Requests with it may go to another host than requests before.
+    /// Sets the authentication, and forgets the host that has received the previous secret.
     pub(super) fn set_auth(&mut self, auth: Auth) {
         self.auth = auth;
         self.secret_host = Arc::default();

@@ -15,8 +15,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A [`Transport`](crate::wire::Transport) that sends the JSON of an API over HTTP. The clients create it for
-/// their models.
+/// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
     /// The HTTP client, or the error that occurred when the client was created.

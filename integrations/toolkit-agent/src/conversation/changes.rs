@@ -73,7 +73,7 @@ struct Marks {
 }
 
 /// The log to which a conversation is saved, and the state at the last save. A clone of the conversation has
-/// its own position in the log. If both are saved, the later save is refused.
+/// its own position in the log. After one of them is saved, a save of the other is refused.
 #[derive(Debug, Default)]
 pub(crate) struct Saved {
     pub(crate) cursor: Arc<Cursor>,

@@ -203,8 +203,8 @@ impl<'a> FinalAnswer<'a> {
         self.format.is_some()
     }
 
-    /// Returns why the calls of a turn give no valid answer. Returns `None` if the turn may simply go on.
-    /// Call this only if no answer was accepted.
+    /// Returns why the calls of a turn give no valid answer. Returns `None` if the turn gives no answer and
+    /// may go on. The caller ignores the reason if another call gave a valid answer.
     pub(super) fn invalid(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
         match ended.find(|(call, _)| self.is_in(call)) {

@@ -44,7 +44,8 @@ pub(super) struct TurnCalls<'a> {
     /// Whether guardrails still check the input, or will check the complete response. If so, no call starts
     /// before the response is complete, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,
-    /// Becomes `true` when the guardrails have accepted the input. Until then, no event is emitted.
+    /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
+    /// emitted.
     pub(super) gate: &'a AtomicBool,
     pub(super) held: &'a mut Held,
     /// Whether text events wait until guardrails have checked the text.

@@ -1,11 +1,11 @@
-//! A model with substitutes to ask after a failure.
+//! A list of models. If one fails, the next one is asked.
 
 use super::{
     BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses,
 };
 
-/// A list of models for the same requests. If a model fails, the next model in the list gets the request.
+/// A list of models to ask in order. If a model fails, the next model in the list gets the same request.
 ///
 /// By default, every [retryable](ModelError::is_retryable) error leads to the next model: too many requests,
 /// an overloaded server, a broken connection, a timeout, or an invalid or empty response. All other errors
@@ -32,7 +32,7 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Fallback {
     models: Vec<BoxModel>,
-    /// The kinds of errors that lead to the next model. If `None`, retryable errors lead to the next model.
+    /// The kinds of errors after which the next model is asked. `None` means all retryable errors.
     kinds: Option<Vec<ModelErrorKind>>,
 }
 
@@ -50,7 +50,7 @@ impl Fallback {
         self
     }
 
-    /// Sets the kinds of errors that lead to the next model. They replace the default kinds.
+    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
     ///
     /// ```
     /// use toolkit_agent::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
@@ -72,8 +72,8 @@ impl Fallback {
         self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
     }
 
-    /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
-    /// model.
+    /// Asks the models in order. Stops when a model answers, or fails with an error after which no other
+    /// model is asked.
     async fn first<T, Answer>(&self, ask: impl Fn(BoxModel) -> Answer + Send) -> Result<T, ModelError>
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,

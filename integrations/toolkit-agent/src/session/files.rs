@@ -1,4 +1,4 @@
-//! A store of files.
+//! A store that keeps conversations in files.
 
 mod log;
 mod names;
@@ -149,8 +149,8 @@ fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     replace().map_err(|error| failed("written", path, &error))
 }
 
-/// Adds the conversations in `folder` and its subfolders to `found`. The path for a long id contains several
-/// folders.
+/// Adds the conversations in `folder` and its subfolders to `found`. Conversations with long ids are in
+/// subfolders.
 fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
     let unreadable = |error: io::Error| failed("read", folder, &error);
     let entries = match fs::read_dir(folder) {

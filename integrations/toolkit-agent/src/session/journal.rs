@@ -1,4 +1,4 @@
-//! Saving conversations. Each save appends the changes since the last save to the log of the conversation.
+//! Saving of conversations. Each save appends the changes since the last save to the log of the conversation.
 
 use super::sessions::{Sessions, SharedState};
 use super::store::{StateScope, StoreError, encode};
@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 
-/// The log of one conversation, shared by the agents of a run. The agents save their nested conversations
+/// Saves one conversation into its log. The agents of a run share the journal, and save nested conversations
 /// into the log of the outermost conversation.
 #[derive(Clone)]
 pub(crate) struct Journal {
@@ -16,13 +16,13 @@ pub(crate) struct Journal {
     pub(crate) cursor: Arc<Cursor>,
     user: String,
     id: String,
-    /// The session values of the user and the application. `None` if the conversation was not opened from
-    /// sessions.
+    /// The session values that the conversation shares with others of the user and the application. `None` if
+    /// the conversation was not opened from sessions.
     shared: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Sessions {
-    /// Returns the journal of a conversation.
+    /// Returns a journal that saves a conversation into the store of these sessions.
     pub(crate) fn journal(&self, conversation: &Conversation) -> Journal {
         let cursor = conversation.saved.cursor.clone();
         let mut position = lock(&cursor.position);
@@ -36,7 +36,7 @@ impl Sessions {
         Journal { sessions: self.clone(), cursor, user, id, shared: conversation.lease.clone() }
     }
 
-    /// Marks a conversation as loaded from a log with this version.
+    /// Records that a conversation was loaded from a log with this version.
     pub(super) fn attach(&self, conversation: &mut Conversation, version: u64) {
         let values = conversation.session().store().snapshot();
         let store = Some(self.store_id());
@@ -52,15 +52,16 @@ impl Sessions {
 
 impl Journal {
     /// Appends the changes of a conversation to the log. `node` is the path of keys from the outermost
-    /// conversation to this one. Within a Tokio runtime, an append that has begun finishes even if the future
-    /// is dropped.
+    /// conversation to `conversation`.
+    ///
+    /// Within a Tokio runtime, an append that has begun finishes even if the returned future is dropped.
     pub(crate) async fn save(
         &self,
         node: &[String],
         conversation: &mut Conversation,
     ) -> Result<(), StoreError> {
         let shared = self.save_shared().await;
-        // Save the conversation even if saving the shared session values has failed.
+        // // The conversation is saved even if saving the shared session values has failed.
         self.append(node, conversation).await.and(shared)
     }
 
@@ -79,7 +80,7 @@ impl Journal {
         let position = lock(&self.cursor.position).clone();
         let values = conversation.session().store().snapshot();
         let changes = conversation.changes(&position, &values, node);
-        // Save a new conversation even without changes, so that it exists in the store.
+        // // A new conversation is saved even without changes, so that it exists in the store.
         if changes.is_empty() && position.version > 0 {
             return Ok(());
         }
@@ -99,8 +100,8 @@ impl Journal {
             Ok(())
         };
         match Handle::try_current() {
-            // Use a task, because the append and the update of the cursor must both finish even if the run is
-            // dropped.
+            // // In a task, because the append and the update of the cursor must both finish even if the run
+            // is dropped.
             Ok(runtime) => {
                 let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
                 runtime.spawn(append).await.unwrap_or_else(lost)
@@ -110,7 +111,7 @@ impl Journal {
     }
 }
 
-/// A guard for a running append. It is dropped only if the append fails or panics, and the next save then
+/// A guard for a running append. If the append fails or panics, the guard is dropped, and the next save
 /// writes everything again.
 struct Unsaved<'a>(&'a Cursor);
 
