@@ -19,8 +19,8 @@ pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AnswerMode {
-    /// The request contains the schema of the type in the field of the API for structured output. The
-    /// provider enforces the schema. The instructions contain the schema, too.
+    /// The request contains the schema of the type in the API's field for structured output. The provider
+    /// enforces the schema. The instructions contain the schema, too.
     Native,
     /// The model calls an additional tool, and the arguments of this call are the answer. The tool is named
     /// `final_answer`. If the agent already has a tool with this name, a number is appended.

@@ -104,7 +104,7 @@ pub struct Conversation {
     entered: Vec<String>,
     #[serde(skip)]
     answers: edit::Answers,
-    /// Can be upgraded while a run works in this conversation.
+    /// A weak reference that is alive while a run works in this conversation.
     #[serde(skip)]
     running: Weak<()>,
 }
@@ -253,7 +253,8 @@ impl Conversation {
     /// Ends the unfinished turn before its answer was checked. If the agent of the turn checks its answers,
     /// removes the answer.
     ///
-    /// An empty message is added only if `is_kept` is `true` and the message has native JSON.
+    /// An empty message is added only if `is_kept` is `true` and the message has content in the JSON of the
+    /// provider.
     pub(crate) fn stop_turn(&mut self, is_kept: bool) {
         if let Some(turn) = self.turn.take() {
             let (message, results) = turn.into_unchecked_parts();

@@ -85,7 +85,7 @@ use std::sync::Arc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-/// One run of a task with a model. The program's function for building agents receives it as its argument.
+/// One run of a task with a model. The function that builds the agent receives the trial as its argument.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trial {

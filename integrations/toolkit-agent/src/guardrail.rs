@@ -79,8 +79,8 @@ pub enum Verdict<T> {
     Pass,
     /// Another value replaces the checked value.
     Replace(T),
-    /// The value is blocked. The text replaces it, for a reader that depends on the type of the value: see
-    /// [`Guardrail`].
+    /// The value is blocked, and the text replaces it. [`Guardrail`] says where the text goes for each type
+    /// of value.
     Block(String),
     /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked), which contains this reason.
     /// Running calls are cancelled, and no further call begins. In a team, all agents stop.

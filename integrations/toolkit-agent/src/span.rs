@@ -184,7 +184,7 @@ impl ModelSpan {
     }
 }
 
-/// Runs a future within the current span, although another task polls the future.
+/// Runs `work` within the current span, even when another task polls `work`.
 #[inline]
 pub(crate) fn in_current<F: Future>(work: F) -> impl Future<Output = F::Output> + use<F> {
     #[cfg(feature = "tracing")]

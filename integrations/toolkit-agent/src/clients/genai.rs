@@ -161,7 +161,7 @@ impl GenAiModel {
         service.map_err(|error| fault::of_genai(error, &[]))
     }
 
-    /// Checks that `genai` uses the base URL of the program. Its adapters for Z.AI and Baidu ignore the URL.
+    /// Checks that `genai` uses the program's base URL, which its adapters for Z.AI and Baidu ignore.
     fn check_base_url(&self, service: &ServiceTarget) -> Result<(), ModelError> {
         let is_ignored = matches!(service.model.adapter_kind, AdapterKind::Zai | AdapterKind::Baidu);
         if self.settings.base_url.is_empty() || !is_ignored {

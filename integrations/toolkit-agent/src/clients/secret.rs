@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// How long before its expiry a secret is replaced.
+/// The time before its expiry at which a secret is replaced.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// A secret with an expiry.

@@ -243,6 +243,7 @@ macro_rules! token_setter {
         impl $client {
             /// Sets a function that returns access tokens.
             #[doc = $how]
+            ///
             /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is
             /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
             /// the expiry. It is replaced earlier if the server refuses it with status 401.

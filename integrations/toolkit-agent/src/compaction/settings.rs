@@ -199,11 +199,11 @@ setters! { Compaction:
     /// Sets the number of tokens reserved for the answer. The default is the
     /// [`max_output_tokens`](ModelOptions::max_output_tokens) of the agent, or an eighth of the window.
     with_answer_tokens(answer_tokens: u64) = Some(answer_tokens);
-    /// Sets the share of the context window at which a compaction begins. The tokens reserved for the answer
-    /// do not belong to the window here. Default: 0.8.
+    /// Sets the share of the context window at which a compaction begins. The window counts without the
+    /// tokens reserved for the answer. Default: 0.8.
     with_start_at(start_at: f64) = start_at;
-    /// Sets the share of the context window that a request should have after a compaction. The tokens
-    /// reserved for the answer do not belong to the window here. Default: 0.5.
+    /// Sets the share of the context window that a request should have after a compaction. The window counts
+    /// without the tokens reserved for the answer. Default: 0.5.
     with_reduce_to(reduce_to: f64) = reduce_to;
     /// Sets the number of latest messages to keep unchanged. All results of a turn together count as one
     /// message. Default: 6.

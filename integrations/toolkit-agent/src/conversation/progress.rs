@@ -66,7 +66,7 @@ pub(crate) enum Step {
         /// Whether a tool of the agent has asked the loop around the agent to end.
         #[serde(default)]
         escalate: bool,
-        /// Whether the answer corrects an invalid one.
+        /// Whether the answer was given after an invalid answer.
         #[serde(default)]
         is_repair: bool,
     },

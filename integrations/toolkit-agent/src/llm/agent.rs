@@ -372,7 +372,7 @@ mod tests {
     }
 
     /// The future of a run is moved into a box once for each run. Functions that take a future by value once
-    /// made it four times as large, and nobody noticed.
+    /// made this future four times as large.
     #[test]
     fn the_future_of_a_run_is_small() {
         let size = size_of_future(LlmAgent::turns);

@@ -288,7 +288,7 @@ impl Guards {
 pub(super) type InputCheck = BoxFuture<'static, Judged>;
 pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 
-/// Applies the results of checks to the inputs. If an input was blocked, returns the agent's answer.
+/// Applies the results of checks to the inputs. Returns the agent's answer if an input was blocked.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
     situation: &Situation,

@@ -100,7 +100,8 @@ fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     }
 }
 
-/// Returns whether later requests contain the reasoning of a message. They contain it only as native JSON.
+/// Returns whether later requests contain the reasoning of a message. They contain it only in the JSON of the
+/// provider's API.
 fn keeps_reasoning(message: &AssistantMessage) -> bool {
     message.native.as_ref().is_some_and(|native| {
         // // A response stored by the provider contains its reasoning.
@@ -108,8 +109,8 @@ fn keeps_reasoning(message: &AssistantMessage) -> bool {
     })
 }
 
-/// Returns whether the native JSON of a message contains reasoning, for example a field `reasoning_content`
-/// or a block of the type `thinking`. The arguments of calls are ignored.
+/// Returns whether a message in the JSON of the provider's API contains reasoning, for example a field
+/// `reasoning_content` or a block of the type `thinking`. The arguments of calls are ignored.
 fn has_reasoning(json: &Value) -> bool {
     let is_reasoning = |name: &str| {
         ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|it| name.starts_with(it))

@@ -56,7 +56,7 @@ pub enum ModelErrorKind {
     Blocked,
     /// The response does not follow the rules of the API.
     InvalidResponse,
-    /// The response contains neither text nor calls.
+    /// The response has no content.
     Empty,
     /// Another failure.
     Other,

@@ -247,13 +247,13 @@ impl OutputFormat {
 pub struct OutputLosses {
     /// The constraints of the schema that the provider does not enforce or cannot express.
     pub losses: Vec<RequestLoss>,
-    /// The first loss because of which the model cannot give some valid answers. For example, a provider
-    /// without support for maps returns only empty maps. `None` if the model can give every valid answer.
+    /// The first loss that makes some valid answers impossible. For example, a provider without support for
+    /// maps returns only empty maps. `None` if the model can give every valid answer.
     pub narrowed: Option<RequestLoss>,
 }
 
 impl OutputLosses {
-    /// Creates losses. With them, the model can still give every valid answer.
+    /// Creates losses that make no valid answer impossible.
     #[must_use]
     pub fn new(losses: impl IntoIterator<Item = RequestLoss>) -> Self {
         Self { losses: losses.into_iter().collect(), narrowed: None }
@@ -285,7 +285,7 @@ impl OutputLosses {
 }
 
 setters! { OutputLosses:
-    /// Sets the first loss because of which the model cannot give some valid answers.
+    /// Sets the first loss that makes some valid answers impossible.
     with_narrowed(narrowed: RequestLoss) = Some(narrowed);
 }
 

@@ -178,8 +178,8 @@ pub enum ServiceTier {
     Other(String),
 }
 
-/// Where the provider stores the conversation. Requests then contain only the messages after the latest
-/// stored response, instead of the whole history.
+/// A way in which the provider stores the conversation. Requests then contain only the messages after the
+/// latest stored response, instead of the whole history.
 ///
 /// Only the Responses API stores conversations. For other APIs, the whole history is sent, and the setting is
 /// reported as a loss.

@@ -32,7 +32,7 @@ pub(super) struct Answer {
 }
 
 /// Returns the JSON to record for a request: instructions, messages, tools and options, with secrets
-/// replaced. Native messages and the durations of tool results are left out.
+/// replaced. The provider's own JSON of messages and the durations of tool results are left out.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let tools: Map<String, Value> = request

@@ -55,7 +55,7 @@ impl Replay {
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers unrecorded requests, too: with the first recorded answer that is not used yet, instead of an
+    /// Answers each unrecorded request with the first recorded answer that is not used yet, instead of an
     /// error.
     #[must_use]
     pub fn lenient(mut self) -> Self {

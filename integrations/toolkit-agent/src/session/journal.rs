@@ -16,8 +16,8 @@ pub(crate) struct Journal {
     pub(crate) cursor: Arc<Cursor>,
     user: String,
     id: String,
-    /// The session values that the conversation shares with others of the user and the application. `None` if
-    /// the conversation was not opened from sessions.
+    /// The session values with the prefix `user:`, shared with other conversations. `None` if the
+    /// conversation was not opened from sessions. No shared session values are saved then.
     shared: Option<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -22,7 +22,7 @@ const NAMES: ApiFormat = ApiFormat::OpenAiChat;
 /// The API format whose rules for schemas apply. `genai` itself adapts the schemas to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// Returns the name under which native messages of this kind of API are stored.
+/// Returns the format name of messages that are stored in the JSON of this kind of API.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }
