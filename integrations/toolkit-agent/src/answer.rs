@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::ToolError;
 
-/// The [finish reason](FinishReason::Other) of an answer that replaces a blocked one. A guardrail had blocked
-/// the original answer.
+/// The [finish reason](FinishReason::Other) of an answer that replaces a blocked value, such as an input or a
+/// response. A guardrail has blocked the value.
 pub(crate) const BLOCKED: &str = "blocked";
 
-/// Returns whether the answer replaces an original answer that a guardrail had blocked.
+/// Returns whether the answer replaces a value that a guardrail has blocked.
 pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
     matches!(finish, FinishReason::Other(reason) if reason == BLOCKED)
 }

@@ -251,7 +251,7 @@ async fn conduct(
     report.error = ended.as_ref().err().map(ToString::to_string);
     let transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
     report.scores = task.score(&transcript).await;
-    // // After an error, there is no answer that the scorers of the eval could rate.
+    // After an error, there is no answer that the scorers of the eval could rate.
     if report.error.is_none() {
         for scorer in scorers {
             match scorer.score(&task, &transcript).await {

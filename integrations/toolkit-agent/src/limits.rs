@@ -127,8 +127,8 @@ impl Budget {
         }
     }
 
-    /// Creates the budget of an agent with its own limits. Whatever the agent uses also counts for `outer`,
-    /// the enclosing budget.
+    /// Creates the budget of an agent with its own limits. The work of the agent also counts for `outer`, the
+    /// enclosing budget.
     pub(crate) fn within(outer: Arc<Self>, mut limits: Limits) -> Self {
         let timeouts = [limits.model_timeout, outer.limits.model_timeout];
         limits.model_timeout = timeouts.into_iter().flatten().min();

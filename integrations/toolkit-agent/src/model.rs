@@ -124,7 +124,7 @@ pub trait ChatModel: Send + Sync + 'static {
         async { self.respond(request).await.map(ModelStream::from) }
     }
 
-    /// Returns what is lost if the provider enforces the schema of `output`: the constraints that the
+    /// Returns the losses if the provider enforces the schema of `output`: the constraints that the
     /// provider's dialect of JSON Schema cannot express.
     ///
     /// An agent calls this before it chooses an [answer mode](crate::structured::AnswerMode). By default, the

@@ -115,7 +115,7 @@ impl Agent {
     {
         let (sender, events) = unbounded_channel();
         let run = Run::new(self.clone(), options, Some(sender));
-        // // The stream may be polled by a task with another current span.
+        // The stream may be polled by a task with another current span.
         let work = in_current(execute(self.clone(), run));
         RunStream { run: Some(Box::pin(work)), events, result: None }
     }
@@ -159,14 +159,13 @@ impl Agent {
                 }
             }
         }
-        // // The run may have stopped while it repeated an invalid answer. Then it continues without tool
-        // calls.
+        // The run may have stopped while it repeated an invalid answer. Then it continues without tool calls.
         let run = if conversation.is_repetition() { run.for_answers_only() } else { run };
         let output = match run.save(conversation).await {
             Ok(()) => self.join_run(conversation, &run).await,
             Err(error) => Err(error),
         };
-        // // Connected again, because the agent may have replaced the conversation with another one.
+        // Connected again, because the agent may have replaced the conversation with another one.
         run.connect(conversation, true);
         conversation.leave_all();
         let output = match output {
@@ -312,8 +311,7 @@ impl Stream for RunStream<'_> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            // // Unlike `poll_recv`, this also returns an event if the task has used up its cooperative
-            // budget.
+            // Unlike `poll_recv`, this also returns an event if the task has used up its cooperative budget.
             if let Ok(event) = self.events.try_recv() {
                 return Poll::Ready(Some(Ok(event)));
             }

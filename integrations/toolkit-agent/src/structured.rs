@@ -197,7 +197,7 @@ impl Agent {
         };
         let ended = self.attempts(conversation, (begin, input), run, reader, form).await;
         ended.map_err(|error| {
-            // // For the program, all attempts together are one run.
+            // For the program, all attempts together are one run.
             let mut output = conversation.latest_run().unwrap_or_default();
             if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
                 output.text = conversation.last_answer();
@@ -217,7 +217,7 @@ impl Agent {
         form: Arc<AnswerFormat>,
     ) -> Result<(T, RunOutput), AgentError> {
         let mut run = run.with_answer_format(Some(form.clone()));
-        // // If the resumed run had already ended with an invalid answer, its attempts may be used up.
+        // If the resumed run had already ended with an invalid answer, its attempts may be used up.
         let mut has_ended = input.is_none() && conversation.finished().is_some();
         if input.is_none() {
             form.continue_from(conversation.invalid_answers());

@@ -16,8 +16,8 @@ struct Called {
     /// The unfinished conversations of the called agents, by the index of the call in its turn. A
     /// conversation is absent while its agent works, and comes back if the agent is interrupted.
     conversations: BTreeMap<usize, Conversation>,
-    /// The ids and indexes of calls that are not yet in `positions`. They move there when an agent begins,
-    /// because most turns call no agent.
+    /// The ids and indexes of calls that are not yet in `positions`. They move there only when an agent
+    /// begins, because most turns call no agent.
     calls: Vec<(CallId, usize)>,
     /// The index of each call, by its id. `None` if several calls have the same id, because the index is then
     /// ambiguous.

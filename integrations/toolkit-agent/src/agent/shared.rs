@@ -234,7 +234,7 @@ impl Run {
                 let save = Box::pin(journal.save(&self.0.node, conversation));
                 match Handle::try_current() {
                     Ok(_) => Ok(Box::pin(self.until_late(save)).await??),
-                    // // Without a runtime, no task can finish a save that was dropped, so this save is not
+                    // Without a runtime, no task can finish a save that was dropped, so this save is not
                     // interrupted.
                     Err(_) => Ok(save.await?),
                 }
@@ -334,7 +334,7 @@ impl Run {
 
     /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
-        // // Polled only if `future` has to wait. Many futures do not.
+        // Polled only if `future` has to wait. Many futures do not.
         let mut stopped = pin!(self.stopped());
         let mut future = pin!(future);
         poll_fn(|cx| match future.as_mut().poll(cx) {

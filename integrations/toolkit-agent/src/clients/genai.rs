@@ -117,7 +117,7 @@ impl GenAi {
                 Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
                 // `genai` requires a key, even for a server without authentication.
                 Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
-                // // Each request gets its own access token. `genai` calls this function once more for each
+                // Each request gets its own access token. `genai` calls this function once more for each
                 // request.
                 _ => {}
             }

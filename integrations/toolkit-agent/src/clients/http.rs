@@ -317,7 +317,7 @@ impl BoundedBody {
 
     fn too_long(&self) -> ModelError {
         let text = format!("the response is longer than {} bytes", self.limits.max_bytes);
-        // // Not retryable: the answer to a repeated request would be as long.
+        // Not retryable: the answer to a repeated request would be as long.
         ModelError::new(ModelErrorKind::Other, text)
     }
 }

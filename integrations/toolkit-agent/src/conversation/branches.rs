@@ -51,7 +51,7 @@ impl Conversation {
             replaced,
             ..
         } = unfinished;
-        // // The indexes of a compaction in a copy include the messages of this conversation.
+        // The indexes of a compaction in a copy include the messages of this conversation.
         let compactions = if compactions.is_empty() { self.compactions.clone() } else { compactions };
         saved.connect_like(&self.saved);
         messages.splice(..0, self.messages.iter().cloned());
@@ -101,7 +101,7 @@ impl Conversation {
         self.times.resize(self.messages.len(), 0);
         self.messages.append(&mut branch.messages);
         self.times.append(&mut branch.times);
-        // // Messages of other parallel agents may stand between the copied messages and the messages of this
+        // Messages of other parallel agents may stand between the copied messages and the messages of this
         // agent.
         let shared = if is_first { self.messages.len() } else { base };
         self.take_over(branch.compactions, outer + shared, outer);
@@ -132,7 +132,7 @@ impl Conversation {
         }
         self.replace_as(unfinished.iter().map(|(_, branch)| branch));
         for (_, branch) in unfinished {
-            // // If a copy was itself copied, the inner copy may have replaced messages of an outer
+            // If a copy was itself copied, the inner copy may have replaced messages of an outer
             // conversation.
             self.replaced.extend(branch.replaced.iter().cloned());
             self.add_branch_within(branch, base, outer);

@@ -162,8 +162,8 @@ impl Conversation {
     fn collect_changes(&self, generation: u64, node: &[String], all: &mut Vec<Changes>) {
         let marks = self.saved.marks.as_ref();
         let saved = marks.filter(|(of, _)| *of == generation).map(|(_, marks)| marks);
-        // // After a failed save, the log may contain only a part of the changes. A nested conversation may
-        // also replace an earlier one with the same key.
+        // After a failed save, the log may contain only a part of the changes. A nested conversation may also
+        // replace an earlier one with the same key.
         let is_repeated = saved.is_none() && (marks.is_some() || !node.is_empty());
         let own = self.messages.get(self.base..).unwrap_or_default();
         let kept = saved.map_or(0, |marks| marks.changed.unwrap_or(marks.messages).min(marks.messages));
@@ -173,7 +173,7 @@ impl Conversation {
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
         let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
-        // // If no message is kept, loading the changes also removes the compactions and the replacements.
+        // If no message is kept, loading the changes also removes the compactions and the replacements.
         let is_reset = saved.is_none() || is_shorter && kept == 0;
         let is_compacted = saved.is_some_and(|marks| marks.compactions != self.compactions.revision())
             || is_reset && !self.compactions.is_empty();

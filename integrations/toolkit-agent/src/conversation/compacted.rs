@@ -60,7 +60,7 @@ impl Compacted {
         for index in [&mut self.start, &mut self.shortened, &mut self.dropped] {
             *index = index.saturating_sub(removed);
         }
-        // // Not 0, because a conversation stored by the provider still has the original messages.
+        // Not 0, because a conversation stored by the provider still has the original messages.
         self.made_at = self.made_at.saturating_sub(removed).max(self.made_at.min(1));
         self.kept = self.kept.iter().filter_map(|index| index.checked_sub(removed)).collect();
     }
@@ -143,10 +143,10 @@ impl Conversation {
     /// Returns the indexes of the user messages that a compaction must not leave out.
     ///
     /// These are the input of the run, the latest message of the user, and the latest input. If the run
-    /// repeats an invalid answer, the original question belongs to them.
+    /// repeats an invalid answer, the original question is one of them.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
-        // // In the copy for a parallel agent, the run may have begun with a message that was copied.
+        // In the copy for a parallel agent, the run may have begun with a message that was copied.
         let progress = self.progress.as_ref().filter(|progress| progress.begin >= self.base);
         let inputs =
             progress.into_iter().flat_map(|progress| progress.question.into_iter().chain([progress.begin]));
@@ -162,8 +162,8 @@ impl Conversation {
     /// the end of `self`.
     ///
     /// `shared` is the number of messages at the beginning that the copy and `self` have in common. `outer`
-    /// is the number of messages in the conversations that enclose `self`. All indexes in compactions include
-    /// them.
+    /// is the number of messages in the conversations that enclose `self`. All indexes in compactions count
+    /// these messages, too.
     pub(super) fn take_over(&mut self, compactions: Compactions, shared: usize, outer: usize) {
         let len = outer + self.messages.len();
         for (agent, compacted) in compactions.agents {
@@ -190,7 +190,7 @@ impl Conversation {
         let len = outer + self.messages.len();
         self.compactions.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
         self.compactions.distrust_usage(len);
-        // // The indexes in the copy for a parallel agent include the messages of this conversation.
+        // The indexes in the copy for a parallel agent include the messages of this conversation.
         let branches = self.children.iter_mut().filter(|(key, _)| is_branch(key));
         branches.for_each(|(_, branch)| branch.move_compactions(removed, len));
     }
@@ -275,7 +275,7 @@ mod tests {
             let [(a, of_a), (b, of_b)] = copies;
             conversation.add_branch(a, base);
             conversation.add_branch(b, base);
-            // // The messages of the first agent follow the copied messages directly, so its compaction is
+            // The messages of the first agent follow the copied messages directly, so its compaction is
             // unchanged.
             assert_eq!(conversation.compacted("a"), Some(&Compacted { made_at: 9, ..of_a }));
             let clipped = start.min(base);
@@ -309,7 +309,7 @@ mod tests {
         }
         conversation.begin_run("another question".into());
         assert_eq!(conversation.unanswered(), [11]);
-        // // In the copy for a parallel agent, no run has begun.
+        // In the copy for a parallel agent, no run has begun.
         let mut copy = Conversation::new("1");
         copy.push(Message::user("question"));
         copy.push(Message::assistant("wrong"));

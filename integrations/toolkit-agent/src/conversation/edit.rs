@@ -28,8 +28,8 @@ pub(super) struct Answers {
 }
 
 impl Conversation {
-    /// Returns whether any call in the conversation gives the final answer of a run with its arguments.
-    /// Searches only the messages added since the last search.
+    /// Returns whether the arguments of any call in the conversation are the final answer of a run. Searches
+    /// only the messages added since the last search.
     pub(crate) fn has_answers(&mut self) -> bool {
         let Answers { searched, is_found } = &mut self.answers;
         let new = self.messages.get(*searched..).unwrap_or(&self.messages);

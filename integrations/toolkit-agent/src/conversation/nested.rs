@@ -242,7 +242,7 @@ impl Conversation {
 
     /// Removes and returns the unfinished conversation of the agent called at `position`.
     pub(crate) fn take_called(&mut self, position: usize) -> Option<Self> {
-        // // Checked first: most turns call no agent, and building the key allocates.
+        // Checked first: most turns call no agent, and building the key allocates.
         if self.children.is_empty() { None } else { self.children.remove(&child_of_call(position)) }
     }
 

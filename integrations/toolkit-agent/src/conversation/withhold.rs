@@ -12,7 +12,7 @@ use toolkit_core::{ToolOutput, ToolResult};
 /// - If the arguments of a call are the answer, they become empty, and the call loses its result.
 /// - If the output of a tool is the answer, another text replaces the output.
 pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolResult>) {
-    // // The text of a paused message belongs to a turn that is not finished, so it is not an answer.
+    // The text of a paused message belongs to a turn that is not finished, so it is not an answer.
     if message.calls.is_empty() && !message.paused {
         message.text.clear();
         message.native = None;
@@ -54,9 +54,9 @@ impl Conversation {
         }
     }
 
-    /// Removes everything in the last turn that was not checked together with its accepted answer: the text
-    /// of the message, and the arguments of other answers. Returns the changed message, or `None` if nothing
-    /// was removed.
+    /// Removes all parts of the last turn except for its accepted answer and other calls: the text of the
+    /// message, and the arguments of other answers. Returns the changed message, or `None` if there was
+    /// nothing to remove.
     pub(crate) fn withhold_beside_answer(&mut self) -> Option<&AssistantMessage> {
         let begin = self.messages.len().checked_sub(2)?;
         let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {

@@ -72,7 +72,7 @@ pub(super) fn compare_calls(
     let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
     let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
     let mut left: Vec<&Comparable> = actual.iter().collect();
-    // // If the order does not matter, match expected calls with arguments first. Otherwise, an expected call
+    // If the order does not matter, match expected calls with arguments first. Otherwise, an expected call
     // that accepts any arguments could take the place of one with arguments.
     let mut wanted: Vec<&Comparable> = expected.iter().collect();
     if !is_ordered {
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn calls_are_compared_as_sets_and_sequences() {
         use CallMatch::{Sequence, Set, Subsequence, Subset};
-        // // An uppercase letter stands for an expected call that accepts any arguments.
+        // An uppercase letter stands for an expected call that accepts any arguments.
         for (expected, actual, matches) in [
             ("", "", &[Set, Sequence, Subset, Subsequence][..]),
             ("ab", "ab", &[Set, Sequence, Subset, Subsequence]),

@@ -101,7 +101,7 @@ impl Transcript {
         for message in messages {
             let Message::Assistant(said) = message else { continue };
             for call in &said.calls {
-                // // Several calls in a conversation may have the same id, so each result is used only once.
+                // Several calls in a conversation may have the same id, so each result is used only once.
                 let at = results.iter().position(|result| result.call_id == call.id);
                 let result = at.map(|at| results.remove(at));
                 let called = transcript.called(call, result).await;

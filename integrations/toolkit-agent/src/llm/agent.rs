@@ -65,7 +65,7 @@ impl RunAgent for LlmAgent {
     }
 }
 
-/// How the turns of an agent ended: with an answer or with a transfer.
+/// The end of an agent's turns: an answer or a transfer.
 enum Outcome {
     Answer(AgentOutput),
     /// The conversation was transferred to the agent with this name.
@@ -107,7 +107,7 @@ impl LlmAgent {
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut meter = Meter::default();
         let situation = Situation::new(self.name(), conversation, run);
-        // // If a turn of the agent already has calls, its input has passed the checks before.
+        // If a turn of the agent already has calls, its input has passed the checks before.
         let has_begun = |turn: &Turn| turn.message().agent == self.name() && !turn.message().calls.is_empty();
         let has_inputs = !is_repair && !conversation.unfinished().is_some_and(has_begun);
         let guards = &self.settings.guards;
@@ -130,7 +130,7 @@ impl LlmAgent {
             let restart = self.restart(conversation, run, &answer)?;
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
-                // // If another agent has left a turn unfinished, the model reads what this turn contains.
+                // If another agent has left a turn unfinished, the model reads what this turn contains.
                 conversation.settle();
             }
             called.begin_turn();
@@ -158,8 +158,7 @@ impl LlmAgent {
                 hold_text: self.settings.hold_text(),
                 broken: None,
             };
-            // // Not reused after a restarted turn, because the dispatcher contains the approvals of this
-            // turn.
+            // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
             last = restart.is_none().then(|| dispatcher.clone());
             let response = match restart {
                 Some(restart) => calls.restart(restart).await,
@@ -232,7 +231,7 @@ impl LlmAgent {
             }
             if let Some(to) = &transfer_to_agent {
                 if is_accepted || skip_summarization {
-                    // // The answer comes from the other agent.
+                    // The answer comes from the other agent.
                     guards.withhold_beside_transfer(conversation, &mut held);
                 }
                 conversation.set_step(Step::Transfer(to.clone()));
@@ -298,8 +297,7 @@ impl LlmAgent {
         };
         adapt_server_state(&mut request, &compacted);
         answer.add_to(&mut request);
-        // // Not with server state: a provider that stores the conversation needs the result of each call in
-        // it.
+        // Not with server state: a provider that stores the conversation needs the result of each call in it.
         if has_answers && settings.options.server_state.is_none() {
             quote_answers(&mut request.messages, &request.tools);
         }
@@ -339,7 +337,7 @@ impl LlmAgent {
                 }
                 Err(error) => return Err(error),
             };
-            // // After one compaction, the program gets the error.
+            // After one compaction, the program gets the error.
             let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };

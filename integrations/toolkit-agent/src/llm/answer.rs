@@ -29,8 +29,7 @@ pub(super) struct FinalAnswer<'a> {
     is_refused: bool,
     /// The way in which the current turn asks for the answer.
     mode: AnswerMode,
-    /// What the provider cannot enforce if the request contains the schema of the answer. Computed at first
-    /// use.
+    /// The constraints of the schema that the provider would not enforce. Computed at first use.
     losses: OnceLock<OutputLosses>,
     /// The tool whose arguments are the answer, together with the tools of the agent. `None` if the answer is
     /// text.
@@ -50,7 +49,7 @@ impl AnswerTools {
         let mut all = (*agent).clone();
         let (mut name, mut number) = (TOOL.to_owned(), 1_u32);
         loop {
-            // // Registering is the only way to find out whether a disabled tool has the name.
+            // Registering is the only way to find out whether a disabled tool has the name.
             match all.register(AnswerTool::new(&name, format)?) {
                 Ok(()) => return Ok(Self { name, agent, all: Arc::new(all) }),
                 Err(error) if !error.problems().iter().all(is_taken) => return Err(error),
@@ -97,7 +96,7 @@ impl<'a> FinalAnswer<'a> {
                 }
             },
             Some(mode) => mode,
-            // // Some servers enforce the schema from the first token on. If there are also tools, the model
+            // Some servers enforce the schema from the first token on. If there are also tools, the model
             // would then invent an answer instead of calling a tool.
             None if hosted.is_empty() && (tools.is_empty() || !may_call) && losses().is_empty() => {
                 AnswerMode::Native
@@ -149,8 +148,8 @@ impl<'a> FinalAnswer<'a> {
                     _ => {}
                 }
             }
-            // // The tools stay in the request, because some providers refuse a history with calls of
-            // undefined tools.
+            // The tools stay in the request, because some providers refuse a history with calls of undefined
+            // tools.
             None if self.is_repair => *choice = ToolChoice::None,
             None => {}
         }

@@ -36,8 +36,8 @@ impl LlmAgent {
             });
             let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
-                // // Started calls cannot be undone. The model therefore continues from their results and
-                // does not answer again.
+                // Started calls cannot be undone. The model therefore continues from their results and does
+                // not answer again.
                 Err(AgentError::Model(mut error)) if calls.started > 0 => {
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
@@ -106,15 +106,15 @@ impl LlmAgent {
         let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
         let mut message = std::mem::take(&mut response.message);
         response.message.text.clone_from(&message.text);
-        // // The turn already has the name of the agent, so the string is reused.
+        // The turn already has the name of the agent, so the string is reused.
         calls.conversation.turn().edit(|turn| std::mem::swap(&mut turn.agent, &mut message.agent));
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
         message.paused = paused;
         let turn = calls.conversation.turn();
-        // // The started calls come first, so that the position of each result is the index of its call.
+        // The started calls come first, so that the position of each result is the index of its call.
         if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
-            // // The native JSON lacks the calls that were added here, so it is removed.
+            // The native JSON lacks the calls that were added here, so it is removed.
             message.native = None;
         }
         if calls.answer.has_form() {
@@ -179,7 +179,7 @@ impl LlmAgent {
         }
         let mut stream = span.around(model.stream(request.clone())).await?;
         loop {
-            // // Yields from time to time, so that a fast stream does not delay cancellation.
+            // Yields from time to time, so that a fast stream does not delay cancellation.
             consume_budget().await;
             let delta = match next(&mut stream, calls, span).await {
                 Next::Result(result) => {
@@ -220,7 +220,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Arguments { id, piece } => {
-                    // // Held back like text, because the arguments may be the answer.
+                    // Held back like text, because the arguments may be the answer.
                     calls.emit_piece(calls.hold_text, || RunEvent::CallArguments {
                         agent: agent(),
                         call_id: id,

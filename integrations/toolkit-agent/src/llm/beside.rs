@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 /// Waits until `gate` is open, which means that guardrails have accepted the input. Used only within the
-/// model call polled by [`beside`]. This function polls the call again after opening the gate, so no waker is
-/// needed.
+/// model call that [`beside`] polls. [`beside`] polls this call again after it has opened the gate, so no
+/// waker is needed.
 pub(super) async fn passed(gate: &AtomicBool) {
     poll_fn(|_| if gate.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
 }

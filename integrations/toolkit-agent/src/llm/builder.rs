@@ -194,7 +194,7 @@ impl AgentBuilder {
     /// Adds a callback to run before each tool call. The callback may change the arguments. It may also
     /// return a result to skip the tool and the `after_tool` callbacks.
     ///
-    /// The callback runs after all middleware, directly before the tool.
+    /// The callback runs inside all middleware, directly before the tool.
     #[must_use]
     pub fn before_tool(
         self,

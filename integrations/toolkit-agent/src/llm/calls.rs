@@ -60,7 +60,7 @@ impl<'a> TurnCalls<'a> {
         if !self.run.has_listener() {
             return;
         }
-        // // Events after a stored event are stored too, to preserve their order.
+        // Events after a stored event are stored too, to preserve their order.
         let is_behind = self.hold_text && !self.held.is_empty();
         if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
             return self.held.push(event());
@@ -75,7 +75,7 @@ impl<'a> TurnCalls<'a> {
         let run = self.run;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
         if guards.checks_responses && self.hold_text {
-            // // A check may have changed the text, so the pieces are replaced with the new text.
+            // A check may have changed the text, so the pieces are replaced with the new text.
             self.held.clear();
             if !message.text.is_empty() {
                 let (agent, text) = (self.agent.to_owned(), message.text.clone());
@@ -146,7 +146,7 @@ impl<'a> TurnCalls<'a> {
             self.conversation.turn().restart(result.position);
             self.keep(result);
         }
-        // // Saved before the calls run, so that they are not pending again after a crash.
+        // Saved before the calls run, so that they are not pending again after a crash.
         if let Err(error) = self.run.save(self.conversation).await {
             self.conversation.restore_turn(before);
             return Err(error);
@@ -167,7 +167,7 @@ impl<'a> TurnCalls<'a> {
     /// Waits for the next result of a running call. Returns `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
         if self.batch.is_empty() {
-            // // An empty batch is not polled, because calls may be added later.
+            // An empty batch is not polled, because calls may be added later.
             return None;
         }
         let result = self.batch.next().await?;
@@ -197,7 +197,7 @@ impl<'a> TurnCalls<'a> {
     /// Adds a result to the turn and emits an event. If the result is an error of the kind `Pending`, marks
     /// the call as pending instead.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
-        // // An agent called as a tool may have stopped with pending calls, which can be decided later.
+        // An agent called as a tool may have stopped with pending calls, which can be decided later.
         if let Some(child) = self.called.take(result.position).filter(|child| !child.pending().is_empty()) {
             self.conversation.keep_called(result.position, child);
             if result.error().is_some_and(|error| error.pending().is_none()) {
@@ -254,14 +254,14 @@ impl<'a> TurnCalls<'a> {
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             let next = match stopped {
-                // // After a failed save, waits for the running calls. Then the run stops.
+                // After a failed save, waits for the running calls. Then the run stops.
                 Ok(()) | Err(AgentError::Store(_)) => run.until_stopped(self.next()).await,
                 Err(_) => Ok(self.next().await),
             };
             match next {
                 Ok(Some(result)) => {
                     self.keep(result);
-                    // // Also takes other results that are ready, so that one save contains them all.
+                    // Also takes other results that are ready, so that one save contains them all.
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
@@ -295,7 +295,7 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
     if started.is_empty() {
         return false;
     }
-    // // The model usually repeats the calls in the same order, so most calls are found at the front.
+    // The model usually repeats the calls in the same order, so most calls are found at the front.
     let mut missing: VecDeque<&ToolCall> = started.iter().collect();
     let count = calls.len();
     calls.retain(|call| {

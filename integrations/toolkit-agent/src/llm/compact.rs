@@ -39,8 +39,7 @@ impl LlmAgent {
         let view = self.view(compaction, calls.conversation, &compacted);
         let usage_from = match self.settings.history_limit {
             None => calls.conversation.usage_from(),
-            // // The provider may have counted the latest answer together with messages that are no longer
-            // sent.
+            // The provider may have counted the latest answer together with messages that are no longer sent.
             Some(_) => usize::MAX,
         };
         let counted = calls.meter.count(view, usage_from, &request);
@@ -60,7 +59,7 @@ impl LlmAgent {
         };
         let Some(plan) = planner.plan(bounds) else { return Ok(request) };
         let before = (&compacted, view.start);
-        // // Boxed, because compactions are rare, and the future would make the future of every run larger.
+        // Boxed, because compactions are rare, and the future would make the future of every run larger.
         Box::pin(self.compact(compaction, before, plan, counted, calls)).await?;
         Ok(self.request(calls.conversation, dispatcher, calls.answer))
     }
@@ -115,7 +114,7 @@ impl LlmAgent {
             let indexes = left_out(before, first, &compacted);
             let inputs = calls.conversation.unchecked_inputs(name);
             if inputs.iter().any(|(index, _)| indexes.contains(index)) {
-                // // Waits for the check of an input, because a blocked input must not be in the summary.
+                // Waits for the check of an input, because a blocked input must not be in the summary.
                 run.until_stopped(passed(calls.gate)).await?;
             }
             let messages = self.readable(calls.conversation, &indexes, &compacted);
@@ -138,14 +137,14 @@ impl LlmAgent {
             summary_error,
             within: run.within(),
         });
-        // // Saves now, so that the paid summary is not lost.
+        // Saves now, so that the paid summary is not lost.
         run.save(calls.conversation).await
     }
 
     /// Returns the messages at `indexes` as the input of a summary. Long tool results are shortened.
     fn readable(&self, conversation: &Conversation, indexes: &[usize], after: &Compacted) -> Vec<Message> {
         let messages = conversation.messages();
-        // // A summary includes the tool results, even if the request replaces them with a note.
+        // A summary includes the tool results, even if the request replaces them with a note.
         let readable = Compacted { dropped: 0, shortened: usize::MAX, ..after.clone() };
         let visible = indexes.iter().filter_map(|index| {
             let message = messages.get(*index)?;

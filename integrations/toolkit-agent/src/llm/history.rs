@@ -27,7 +27,7 @@ pub(super) fn visible_to(
     let start = start(messages, limit, compacted);
     let latest = messages.get(start..).unwrap_or_default();
     let mut visible = Vec::with_capacity(latest.len() + 1);
-    // // Consecutive messages of other agents become one user message.
+    // Consecutive messages of other agents become one user message.
     let mut foreign = replacement(compacted, messages);
     let is_replaced = !foreign.is_empty();
     for (index, message) in latest.iter().enumerate() {

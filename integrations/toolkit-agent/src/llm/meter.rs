@@ -66,7 +66,7 @@ impl Visible<'_> {
         let usage = message.usage;
         let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
         let output = usage.output_tokens.saturating_sub(unsent);
-        // // If an answer broke off, its token count may be incomplete, so the estimate is the minimum.
+        // If an answer broke off, its token count may be incomplete, so the estimate is the minimum.
         Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))))
     }
 }
@@ -104,7 +104,7 @@ fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
 /// provider's API.
 fn keeps_reasoning(message: &AssistantMessage) -> bool {
     message.native.as_ref().is_some_and(|native| {
-        // // A response stored by the provider contains its reasoning.
+        // A response stored by the provider contains its reasoning.
         native.response_id.is_some() || native.messages.iter().any(has_reasoning)
     })
 }

@@ -63,12 +63,12 @@ impl Planner<'_> {
         let len = view.messages.len();
         let mut state = State::new(self);
         let before = state.total();
-        // // Limited, because a larger deviation cannot come from the estimate of texts.
+        // Limited, because a larger deviation cannot come from the estimate of texts.
         let factor = (before as f64 / self.counted.max(1) as f64).clamp(0.25, 4.0);
         let must = self.is_forced || self.counted > bounds.most;
         let bounds = self.scaled(bounds, before, factor);
-        // // Each compaction invalidates prompt caches and may cost a summary. If the latest messages are
-        // long, it is better to wait until they are old.
+        // Each compaction invalidates prompt caches and may cost a summary. If the latest messages are long,
+        // it is better to wait until they are old.
         let enough = bounds.start.midpoint(bounds.target);
         let old = len.saturating_sub(self.keep_latest);
         state.shorten(old, bounds.target);
@@ -78,12 +78,12 @@ impl Planner<'_> {
         if let Some(earlier) = with_all_messages
             && state.total() > enough
         {
-            // // The latest messages alone are too long, so leaving out all old messages would not help.
+            // The latest messages alone are too long, so leaving out all old messages would not help.
             state = earlier;
             state.reduce_latest(bounds, enough);
         }
         let after = state.total();
-        // // Until the window is full, a compaction is made only if it comes close to its target.
+        // Until the window is full, a compaction is made only if it comes close to its target.
         let is_worth = after <= if must { enough } else { bounds.target.midpoint(enough) };
         let is_large = before.saturating_sub(after) >= bounds.start.saturating_sub(bounds.target) / 4;
         (after < before && (is_worth || must)).then(|| {
@@ -103,7 +103,7 @@ impl Planner<'_> {
         if !self.is_forced {
             return bounds;
         }
-        // // The instructions and the tools cannot be shortened.
+        // The instructions and the tools cannot be shortened.
         let target = bounds.target.min(estimated.midpoint(self.fixed));
         Bounds { most: target, start: target, target }
     }
@@ -195,7 +195,7 @@ impl<'a> State<'a> {
             self.shorten(len, bounds.start);
         }
         if self.total() > enough {
-            // // Leaves out more than the window requires. Otherwise, the next turn would need a compaction
+            // Leaves out more than the window requires. Otherwise, the next turn would need a compaction
             // again.
             self.leave_out(len.saturating_sub(1), enough);
         }

@@ -32,7 +32,7 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     };
     if !compacted.summary.is_empty() {
         text.push_str("\n\nSummary of the messages that were left out:\n");
-        // // Indented, so that no line of the summary looks like a note or a message.
+        // Indented, so that no line of the summary looks like a note or a message.
         text.push_str(&indented(&compacted.summary));
         text.push_str("\n[End of the summary. The user has not written it.]");
     }

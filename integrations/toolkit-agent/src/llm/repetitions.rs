@@ -83,8 +83,8 @@ impl Repetitions {
                     }
                 }
             }
-            // // Neither counts as a failure: a cancelled call was stopped from outside, and a pending call
-            // has not ended.
+            // Neither counts as a failure: a cancelled call was stopped from outside, and a pending call has
+            // not ended.
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => {}
             Err(error) => {
                 self.latest = None;
@@ -169,7 +169,7 @@ mod tests {
             }
             refused
         };
-        // // Another output or another call restarts the count.
+        // Another output or another call restarts the count.
         assert!(!ends("{}", "1"));
         assert!(!ends("{}", "2"));
         assert!(!ends("{}", "2"));

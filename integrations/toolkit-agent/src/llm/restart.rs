@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
 use toolkit_core::{CallId, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
 
-/// What happens to each unfinished call of a turn that is continued. Calls that are not listed stay pending.
+/// The plan for the unfinished calls of a turn that is continued. Calls that are not listed stay pending.
 #[derive(Debug, Default)]
 pub(super) struct Restart {
     /// The indexes of the calls that run.
@@ -33,8 +33,8 @@ impl Restart {
     ) -> Self {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
-        // // Calls after an accepted answer had been started, so they are not refused, even if the answer
-        // would be invalid now.
+        // Calls after an accepted answer had been started, so they are not refused, even if the answer would
+        // be invalid now.
         let is_invalid = |(position, call)| !turn.has_succeeded(position) && answer.is_invalid(call);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
         for position in turn.unanswered() {

@@ -78,7 +78,7 @@ impl Summaries<'_> {
         let messages: Vec<String> = request.messages.iter().map(paragraphs).collect();
         let tokens: Vec<u64> = messages.iter().map(|message| counter.count_text(message)).collect();
         let (mut next, mut most_parts) = (0, MOST_PARTS);
-        // // The default limit of the output may be lifted, but not a limit set by the program.
+        // The default limit of the output may be lifted, but not a limit set by the program.
         let mut may_lift_limit = self.compaction.summary_options.is_none();
         while next < messages.len() {
             let ends = parts(&tokens, next, room);
@@ -86,7 +86,7 @@ impl Summaries<'_> {
             let begin = skipped.checked_sub(1).and_then(|last| ends.get(last)).map_or(next, |end| *end);
             let end = ends.get(skipped).map_or(messages.len(), |end| *end);
             let part = messages.get(begin..end).unwrap_or_default().join("\n\n");
-            // // A single message may be longer than the available room.
+            // A single message may be longer than the available room.
             let mut part = self.cut(&part, room);
             if begin > next {
                 part.insert_str(
@@ -113,7 +113,7 @@ impl Summaries<'_> {
                     next = end;
                     most_parts = most_parts.saturating_sub(1).max(1);
                 }
-                // // The context window of the summary model may be smaller than the window of the agent's
+                // The context window of the summary model may be smaller than the window of the agent's
                 // model.
                 Err(error) if error.kind == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
                     room = (room / 2).max(LEAST_TOKENS);

@@ -76,7 +76,7 @@ impl Tools {
             .with_session(conversation.session())
             .with_extension(run.clone())
             .with_extension(called.clone());
-        // // The program's context may come from a run of another user, so its owner is replaced.
+        // The program's context may come from a run of another user, so its owner is replaced.
         if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {
             context = context.with_extension(Owner(conversation.user_id().to_owned()));
         }

@@ -30,7 +30,7 @@ pub struct Messages {
 impl Messages {
     /// Adds a message at the end.
     pub fn push(&mut self, message: Message) {
-        // // Not through `DerefMut`, which would forget the messages that were already checked.
+        // Not through `DerefMut`, which would forget the messages that were already checked.
         Arc::make_mut(&mut self.list).push(message);
     }
 

@@ -184,7 +184,7 @@ impl ModelError {
     /// kind is `kind`.
     pub(crate) fn of_wire(kind: ModelErrorKind, error: &WireError) -> Self {
         let code = error.code().unwrap_or_default();
-        // // A gateway reports the HTTP status of the provider that it has asked.
+        // A gateway reports the HTTP status of the provider that it has asked.
         let status = code.parse().ok().filter(|status| (400..600).contains(status));
         let kind = match status.map(ModelErrorKind::of_status) {
             _ if error.is_blocked() => ModelErrorKind::Blocked,

@@ -240,8 +240,8 @@ impl OutputFormat {
     }
 }
 
-/// What is lost if a provider enforces the schema of an [`OutputFormat`].
-/// [`ChatModel::output_losses`](crate::ChatModel::output_losses) returns it.
+/// The losses if a provider enforces the schema of an [`OutputFormat`].
+/// [`ChatModel::output_losses`](crate::ChatModel::output_losses) returns them.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct OutputLosses {

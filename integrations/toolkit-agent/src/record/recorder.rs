@@ -90,7 +90,7 @@ impl Tape {
         let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
-        // // Written in one go, so that the lines of concurrent answers do not mix.
+        // Written in one go, so that the lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
         check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
         let mut file = lock(&self.file);
@@ -164,7 +164,7 @@ impl Stream for RecordedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
-        // // Written at the last delta, because a reader may not poll the stream again.
+        // Written at the last delta, because a reader may not poll the stream again.
         let written = match &delta {
             Some(Ok(delta)) => {
                 self.deltas.push(delta.clone());

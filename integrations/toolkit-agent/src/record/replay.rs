@@ -45,7 +45,7 @@ impl Replay {
                 let text = format!("`{}`, line {line}: {error}", path.display());
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })?;
-            // // The digest is computed again, because the recorded request may have been edited by hand.
+            // The digest is computed again, because the recorded request may have been edited by hand.
             exchange.fingerprint = fingerprint(&exchange.request);
             Ok((line, exchange))
         };

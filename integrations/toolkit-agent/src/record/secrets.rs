@@ -37,7 +37,7 @@ impl Secrets {
         if secret.len() < MIN_BYTES {
             return;
         }
-        // // Inside of JSON text, such as the arguments of a call, characters of the secret may be escaped.
+        // Inside of JSON text, such as the arguments of a call, characters of the secret may be escaped.
         let quoted = Value::from(secret.as_str()).to_string();
         let in_json = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
         self.0.extend([(in_json, format!("[{name}]")), (secret, format!("[{name}]"))]);
@@ -119,7 +119,7 @@ impl Secrets {
             }
         }
         for (call, text) in written {
-            // // Parsed first, because the model may have escaped more characters than necessary.
+            // Parsed first, because the model may have escaped more characters than necessary.
             let plain = serde_json::from_str::<Value>(&text).ok().map(|arguments| arguments.to_string());
             let hidden = plain.and_then(|plain| self.hidden(&plain)).or_else(|| self.hidden(&text));
             let Some(hidden) = hidden else { continue };

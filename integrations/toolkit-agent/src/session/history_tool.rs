@@ -85,7 +85,7 @@ async fn search(
     let user = context.extension::<Owner>().map(|owner| owner.0.as_str()).unwrap_or_default();
     let keyword = arguments.keyword.trim().to_lowercase();
     let mut found = Vec::new();
-    // // The list begins with the latest conversation, so loading can stop at the limit.
+    // The list begins with the latest conversation, so loading can stop at the limit.
     for info in sessions.list(user).await.map_err(ToolError::failed)? {
         let Some(left @ 1..) = arguments.limit.checked_sub(found.len()) else { break };
         let conversation = sessions.read(user, &info.id).await.map_err(ToolError::failed)?;
@@ -141,7 +141,7 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);
-    // // The number of days since the first of March of a year divisible by 400.
+    // The number of days since the first of March of a year divisible by 400.
     let days = (minutes / 60 / 24 + 719_468) % 146_097;
     let year = (days - days / 1_460 + days / 36_524 - days / 146_096) / 365;
     let day_of_year = days - (365 * year + year / 4 - year / 100);

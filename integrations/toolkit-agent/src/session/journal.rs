@@ -61,7 +61,7 @@ impl Journal {
         conversation: &mut Conversation,
     ) -> Result<(), StoreError> {
         let shared = self.save_shared().await;
-        // // The conversation is saved even if saving the shared session values has failed.
+        // The conversation is saved even if saving the shared session values has failed.
         self.append(node, conversation).await.and(shared)
     }
 
@@ -80,7 +80,7 @@ impl Journal {
         let position = lock(&self.cursor.position).clone();
         let values = conversation.session().store().snapshot();
         let changes = conversation.changes(&position, &values, node);
-        // // A new conversation is saved even without changes, so that it exists in the store.
+        // A new conversation is saved even without changes, so that it exists in the store.
         if changes.is_empty() && position.version > 0 {
             return Ok(());
         }
@@ -100,8 +100,8 @@ impl Journal {
             Ok(())
         };
         match Handle::try_current() {
-            // // In a task, because the append and the update of the cursor must both finish even if the run
-            // is dropped.
+            // In a task, because the append and the update of the cursor must both finish even if the run is
+            // dropped.
             Ok(runtime) => {
                 let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
                 runtime.spawn(append).await.unwrap_or_else(lost)

@@ -116,8 +116,7 @@ impl PostgresStore {
     /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot
     /// be created.
     pub async fn connect(config: &str) -> Result<Self, StoreError> {
-        // // Without the reason, because the reason may quote parts of the string, such as parts of a
-        // password.
+        // Without the reason, because the reason may quote parts of the string, such as parts of a password.
         let invalid = |_| {
             StoreError::new(
                 "the connection string of the PostgreSQL store is invalid; write it as \
@@ -146,7 +145,7 @@ impl PostgresStore {
             let (config, tls) = (config.clone(), tls.clone());
             Box::pin(async move {
                 let (client, connection) = config.connect(tls).await.map_err(failed)?;
-                // // An error of the connection can be ignored, because its statements return an error, too.
+                // An error of the connection can be ignored, because its statements return an error, too.
                 tokio::spawn(async { drop(connection.await) });
                 Ok(client)
             })
@@ -164,7 +163,7 @@ impl PostgresStore {
     }
 
     async fn open(client: Arc<Client>, connect: Option<Connect>) -> Result<Self, StoreError> {
-        // // Creates no tables if they exist, because not every user of the database may create tables.
+        // Creates no tables if they exist, because not every user of the database may create tables.
         let rows = client.query_typed(EXIST, &[]).await.map_err(failed)?;
         let exist = rows.first().map(|row| get(row, 0)).transpose()?;
         if exist != Some(true) {
@@ -208,7 +207,7 @@ impl PostgresStore {
 
 impl ConversationStore for PostgresStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        // // A conversation has at least one entry. The version of the last entry is the version of the log.
+        // A conversation has at least one entry. The version of the last entry is the version of the log.
         let sql =
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
         let rows = self.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;

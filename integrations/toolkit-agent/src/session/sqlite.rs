@@ -89,7 +89,7 @@ impl ConversationStore for SqliteStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
         self.with_connection(move |connection| {
-            // // Read in one transaction, so that the version belongs to the entries.
+            // Read in one transaction, so that the version belongs to the entries.
             let transaction = connection.transaction()?;
             let sql = "SELECT number, version FROM conversations WHERE user_id = ?1 AND id = ?2";
             let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));

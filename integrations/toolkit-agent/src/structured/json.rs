@@ -30,7 +30,7 @@ fn without_language(block: &str) -> &str {
         Some((language, content)) if language.trim().chars().all(char::is_alphanumeric) => content,
         _ => block,
     };
-    // // In a code fence on a single line, the language comes directly before the content.
+    // In a code fence on a single line, the language comes directly before the content.
     content.strip_prefix("json").unwrap_or(content).trim()
 }
 

@@ -80,7 +80,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     /// Finds the last valid JSON value in the text of an answer. Returns it as arguments for the internal
     /// tool.
     fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
-        // // If the text is nothing but JSON, near misses of JSON are corrected.
+        // If the text is nothing but JSON, near misses of JSON are corrected.
         let whole = text.trim();
         let whole = whole.starts_with(['{', '[']).then_some(whole).filter(|whole| self.check(whole).is_ok());
         if let Some(whole) = whole {
@@ -107,7 +107,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     /// is missing.
     fn fit<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ToolError> {
         let checked = self.check(text);
-        // // A value without the wrapper object is accepted, too.
+        // A value without the wrapper object is accepted, too.
         let is_object = || {
             let members = serde_json::from_str::<serde_json::Map<String, Value>>(text);
             members.is_ok_and(|members| members.contains_key(ANSWER))

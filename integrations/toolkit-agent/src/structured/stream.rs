@@ -210,7 +210,7 @@ impl<T> AnswerStream<'_, T> {
             }
             RunEvent::Text { text, agent, .. } if *agent == source.agent => {
                 self.text.push(text);
-                // // If the agent uses an answer tool, text is the answer only in a message without calls.
+                // If the agent uses an answer tool, text is the answer only in a message without calls.
                 self.is_changed |= source.tool.is_empty();
             }
             RunEvent::CallStarted { call_id, tool, agent, .. }
@@ -257,7 +257,7 @@ impl<T> Stream for AnswerStream<'_, T> {
             Some(event) => Poll::Ready(event),
             None => Pin::new(&mut self.events).poll_next(cx),
         };
-        // // If several pieces have already arrived, they become one partial answer.
+        // If several pieces have already arrived, they become one partial answer.
         if !matches!(event, Poll::Ready(Some(Ok(RunEvent::Text { .. } | RunEvent::CallArguments { .. }))))
             && let Some(value) = self.changed()
         {

@@ -67,7 +67,7 @@ fn ends_group(error: &AgentError, run: &Run) -> bool {
         | AgentError::Blocked { .. }
         | AgentError::Cancelled
         | AgentError::Store(_) => true,
-        // // A limit of the agent itself does not end the group.
+        // A limit of the agent itself does not end the group.
         AgentError::Limit(limit) => run.0.budget.has_exceeded(limit),
         _ => false,
     }
@@ -87,7 +87,7 @@ impl ParallelAgent {
         let mut tasks: JoinSet<Branch> = JoinSet::new();
         for (index, agent) in self.workflow.sub_agents.iter().cloned().enumerate() {
             if !conversation.has_branch(index) {
-                // // The run was dropped while the agent worked, and its calls may have run.
+                // The run was dropped while the agent worked, and its calls may have run.
                 failed.entry(index).or_insert_with(|| LOST.to_owned());
             }
             if failed.contains_key(&index) {
@@ -111,7 +111,7 @@ impl ParallelAgent {
         while let Some(ended) = tasks.join_next().await {
             let Ok((index, copy, mut output)) = ended else { continue };
             if output.is_err() && !copy.pending().is_empty() {
-                // // The pending calls of the agent can still be decided.
+                // The pending calls of the agent can still be decided.
                 output = Err(AgentError::Interrupted { pending: Vec::new() });
             }
             conversation.keep_branch(index, copy);
@@ -120,7 +120,7 @@ impl ParallelAgent {
             {
                 failed.insert(index, error.to_string());
                 conversation.set_step(Step::Parallel(failed.clone()));
-                // // Even after a failed save, the other agents finish.
+                // Even after a failed save, the other agents finish.
                 saved = saved.and(run.save(conversation).await);
             }
             outputs.insert(index, output);
@@ -159,8 +159,7 @@ impl ParallelAgent {
         let base = conversation.messages().len();
         let indexes = 0..self.workflow.sub_agents.len();
         let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
-        // // A failed agent may contain a parallel group that has reached its own limit, with unfinished
-        // copies.
+        // A failed agent may contain a parallel group that has reached its own limit, with unfinished copies.
         copies.iter_mut().flatten().for_each(|copy| copy.give_up_work(base));
         // The input guardrails of an agent may have replaced messages in its copy.
         conversation.replace_as(copies.iter().flatten());
@@ -191,7 +190,7 @@ impl ParallelAgent {
             errors.push((agent, error));
         }
         if texts.is_empty() && !errors.is_empty() {
-            // // Removes the step, so that a resumed run asks all agents again.
+            // Removes the step, so that a resumed run asks all agents again.
             conversation.end_step();
             return Err(AgentError::Branches(errors));
         }

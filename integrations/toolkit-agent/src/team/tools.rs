@@ -169,7 +169,7 @@ impl TransferTool {
         });
         let name =
             ToolName::new(TRANSFER).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
-        // // Marked as repeatable, because a repeated transfer after a crash changes nothing.
+        // Marked as repeatable, because a repeated transfer after a crash changes nothing.
         let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
         let definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
         Ok(Self { definition, agents })

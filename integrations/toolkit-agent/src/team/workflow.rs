@@ -49,7 +49,7 @@ impl Workflow {
         run: &Run,
         max_iterations: u32,
     ) -> Result<AgentOutput, AgentError> {
-        // // After an invalid answer, only the last agent runs again, because it gives the answer.
+        // After an invalid answer, only the last agent runs again, because it gives the answer.
         let (first, at) = match run.0.answers_only {
             true => (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1)),
             false => (0, 0),
@@ -66,7 +66,7 @@ impl Workflow {
                 run.check_cancelled()?;
                 conversation.set_step(Step::Sequence { iteration, index, output: output.clone() });
                 index += 1;
-                // // Only the last agent gives the final answer, so the other agents get no answer format.
+                // Only the last agent gives the final answer, so the other agents get no answer format.
                 let is_last = index == self.sub_agents.len();
                 let part = if is_last { run.clone() } else { run.with_answer_format(None) };
                 output = Some(agent.join_run(conversation, &part).await?);

@@ -46,11 +46,11 @@ pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Optio
     if file.metadata()?.len() < length || rest.contains(&b'\n') {
         return Ok(None);
     }
-    // // Removes the incomplete line of a save that a crash has interrupted.
+    // Removes the incomplete line of a save that a crash has interrupted.
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     if let Err(error) = file.write_all(format!("{entry}\n").as_bytes()).and_then(|()| file.sync_data()) {
-        // // Removed, because the caller treats the entry as unsaved, and no later load may read it.
+        // Removed, because the caller treats the entry as unsaved, and no later load may read it.
         file.set_len(length)?;
         return Err(error);
     }
@@ -64,7 +64,7 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file?,
     };
-    // // Another program that waits for the lock then finds an empty log and reports a conflict.
+    // Another program that waits for the lock then finds an empty log and reports a conflict.
     file.set_len(0)?;
     fs::remove_file(path).map(|()| true)
 }

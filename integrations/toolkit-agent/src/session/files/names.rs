@@ -78,7 +78,7 @@ fn unescape(name: &str) -> Option<String> {
         });
     }
     let id = String::from_utf8(bytes).ok()?;
-    // // Names that `escape` never creates are rejected, such as the name of another program's file.
+    // Names that `escape` never creates are rejected, such as the name of another program's file.
     (escape(&id) == name).then_some(id)
 }
 

@@ -84,7 +84,7 @@ proptest! {
             prop_assert!(now.is_some() || before.is_none());
             before = now;
         }
-        // // A number that is not in an object or array ends only with the next character.
+        // A number that is not in an object or array ends only with the next character.
         partial.push('\n');
         prop_assert!(partial.is_complete());
         prop_assert_eq!(partial.value(), serde_json::from_str(&json).ok());
