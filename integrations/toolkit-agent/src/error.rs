@@ -74,8 +74,8 @@ pub enum AgentError {
     InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),
-    /// No answer of the model matched the requested type. If the model refused to answer, the error is the
-    /// same.
+    /// No answer of the model matched the requested type, the model refused to answer, or a guardrail blocked
+    /// the answer.
     InvalidOutput(String),
     /// A [guardrail](crate::guardrail::Guardrail) has ended the run.
     #[non_exhaustive]

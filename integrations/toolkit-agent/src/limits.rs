@@ -1,4 +1,4 @@
-//! The limits of a run, and what the run has used so far.
+//! The limits of a run, and the amounts used so far.
 
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;

@@ -56,9 +56,9 @@ impl Agent {
     /// Continues a conversation that has no answer yet, for example after a crash, an error, a cancelled run
     /// or an [interruption](AgentError::Interrupted).
     ///
-    /// After a crash, a call without a saved result runs again only if its tool is idempotent, or read-only
-    /// and not marked as not idempotent. An agent called as a tool continues from its saved conversation. For
-    /// any other call, the model reads that the call may have run.
+    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or
+    /// as read-only and not as non-idempotent. An agent called as a tool continues from its saved
+    /// conversation. For any other call, the model reads that the call may have run.
     ///
     /// If the conversation already has an answer, returns this answer again and changes nothing.
     ///

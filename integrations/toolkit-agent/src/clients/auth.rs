@@ -41,7 +41,7 @@ impl AccessToken {
         self.with_expiry(SystemTime::now() + lifetime.min(CENTURY))
     }
 
-    /// Sets the time at which the token expires. Until then, requests reuse the token.
+    /// Sets the time at which the token expires. Requests reuse the token until one minute before.
     #[must_use]
     pub fn with_expiry(mut self, expiry: SystemTime) -> Self {
         self.expires = Some(expiry);

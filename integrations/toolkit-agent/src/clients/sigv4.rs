@@ -47,7 +47,7 @@ impl AwsCredentials {
 setters! { AwsCredentials:
     /// Sets the session token of temporary credentials.
     with_session_token(session_token: impl Into<String>) = Some(session_token.into());
-    /// Sets the time at which the credentials expire. Until then, requests reuse the credentials.
+    /// Sets the time at which the credentials expire. Requests reuse the credentials until one minute before.
     with_expiry(expires: SystemTime) = Some(expires);
 }
 

@@ -40,8 +40,8 @@ pub struct ModelOptions {
     /// The format of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
-    /// Tools that the provider itself defines and runs, such as its web search. A request leaves out tools
-    /// that belong to another API.
+    /// Tools that the provider itself defines, such as its web search. A request leaves out tools that
+    /// another API defines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedTool>,
     /// The amount of thinking before the answer. Models without thinking refuse requests with this setting.

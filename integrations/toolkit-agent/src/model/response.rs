@@ -93,13 +93,15 @@ impl fmt::Display for RequestLoss {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Price {
-    /// The price of input tokens.
+    /// The price of one million input tokens.
     pub input: f64,
-    /// The price of input tokens read from a cache. `None` means the price of [`input`](Self::input).
+    /// The price of one million input tokens read from a cache. `None` means the price of
+    /// [`input`](Self::input).
     pub cached_input: Option<f64>,
-    /// The price of input tokens written into a cache. `None` means the price of [`input`](Self::input).
+    /// The price of one million input tokens written into a cache. `None` means the price of
+    /// [`input`](Self::input).
     pub cache_write: Option<f64>,
-    /// The price of output tokens.
+    /// The price of one million output tokens.
     pub output: f64,
 }
 

@@ -89,8 +89,8 @@ impl Effort {
 /// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request, and by default
 /// chooses how much of the request is cached. With [cache points](CachePoint), the program chooses.
 ///
-/// Providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for these
-/// tokens, and [`Usage`](crate::Usage) counts them.
+/// Some providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for
+/// these tokens, and [`Usage`](crate::Usage) counts them.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;

@@ -11,8 +11,8 @@ const MAX_CHARS: usize = 80;
 /// The word shown in place of a value that does not exist.
 const ABSENT: &str = "nothing";
 
-/// Lists the differences between a recorded request and the request asked now. Each line has the JSON path of
-/// one difference.
+/// Lists the differences between a recorded request and a new one. Each line has the JSON path of one
+/// difference.
 pub(super) fn differences(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);

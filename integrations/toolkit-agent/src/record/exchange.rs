@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::schema_hash;
 
-/// One recorded model call: a request and its answer. Each is one line of a recording file.
+/// One line of a recording file: a request to a model and its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
     /// The digest of `request`, for people who compare recordings. `Replay` does not read it.

@@ -24,8 +24,8 @@ const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
     AND to_regclass('toolkit_entries') IS NOT NULL AND to_regclass('toolkit_state') IS NOT NULL";
 
 /// Creates the tables. The server executes all statements of one request in one transaction, and the lock
-/// lasts until its end. Without the lock, programs that start at the same time would fail, because `IF NOT
-/// EXISTS` does not see the tables of other transactions.
+/// lasts until its end. Without the lock, programs that start at the same time would fail, because
+/// `IF NOT EXISTS` does not see the tables of other transactions.
 ///
 /// Strings are stored as bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the
 /// database. Versions of all conversations come from one sequence, so a conversation that is deleted and
@@ -106,8 +106,8 @@ struct Inner {
 debug!(PostgresStore, self, "reconnects": self.0.connect.is_some());
 
 impl PostgresStore {
-    /// Connects without encryption to a server. `config` is a connection string, such as `host=localhost
-    /// user=ada dbname=agents` or `postgresql://ada@localhost/agents`.
+    /// Connects without encryption to a server. `config` is a connection string, such as
+    /// `host=localhost user=ada dbname=agents` or `postgresql://ada@localhost/agents`.
     ///
     /// Use this for a server on the same machine or in a private network. For other servers, use
     /// [`connect_with`](Self::connect_with). Its documentation also describes lost connections.

@@ -9,8 +9,8 @@ use std::path::Path;
 
 /// The number of bytes at the beginning of a file that identify its conversation.
 const MARK: u64 = 256;
-/// The number of bits for the length of the file in a version. The other bits contain a hash of the beginning
-/// of the file, so a conversation that is deleted and created again has other versions.
+/// The number of bits in a version that contain the length of the file. The other bits contain a hash of the
+/// beginning of the file, so a conversation that is deleted and created again has other versions.
 const LENGTH_BITS: u32 = 40;
 
 /// Reads the entries of the log at `path`. Ignores an incomplete last line. Returns `None` if there is no
