@@ -39,13 +39,13 @@ pub struct ToolContext {
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// Boxed, because contexts are often moved.
+    /// Rarely used fields, boxed because contexts are often moved.
     rare: Option<Box<RareParts>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// Rarely used parts of a context, boxed to keep the context small.
+/// Rarely used fields of a context, boxed to keep the context small.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareParts {
     /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
@@ -59,7 +59,8 @@ pub(crate) struct RareParts {
     /// Set to `true` once the arguments are decoded, if the call is only a check. `None` for a call that runs
     /// the tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
-    /// Whether near misses are refused, regardless of the tool's metadata.
+    /// Whether near misses among the arguments, such as `"5"` for an integer, are refused, regardless of the tool's
+    /// metadata.
     pub(crate) is_exact: bool,
 }
 
@@ -69,8 +70,7 @@ impl ToolContext {
         Self::of_call(tool_name, None, None, None, None)
     }
 
-    /// Creates a context from its parts in one step. Builder methods would move the large struct once per
-    /// part.
+    /// Creates a context with all fields set in one step. Builder methods would move the large struct once per field.
     #[inline]
     pub(crate) fn of_call(
         tool_name: ToolName,
@@ -112,8 +112,8 @@ impl ToolContext {
         self
     }
 
-    /// Returns a context for checking a call: the call ends as soon as its arguments are decoded, and sets
-    /// `decoded` to `true`.
+    /// Returns a context for checking a call. The call sets `decoded` to `true` and ends as soon as its arguments are
+    /// decoded.
     pub(crate) fn of_check(&self, decoded: Arc<AtomicBool>) -> Self {
         let mut context = self.clone();
         let rare = context.rare_mut();
@@ -129,7 +129,7 @@ impl ToolContext {
         context
     }
 
-    /// Returns whether near misses may be coerced.
+    /// Returns whether near misses among the arguments, such as `"5"` for an integer, may be coerced.
     #[inline]
     pub(crate) fn may_coerce(&self) -> bool {
         !self.rare.as_ref().is_some_and(|rare| rare.is_exact)
@@ -233,8 +233,8 @@ impl ToolContext {
         self
     }
 
-    /// Adds `actions`, requested by a nested call, to the actions of this call. A nested call is a call that
-    /// the tool makes through a dispatcher of its own.
+    /// Adds actions requested by a nested call to the actions of this call. A nested call is a call that the tool makes
+    /// through a dispatcher of its own.
     pub(crate) fn adopt(&self, actions: &ToolActions) {
         if !actions.is_empty() {
             self.draft.merge(actions);

@@ -128,13 +128,13 @@ impl Dispatcher {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`] inside of the middleware added before: the first middleware added sees each call
-    /// first and its result last.
+    /// Adds a [`Middleware`]. The first middleware added is the outermost: it receives each call first and its result
+    /// last.
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
     }
 
-    /// Returns the current tools. A batch started now would use them.
+    /// Returns the current tools, as a batch started now would use them.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()

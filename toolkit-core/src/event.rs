@@ -27,9 +27,10 @@ use std::time::{Duration, SystemTime};
 /// [`Ended`](ToolEventKind::Ended). Each of the two occurs exactly once per call. If several calls are
 /// dispatched together, all their `Called` events come before the first call starts.
 ///
-/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An
-/// event can be read back from its JSON. The JSON has the time in whole milliseconds, the arguments only in the
-/// first event of a call, and the [details](ToolError::details) of an error only if they are stored.
+/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An event can
+/// be deserialized from this JSON. The JSON contains the time in whole milliseconds. Only the first event of a call
+/// contains the arguments. The [details](ToolError::details) of an error are included only if the error is set to store
+/// them.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -55,13 +56,13 @@ use std::time::{Duration, SystemTime};
 pub struct ToolEvent {
     /// The time of the event.
     pub time: SystemTime,
-    /// The call. All events of a call share this value.
+    /// The call that the event is about. All events of a call share this value.
     pub call: Arc<EventCall>,
     /// The kind of event.
     pub kind: ToolEventKind,
 }
 
-/// The call described by an event.
+/// The call that an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventCall {
@@ -110,18 +111,18 @@ pub enum ToolEventKind {
     Progress {
         /// The finished fraction, from 0 to 1.
         fraction: f64,
-        /// The current step, for users.
+        /// A message for users, such as the current step.
         #[serde(serialize_with = "text")]
         message: Arc<str>,
     },
     /// `tool.approval_requested`: a permission rule asks for approval.
     #[non_exhaustive]
     ApprovalRequested {
-        /// The reason of the request.
+        /// The reason why the call needs approval.
         #[serde(serialize_with = "text")]
         reason: Arc<str>,
     },
-    /// `tool.approval_decided`: the approval was decided, by the approver or by its time limit.
+    /// `tool.approval_decided`: the approver has decided, or the time limit for the decision has expired.
     #[non_exhaustive]
     ApprovalDecided {
         /// Whether the call may run.
@@ -135,10 +136,10 @@ pub enum ToolEventKind {
     Retried {
         /// The number of the failed attempt, counted from 1.
         attempt: u32,
-        /// The error of the attempt.
+        /// The error of the failed attempt.
         #[serde(flatten, serialize_with = "flat_error")]
         error: ToolError,
-        /// The length of the pause.
+        /// The length of the pause before the next attempt.
         #[serde(rename = "pause_ms", serialize_with = "milliseconds")]
         pause: Duration,
     },
@@ -163,7 +164,7 @@ pub struct CallEnd {
     /// The time since the call was queued, including all waiting.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
-    /// The number of attempts.
+    /// The number of attempts, or zero if the tool did not run.
     pub attempts: u32,
     /// The names of the parameters with coerced values, for example `"5"` coerced to 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -207,7 +208,7 @@ impl CallStatus {
         }
     }
 
-    /// All statuses.
+    /// All statuses, for finding a status by its event name.
     const ALL: [Self; 6] =
         [Self::Success, Self::Error, Self::Denied, Self::TimedOut, Self::Cancelled, Self::Pending];
 

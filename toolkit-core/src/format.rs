@@ -50,11 +50,11 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// cheap.
     type Rendered: Clone + Send + Sync + 'static;
 
-    /// The rendered form of one tool. The registry keeps the fragments and offers each fragment to
-    /// [`render`](Self::render) again after a change.
+    /// The rendered form of one tool. The registry caches the fragments and passes them to the next
+    /// [`render`](Self::render) after a change, for reuse.
     type Fragment: Send + Sync + 'static;
 
-    /// Returns the rule for tool names in this format.
+    /// Returns the rule for legal tool names in this format.
     fn name_rule(&self) -> NameRule;
 
     /// Returns the [`Publication`] options: whether to list deferred tools, and whether to ask for call
@@ -65,9 +65,9 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Renders `tools` in the given order. Returns the rendered list and one fragment for each tool.
     ///
-    /// If the tool at `index` is unchanged since an earlier rendering in an equal format, `earlier(index)`
-    /// returns the fragment from that rendering. The format may reuse the fragment if two more things are
-    /// unchanged: the spelling of the tool's name, and the influence of other tools on the fragment.
+    /// If the tool at `index` is unchanged since an earlier rendering in an equal format, `earlier(index)` returns the
+    /// fragment from that rendering. Before reusing the fragment, the format must check that the spelling of the tool's
+    /// name and the influence of other tools on the fragment are unchanged too.
     fn render(
         &self,
         tools: &[&ToolDefinition],
@@ -86,8 +86,8 @@ settings! {
         /// Whether to list deferred tools although the registry has tool search turned on. By default, tool
         /// search leaves deferred tools out of the list.
         list_deferred: bool, with_list_deferred(bool);
-        /// Whether to list `discover_tools` beside the deferred tools. This is for providers that receive all
-        /// deferred tools and load the tools found by a search in the program.
+        /// Whether to list the search tool `discover_tools` in addition to the deferred tools. Needed for providers
+        /// that receive all deferred tools and let the program search for the tools to load.
         client_search: bool, with_client_search(bool);
     }
 }

@@ -38,8 +38,8 @@ pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, Pa
     .await
 }
 
-/// Drops `value` and catches a panic of the destructor. The payload of such a panic is leaked, because
-/// dropping the payload may panic as well.
+/// Drops `value` and catches a panic of the destructor. The payload of a caught panic is leaked, because dropping the
+/// payload may panic as well.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(payload);

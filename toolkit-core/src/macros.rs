@@ -1,8 +1,8 @@
 //! Internal macros for builder methods, settings structs and `Debug` implementations.
 
-/// Generates builder methods. Each method sets the field named like the method's parameter.
+/// Generates builder methods. Each method sets the field with the same name as the method's parameter.
 ///
-/// In the second form, this field belongs to the struct in the field `$part` of the type.
+/// In the second form, the field is in a nested struct, which is the field `$part` of the type.
 macro_rules! setters {
     ($ty:ty { $($(#[$meta:meta])* $method:ident($field:ident: $argument:ty) = $value:expr;)* }) => {
         impl $ty {
@@ -59,8 +59,7 @@ macro_rules! settings {
     (@first $first:expr, $($rest:expr,)*) => { $first };
 }
 
-/// Implements `Debug` for a type and shows only the listed values. All other fields are left out, because
-/// they lack `Debug` or may hold secrets.
+/// Implements `Debug` for a type, showing only the listed values. The other fields lack `Debug` or may hold secrets.
 macro_rules! impl_debug {
     ($type:ident, |$this:ident| $($field:ident: $value:expr),* $(,)?) => {
         impl std::fmt::Debug for $type {

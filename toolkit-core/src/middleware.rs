@@ -37,9 +37,9 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy around the calls of tools, such as permissions, retries or a cache.
 ///
-/// Middleware sees each call of a known tool. If the tool has a lane or is exclusive, the middleware starts
-/// after the earlier calls of the batch in the lane or of the tool have ended. The call does not hold a
-/// permit yet. While middleware waits, all other calls continue.
+/// Middleware receives each call of a known tool. If the tool is exclusive or has a lane, the middleware starts after
+/// the earlier calls of the batch with the same tool or lane have ended. At this point, the call does not hold a permit
+/// yet. While middleware waits, all other calls continue.
 ///
 /// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself. Cancelling
 /// the call drops the future. A panic becomes the error of the call. Time limits apply to the tool alone.
@@ -82,8 +82,8 @@ pub trait Middleware: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
     /// Returns whether the middleware retries failed calls, up to the tool's number of
-    /// [`retries`](crate::ToolMetadata::retries). [`Dispatcher::warnings`](crate::Dispatcher::warnings) uses
-    /// this. The default is `false`.
+    /// [`retries`](crate::ToolMetadata::retries). [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports tools
+    /// with retries if no middleware retries. The default is `false`.
     fn retries(&self) -> bool {
         false
     }
@@ -152,19 +152,18 @@ impl<M: Middleware> DynMiddleware for M {
     }
 }
 
-/// The rest of a call's path: the remaining middleware, then the tool. Clone it to run the tool several
-/// times.
+/// The remaining middleware and the tool, for one call. Clone it to run the tool several times.
 #[derive(Clone)]
 pub struct Next {
-    /// The middleware of the dispatcher, outermost first. The path continues at the index `at`.
+    /// The middleware of the dispatcher, outermost first. The middleware at index `at` is called next.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    /// The last middleware of the path. It runs the tool.
+    /// The middleware that runs the tool, called after all middleware in `stack`.
     tool: BoxMiddleware,
 }
 
 impl Next {
-    /// Creates the path through all middleware of the `stack` to the `tool`.
+    /// Creates a `Next` that calls all middleware of the `stack` and then the `tool`.
     pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
         Self { stack, at: 0, tool: BoxMiddleware(tool) }
     }
@@ -180,7 +179,7 @@ impl Next {
     }
 }
 
-/// The outcome shared by identical calls, set once the first of them has run.
+/// The outcome shared by identical calls. It is set when the first of these calls has run.
 type SharedOutcome = Arc<OnceCell<Shared>>;
 
 /// The outcome of a call, shared with identical calls.
@@ -192,9 +191,9 @@ struct Shared {
 }
 
 impl Shared {
-    /// Returns whether the outcome is wrong for an identical call. This is the case if the tool refused the
-    /// arguments as first written, but accepts the spelling in `request`. For instance, a tool without
-    /// coercion refuses `5.0` but accepts `5`.
+    /// Returns whether the shared outcome is wrong for `request`. This is the case if the tool refused the arguments in
+    /// another spelling, but accepts the spelling in `request`. For instance, a tool without coercion refuses `5.0` but
+    /// accepts `5`.
     fn wrongs(&self, request: &ToolRequest) -> bool {
         let kind = self.outcome.as_ref().err().map(ToolError::kind);
         matches!(kind, Some(ErrorKind::InvalidArguments | ErrorKind::InvalidJson))
@@ -203,9 +202,10 @@ impl Shared {
     }
 }
 
-/// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool`
-/// is `true` if this call itself ran. If the running call is cancelled or pending, one of the waiting calls runs
-/// instead.
+/// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool` is `true`
+/// if this call itself ran.
+///
+/// If the running call is cancelled or pending, one of the waiting calls runs instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let name = request.context().known_name().to_owned();
     let mut waiting = Some((request, next));

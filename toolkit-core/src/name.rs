@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// providers with a lower limit.
 pub const MAX_NAME_LENGTH: usize = 128;
 
-/// The name of the search tool for calling a deferred tool.
+/// The name of a search tool. The model uses it to call a deferred tool.
 pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 
 /// The separator between the namespace and the method name in a qualified tool name.
@@ -97,8 +97,8 @@ impl ToolName {
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name from its three parts. The qualified name need not consist of the namespace and the
-    /// method name.
+    /// Creates a name from a qualified name, a namespace and a method name. The qualified name need not consist of the
+    /// other two.
     ///
     /// For instance, the remote method `add` may be published under the qualified name `plus`.
     ///
@@ -185,7 +185,7 @@ impl ToolName {
         self.namespace().is_some() || self.as_str().contains(['-', '.'])
     }
 
-    /// Returns this name in another namespace, by the rules of `update_namespace` in the Python library
+    /// Returns this name moved to another namespace, by the rules of `update_namespace` in the Python library
     /// toolregistry.
     ///
     /// The namespace is [normalised](normalize); an empty `namespace` changes nothing. If the name is already
@@ -211,7 +211,7 @@ impl ToolName {
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Returns a name made of `namespace` and this method name. If `namespace` is `None`, the returned name
+    /// Returns a name made of `namespace` and the method name of `self`. If `namespace` is `None`, the returned name
     /// has no namespace.
     ///
     /// # Errors
@@ -271,7 +271,7 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
 
 /// Returns whether `name` begins with `namespace` and the separator.
 ///
-/// For example, `math-add` is in the namespace `math`, but `math_ops-add` is not.
+/// For example, with a dash as the separator, `math-add` is in the namespace `math`, but `math_ops-add` is not.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()

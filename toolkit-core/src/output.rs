@@ -1,4 +1,4 @@
-//! Tool output: content for the model, and the conversion of return values into it.
+//! The output of tools: content for the model, and the conversion of return values into output.
 
 mod bytes;
 mod content;
@@ -58,7 +58,7 @@ impl ContentList {
     }
 }
 
-/// A single value equals a list with this value.
+/// Compares lists by content: a single value equals a list with this value.
 impl PartialEq for ContentList {
     fn eq(&self, other: &Self) -> bool {
         self.as_slice() == other.as_slice()

@@ -53,10 +53,11 @@ impl NamePattern {
         &self.0
     }
 
-    /// Returns whether `name` matches the pattern. The time is bounded by the product of both lengths.
+    /// Returns whether `name` matches the pattern. The time is at most proportional to the product of the lengths of
+    /// name and pattern.
     pub(crate) fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut text) = (self.0.chars(), name.chars());
-        // The rest of the pattern and of the name after the last `*`. On a mismatch, this `*` takes one more
+        // The rest of the pattern and the rest of the name after the last `*`. On a mismatch, the `*` matches one more
         // character.
         let mut star = None;
         loop {

@@ -26,7 +26,7 @@ pub use {inventory, schemars, serde};
 /// `ParamType` instead of this module.
 pub type Parameter<T> = crate::args::ParamType<T>;
 
-/// An alias of `T`. Naming the alias makes the compiler evaluate the constant `CHECKED`, and a failed check
+/// Resolves to the type `T`. Naming it makes the compiler evaluate the constant `CHECKED`, so that a failed check
 /// becomes a compile error for the user.
 pub trait Checked<T, const CHECKED: bool> {
     type Type;
@@ -36,7 +36,7 @@ impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
 }
 
-/// Names needed by the derive of `JsonSchema` in modules without the standard prelude.
+/// The names used by code derived from `JsonSchema`, for modules without the standard prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;

@@ -66,11 +66,11 @@ pub struct ToolRegistry {
     cache: RenderCache,
 }
 
-/// A registered tool, with the registry's data about the tool.
+/// A registered tool, with the registry's settings for the tool.
 #[derive(Clone)]
 struct Entry {
     tool: Arc<dyn Tool>,
-    /// The reason for disabling the tool; `None` if the tool is enabled.
+    /// The reason why the tool is disabled; `None` if the tool is enabled.
     disabled: Option<Arc<str>>,
     /// The original tool, while `tool` overrides it. `restore` brings the original back.
     original: Option<Arc<dyn Tool>>,
@@ -152,9 +152,9 @@ impl ToolRegistry {
     /// Adds a value to the state for the tools. Parameters marked with `#[state]` and
     /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
     ///
-    /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state).
-    /// Tools [merged](Self::merge_with) from a registry with state of its own do not see the value, unless
-    /// they require it.
+    /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
+    /// [merged](Self::merge_with) from a registry with its own state do not find the value, unless they require state
+    /// of this type.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -329,8 +329,8 @@ impl fmt::Debug for ToolRegistry {
 
 /// Lists `#[tool]` functions as an array of [`FunctionTool`](crate::FunctionTool)s.
 ///
-/// Listed tools are always found, unlike with [`ToolRegistry::discover`]: a linker drops a crate that the
-/// program names nowhere else, and discovery then misses the tools of this crate.
+/// Listed tools are always found. [`ToolRegistry::discover`], in contrast, misses the tools of a crate that the program
+/// mentions nowhere, because the linker drops this crate.
 ///
 /// ```ignore
 /// let registry = ToolRegistry::from_tools(tools![add, search::search_web])?;

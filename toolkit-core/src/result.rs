@@ -52,7 +52,7 @@ pub struct ToolResult {
     pub extras: ProviderExtras,
 }
 
-/// The serde form of an outcome.
+/// The serialized form of an outcome.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Result<ToolOutput, ToolError>")]
 enum OutcomeForm {
@@ -122,6 +122,6 @@ impl ToolResult {
 setters! { ToolResult {
     /// Sets the position of the call in its batch, counted from 0.
     with_position(position: usize) = position;
-    /// Sets the provider-specific fields.
+    /// Sets the provider-specific fields, sent back with the result.
     with_extras(extras: ProviderExtras) = extras;
 } }

@@ -87,7 +87,7 @@ fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
     if !diff.is_empty() {
         changes.push(ToolChangeKind::Parameters { diff });
     }
-    // Without an output schema, a tool may return any value.
+    // A tool without an output schema may return any value.
     let [old, new] = [earlier.returns, now.returns].map(|schema| schema.unwrap_or(Value::Bool(true)));
     let diff = SchemaDiff::of_results(&old, &new);
     if !diff.is_empty() {

@@ -1,12 +1,12 @@
-//! Assembly of a [`Docstring`].
+//! Builds a [`Docstring`] from the parts found by the parser.
 
 use crate::default;
 use crate::model::{Docstring, ParamDoc, Problem, RaisesDoc, ReturnsDoc};
 use crate::type_spec::TypeSpec;
 
-/// Collects documentation into a [`Docstring`].
+/// Collects the parts of a doc comment into a [`Docstring`].
 ///
-/// If a parameter is documented twice, its first type and default and its last description win, and the
+/// If a parameter is documented twice, its first type, its first default and its last description are used, and the
 /// repetition is reported as a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
@@ -15,7 +15,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Adds the description of a parameter.
+    /// Adds the documentation of a parameter. `line` is the number of its first line.
     pub(crate) fn param(&mut self, name: &str, spec: &TypeSpec, description: &str, line: usize) {
         let found = param_doc(name, spec, description, line);
         match self.docs.params.iter_mut().find(|param| param.name == name) {
@@ -30,12 +30,12 @@ impl Builder {
         }
     }
 
-    /// Adds the type of a parameter, written apart from its description, as in `:type x: int`.
+    /// Adds the type of a parameter that is documented separately from its description, as in `:type x: int`.
     pub(crate) fn param_type(&mut self, name: &str, spec: &TypeSpec, line: usize) {
         self.types.push(param_doc(name, spec, "", line));
     }
 
-    /// Adds documentation of the return value.
+    /// Adds documentation of the return value. Repeated descriptions are joined.
     pub(crate) fn returns(&mut self, ty: Option<String>, description: &str, line: usize) {
         let returns = self.docs.returns.get_or_insert_with(|| ReturnsDoc { line, ..ReturnsDoc::default() });
         returns.ty = returns.ty.take().or(ty);
@@ -50,12 +50,12 @@ impl Builder {
         self.docs.raises.push(RaisesDoc { ty, description, line });
     }
 
-    /// Adds a likely mistake of the comment's author.
+    /// Adds a likely mistake in the doc comment, found at `line`.
     pub(crate) fn problem(&mut self, line: usize, message: String) {
         self.docs.problems.push(Problem { line, message });
     }
 
-    /// Completes the documentation with the remaining text.
+    /// Completes the [`Docstring`] with the summary and the description, which the parser collects separately.
     pub(crate) fn finish(self, summary: String, description: String) -> Docstring {
         let mut docs = self.docs;
         for typed in self.types {

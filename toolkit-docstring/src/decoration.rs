@@ -1,6 +1,6 @@
-//! Removal of the stars at the left of a `/** ... */` block.
+//! Removal of the leading stars in a `/** ... */` block.
 
-/// Removes the stars at the left of a block comment, but keeps a list of `*` bullets.
+/// Removes the leading stars of a block comment, but keeps a list with `*` bullets.
 ///
 /// The stars are removed only if three conditions are met:
 ///
@@ -21,7 +21,7 @@ pub(crate) fn strip(rows: &mut [String]) {
     }
 }
 
-/// Returns the number of whitespace characters at the front.
+/// Returns the number of whitespace characters at the start of `row`.
 pub(crate) fn indent_of(row: &str) -> usize {
     row.chars().take_while(|c| c.is_whitespace()).count()
 }

@@ -1,10 +1,10 @@
-//! Defaults stated in text, such as `Defaults to 10.`, `(default: 10)` and `default=10`.
+//! Default values stated in text, such as `Defaults to 10.`, `(default: 10)` and `default=10`.
 
 use crate::prose::{outside_brackets, unwrap_mark};
 
 const WORD: &str = "default";
 
-/// Returns the first default stated anywhere in a description.
+/// Returns the first default value stated anywhere in a description.
 pub(crate) fn find(description: &str) -> Option<String> {
     description
         .to_ascii_lowercase()
@@ -18,7 +18,7 @@ pub(crate) fn find(description: &str) -> Option<String> {
         })
 }
 
-/// Parses a text with only a default, such as `default 10`, and returns its value.
+/// Parses a text that states only a default value, such as `default 10`. Returns the value.
 pub(crate) fn parse(text: &str) -> Option<String> {
     value(after_announcement(text).or_else(|| after_word(text))?)
 }

@@ -1,18 +1,19 @@
-//! Fenced code blocks, copied unchanged by the parser.
+//! Detection of fenced code blocks, which the parser copies unchanged.
 
-/// The position of a line relative to fenced code.
+/// Whether a line opens a fenced code block, is inside one, or is ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fence {
-    /// Ordinary text.
+    /// Ordinary text outside of fenced code blocks.
     Outside,
-    /// The opening line of a fence.
+    /// The opening line of a fenced code block.
     Open,
-    /// The code and the closing line of a fence.
+    /// The code or the closing line of a fenced code block.
     Inside,
 }
 
-/// Returns the position of each line relative to fenced code. The lines must be trimmed. An unclosed fence
-/// counts as ordinary text.
+/// Returns for each line whether it belongs to a fenced code block. The lines must be trimmed.
+///
+/// A code block without a closing line counts as ordinary text.
 pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut ahead = lines;

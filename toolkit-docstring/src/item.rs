@@ -1,17 +1,17 @@
-//! Entries of a parameter list: `name (type): text`.
+//! Entries of a parameter list, such as `name (type): text`.
 
 use crate::name::Name;
 use crate::prose::{strip_colon, strip_parenthesis};
 use crate::type_spec::TypeSpec;
 
-/// The first line of a parameter entry.
+/// The first line of an entry in a parameter list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item<'a> {
     /// The names before the colon, usually one.
     pub(crate) names: Vec<&'a str>,
-    /// The type and its modifiers, from the parentheses after the names or from `` `name: type` ``.
+    /// The type and its modifiers, taken from parentheses after the names or from `` `name: type` ``.
     pub(crate) spec: TypeSpec,
-    /// The text after the colon.
+    /// The text that follows the colon or dash.
     pub(crate) text: &'a str,
     /// `true` if the line begins with a bullet.
     pub(crate) bulleted: bool,
@@ -33,14 +33,13 @@ impl<'a> Item<'a> {
         Some(Self { names, spec, text: text.trim(), bulleted })
     }
 
-    /// Returns `true` if a name begins with an uppercase letter. Such a line may be a sentence rather than an
-    /// entry.
+    /// Returns `true` if a name begins with an uppercase letter. The line may then be a sentence instead of an entry.
     pub(crate) fn is_capitalised(&self) -> bool {
         self.names.iter().any(|name| name.starts_with(char::is_uppercase))
     }
 }
 
-/// Strips a list marker: `*`, `-`, `+`, `•`, `1.` or `1)`.
+/// Removes a list marker (`*`, `-`, `+`, `•`, `1.` or `1)`) from a line. Returns `None` if there is none.
 fn strip_bullet(line: &str) -> Option<&str> {
     let without_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if without_digits.len() < line.len() {

@@ -1,4 +1,4 @@
-//! Splits a doc comment into dedented, numbered lines.
+//! Splits a doc comment into numbered lines, and removes their common indentation.
 
 use crate::decoration::{self, indent_of};
 use crate::fence::{self, Fence};
@@ -6,18 +6,18 @@ use std::mem;
 
 const TAB: usize = 8;
 
-/// A line of the text.
+/// A line of a doc comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The zero-based position in the text.
+    /// The zero-based number of the line in the doc comment.
     pub(crate) number: usize,
-    /// The number of leading spaces, not counting the common indentation of all lines.
+    /// The number of leading spaces, without the common indentation of the doc comment.
     pub(crate) indent: usize,
     /// The text without surrounding whitespace.
     pub(crate) text: String,
-    /// `true` if a blank line comes before this line.
+    /// `true` for the first line, and if the line directly above is blank.
     pub(crate) after_blank: bool,
-    /// The position relative to fenced code.
+    /// Whether the line belongs to a fenced code block.
     pub(crate) fence: Fence,
 }
 
@@ -26,16 +26,16 @@ impl Line {
         self.text.is_empty()
     }
 
-    /// Returns the line with its indentation, as shown in the description.
+    /// Returns the text of the line with its indentation, as it appears in the description.
     pub(crate) fn indented(&self) -> String {
         format!("{:width$}{}", "", self.text, width = self.indent)
     }
 }
 
-/// Splits a text into lines. Tabs become spaces. The stars of a block comment and the common indentation are
+/// Splits a doc comment into lines. Tabs become spaces, and the stars of a block comment and the common indentation are
 /// removed.
 ///
-/// The first line counts as not indented, because in most comments it begins right after the opening quotes.
+/// The first line does not affect the common indentation, because it usually begins right after the opening quotes.
 pub(crate) fn parse(text: &str) -> Vec<Line> {
     let mut rows: Vec<String> = text.split('\n').map(expand_tabs).collect();
     decoration::strip(&mut rows);
@@ -52,7 +52,7 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
     rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect()
 }
 
-/// Replaces each tab by spaces, up to the next tab stop. Tab stops are [`TAB`] columns apart.
+/// Replaces each tab with spaces up to the next tab stop. There is a tab stop after every [`TAB`] columns.
 fn expand_tabs(row: &str) -> String {
     let mut parts = row.split('\t');
     let mut expanded = parts.next().unwrap_or_default().to_owned();

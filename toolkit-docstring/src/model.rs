@@ -15,9 +15,10 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Docstring {
-    /// The first paragraph of the description, joined into one line.
+    /// The first paragraph of the description, as one line.
     pub summary: String,
-    /// The dedented text of the comment, without the documentation of parameters, return value and errors.
+    /// The text of the comment without the documentation of parameters, return value and errors. Common indentation is
+    /// removed.
     ///
     /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address
     /// programmers.
@@ -28,7 +29,7 @@ pub struct Docstring {
     pub returns: Option<ReturnsDoc>,
     /// The documented errors, in the order of the comment.
     pub raises: Vec<RaisesDoc>,
-    /// Likely mistakes of the comment's author, in the order of the comment.
+    /// Likely mistakes in the comment, in the order of its lines.
     pub problems: Vec<Problem>,
 }
 
@@ -71,16 +72,16 @@ impl Docstring {
 pub struct ParamDoc {
     /// The bare name, without stars, backticks or `r#`.
     pub name: String,
-    /// The type as written, without words such as `optional`.
+    /// The type as written in the comment, without words such as `optional`.
     pub ty: Option<String>,
     /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The default value as written, taken either from the text after the type, or from a phrase such as
+    /// The default value as written in the comment. It comes from the text after the type, or from a phrase such as
     /// `Defaults to 10.` in the description.
     pub default: Option<String>,
-    /// `true` if the word `optional` is written with the type.
+    /// `true` if the comment gives the word `optional` with the type.
     pub optional: bool,
-    /// The zero-based number of the line with the name.
+    /// The zero-based number of the line that names the parameter.
     pub line: usize,
 }
 
@@ -99,11 +100,11 @@ pub struct ParamDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReturnsDoc {
-    /// The type as written.
+    /// The type as written in the comment.
     pub ty: Option<String>,
     /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The zero-based number of the first line.
+    /// The zero-based number of the first line of this documentation.
     pub line: usize,
 }
 
@@ -120,11 +121,11 @@ pub struct ReturnsDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RaisesDoc {
-    /// The error type as written.
+    /// The error type as written in the comment.
     pub ty: Option<String>,
     /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The zero-based number of the first line.
+    /// The zero-based number of the first line of this documentation.
     pub line: usize,
 }
 
@@ -143,6 +144,6 @@ pub struct RaisesDoc {
 pub struct Problem {
     /// The zero-based number of the line with the mistake.
     pub line: usize,
-    /// The explanation, starting in lowercase and without a trailing period.
+    /// An explanation of the mistake, starting in lowercase and without a trailing period.
     pub message: String,
 }

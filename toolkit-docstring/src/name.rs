@@ -1,25 +1,25 @@
-//! Parses parameter names with their markup, such as backticks.
+//! Parses parameter names with their Markdown marks, such as backticks.
 
 use crate::prose::strip_colon;
 
-/// A name at the start of a text.
+/// A parameter name found at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Name<'a> {
-    /// The bare name.
+    /// The name itself, without marks or `r#`.
     pub(crate) text: &'a str,
     /// The type, if the backticks contain `name: type`.
     pub(crate) ty: Option<&'a str>,
-    /// Whether the name is in backticks or emphasis.
+    /// Whether the name has backticks or emphasis marks.
     pub(crate) marked: bool,
-    /// The emphasis marks before the name, if they are not closed directly after the name. They are `**` in
-    /// `**name: text**`.
+    /// The emphasis marks before the name, such as `**` in `**name: text**`. Empty if they are closed directly after
+    /// the name.
     pub(crate) open: &'a str,
-    /// The text after the name.
+    /// The remaining text after the name.
     pub(crate) rest: &'a str,
 }
 
 impl<'a> Name<'a> {
-    /// Parses `name`, `*name`, `r#name`, `` `name` ``, `**name**` and `` `name: type` ``.
+    /// Parses a name in one of the forms `name`, `*name`, `r#name`, `` `name` ``, `**name**` and `` `name: type` ``.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let unmarked = text.trim_start_matches(['*', '`', '\\']);
         let marks = text.strip_suffix(unmarked)?;
@@ -37,13 +37,14 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// Parses a text without anything but a name, and returns the bare name.
+    /// Parses a text that consists only of a name. Returns the name without marks.
     pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Parses a list of names at the start of a text such as `a, b, c: text`. Returns all names as text, and the
-    /// last name as a [`Name`], which has the rest of the text.
+    /// Parses one or more names at the start of a text such as `a, b, c: text`.
+    ///
+    /// Returns all names as text, and the last name as a [`Name`], whose `rest` is the text after the list.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
         let mut name = Self::parse(text)?;
         let mut names = vec![name.text];

@@ -1,4 +1,5 @@
-//! The parser. It reads the lines once, and sorts them into prose, fields and section entries.
+//! The parser, which reads each line once. A line belongs to the description, to a field such as `:param x:`, or to an
+//! entry of a section.
 
 use crate::builder::Builder;
 use crate::description::Description;
@@ -12,13 +13,13 @@ use crate::sphinx::{self, Field, Tag};
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::{TypeSpec, looks_like_type, split_type, type_name};
 
-/// The state of parsing: the lines not parsed yet, the current section, and the documentation found so far.
+/// The state of the parser: the remaining lines, the current section, and the documentation found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Parser<'a> {
     ahead: &'a [Line],
     section: Option<Section>,
-    /// The level of the current heading for programmers, such as `# Panics`. The text below such a heading is
-    /// hidden.
+    /// The level of the current heading for programmers, such as `# Panics`. The description omits the text below this
+    /// heading.
     hidden_level: Option<usize>,
     description: Description<'a>,
     builder: Builder,
@@ -85,7 +86,7 @@ impl<'a> Parser<'a> {
             if section.ends_with_prose(line) {
                 self.section = None;
             }
-            // A line `None.` means that there are no parameters.
+            // The text `None.` in place of entries means that there are no parameters.
             match line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
                 true => self.description.cut(),
                 false => self.description.keep(line),
@@ -180,14 +181,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports a malformed field such as `:param x text`, and keeps it in the description.
+    /// Reports a malformed field such as `:param x text`, and adds its line to the description.
     fn reject(&mut self, line: &'a Line, message: String) {
         self.builder.problem(line.number, message);
         self.description.keep(line);
     }
 
-    /// Consumes the lines of an entry for which `belongs` returns `true`, and returns the text of the entry.
-    /// `first` is the rest of the entry's first line.
+    /// Consumes the following lines while `belongs` returns `true` for them, and returns the text of the entry.
+    ///
+    /// `first` is the text that the first line of the entry contributes.
     fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
         let mut prose = Prose::new(first);
         let mut unseen = self.ahead;
@@ -207,8 +209,10 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns `true` if a line is hidden from the description. `level` is the level of the heading for
-/// programmers above the line. Documentation of parameters, return value or errors is never hidden.
+/// Returns whether a line below a heading for programmers is left out of the description. `level` is the level of the
+/// heading.
+///
+/// The documentation of parameters, return value and errors is never left out.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     let ends = || {
         is_known_field(line)
@@ -218,8 +222,8 @@ fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     line.fence != Fence::Outside || !ends()
 }
 
-/// Parses the section title at `line`. Returns `None` if the line is not a title, or if it is an entry of the
-/// current section.
+/// Parses `line` as a section title. Returns `None` if the line is not a title, or if it is an entry of the current
+/// section.
 fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Title> {
     let title = Title::parse(line, ahead.first())?;
     match section {
@@ -229,8 +233,8 @@ fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Tit
     }
 }
 
-/// Returns `true` if a line begins a new part of the comment: a field such as `:param x:`, a directive such
-/// as `.. note::`, or a section.
+/// Returns `true` if `line` is the start of a field such as `:param x:`, of a directive such as `.. note::`, or of a
+/// section.
 fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
     Field::parse(&line.text).is_some()
         || line.text.starts_with(".. ")
@@ -249,8 +253,9 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
     is_deeper_prose(line, first) || is_lazy()
 }
 
-/// Returns `true` if `line` continues the text of a section such as `Returns:`, without separate
-/// entries. `first` is the first line of this text.
+/// Returns `true` if `line` continues the text of a section without separate entries, such as `Returns:`.
+///
+/// `first` is the first line of this text.
 fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     (line.fence == Fence::Outside || line.indent > first.indent) && !begins_block(line, ahead, Some(section))
 }
@@ -279,8 +284,9 @@ fn is_known_field(line: &Line) -> bool {
     matches!(Field::parse(&line.text), Some(Field::Known { .. }))
 }
 
-/// Splits the documentation of an error into the type and the text. The type is `ValueError` in
-/// `ValueError: when it is empty`, for instance. The text may be absent.
+/// Splits the documentation of an error, such as `ValueError: when it is empty`, into the error type and the text.
+///
+/// The text is empty if the documentation is only a type.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

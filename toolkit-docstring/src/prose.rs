@@ -1,8 +1,8 @@
-//! Joins lines into paragraphs, and splits text outside of brackets.
+//! Functions that join lines into paragraphs, and split text outside of brackets.
 
 use crate::lines::Line;
 
-/// A text built from lines. A space joins the lines of a paragraph, and a blank line separates paragraphs.
+/// A text that is built line by line. A space joins the lines of a paragraph, and a blank line separates paragraphs.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
     text: String,
@@ -25,8 +25,7 @@ impl Prose {
     }
 }
 
-/// Returns the characters outside of brackets, with their byte positions. The outermost brackets themselves
-/// are included.
+/// Returns the characters outside of brackets with their byte positions, and the outermost brackets themselves.
 pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut depth = 0_usize;
     text.char_indices().filter(move |(_, c)| match c {
@@ -62,7 +61,7 @@ pub(crate) fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Splits a text at the first colon outside of brackets, skipping `::` and URLs.
+/// Splits a text at the first colon outside of brackets. Colons in `::` and in URLs do not count.
 pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
     outside_brackets(text)
         .filter(|(_, c)| is_colon(*c))
@@ -70,7 +69,7 @@ pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
         .find(|(before, after)| !before.ends_with(':') && !continues_colon(after))
 }
 
-/// Strips a leading colon, unless the colon is part of `::` or `://`.
+/// Removes a leading colon from a text. Returns `None` if there is none, or if it is part of `::` or `://`.
 pub(crate) fn strip_colon(text: &str) -> Option<&str> {
     text.strip_prefix(is_colon).filter(|after| !continues_colon(after))
 }
@@ -83,13 +82,12 @@ fn continues_colon(after: &str) -> bool {
     after.starts_with(':') || after.starts_with("//")
 }
 
-/// Strips `mark` from both ends of a text. Returns `None` if the mark is missing at one end.
+/// Removes `mark` from both ends of a text. Returns `None` if the mark is missing at one end.
 pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark)?.strip_suffix(mark)
 }
 
-/// Splits off a parenthesis at the start of a text. Returns the content of the parenthesis and the rest of
-/// the text.
+/// Returns the content of the parentheses at the start of a text, and the rest of the text.
 pub(crate) fn strip_parenthesis(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '（'])?;
     let (end, close) = outside_brackets(text).nth(1)?;

@@ -1,26 +1,26 @@
-//! The section being read by the parser, and the rules for the lines of a section.
+//! The section that the parser is reading, and the rules for the lines that belong to it.
 
 use crate::item::Item;
 use crate::lines::Line;
 use crate::numpy;
 use crate::title::{self, Kind, Style, Title};
 
-/// An open section of parameters, return value or errors.
+/// A section with the documentation of parameters, the return value or errors, while the parser reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the entries have bullets. `None` before the first entry.
+    /// Whether the entries of the section have bullets. `None` before the first entry.
     bulleted: Option<bool>,
-    /// The indentation of the title.
+    /// The indentation of the section's title.
     indent: usize,
-    /// Whether the first line below the title is not indented deeper than the title.
+    /// Whether the section's first line is indented no deeper than its title.
     flush: bool,
 }
 
 impl Section {
-    /// Opens the section below a title. Returns `None` if the title does not announce documentation of
-    /// parameters, return value or errors.
+    /// Begins the section with this title. Returns `None` if the title does not announce documentation of parameters,
+    /// return value or errors.
     pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
         let first = body.iter().find(|line| !line.is_blank());
         let section = Self {
@@ -33,12 +33,13 @@ impl Section {
         (title.kind != Kind::Other).then_some(section)
     }
 
-    /// Records whether the entries of the section have bullets. The first entry decides.
+    /// Returns the section after its first entry, which decides whether entries must have bullets. Later entries change
+    /// nothing.
     pub(crate) fn after_entry(self, bulleted: bool) -> Self {
         Self { bulleted: self.bulleted.or(Some(bulleted)), ..self }
     }
 
-    /// Returns `true` if a line belongs to the section, judged by its position and indentation.
+    /// Returns `true` if `line` belongs to the section, judged by its position and indentation.
     pub(crate) fn contains(self, line: &Line) -> bool {
         if self.style != Style::Google || line.indent > self.indent {
             return true;
@@ -53,19 +54,19 @@ impl Section {
         }
     }
 
-    /// Returns `true` if a line belongs to the entry above it, judged by its position and indentation.
+    /// Returns `true` if `line` continues the previous entry, judged by its position and indentation.
     pub(crate) fn continues(self, line: &Line) -> bool {
         let inside = self.style != Style::Google || line.indent > self.indent;
         inside || self.flush && !line.after_blank
     }
 
-    /// Returns `true` if a line of prose ends the section.
+    /// Returns `true` if `line`, which is not an entry, ends the section.
     pub(crate) fn ends_with_prose(self, line: &Line) -> bool {
         let open_ended = self.flush || self.style != Style::Google;
         open_ended && self.bulleted.is_some() && line.after_blank
     }
 
-    /// Parses a line as the first line of a parameter entry.
+    /// Parses `line` as the first line of a parameter entry. Returns `None` if it is not an entry of this section.
     pub(crate) fn item(self, line: &Line) -> Option<Item<'_>> {
         let shallow = line.indent <= self.indent || self.style == Style::Markdown;
         if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
@@ -77,8 +78,8 @@ impl Section {
             .filter(|item| self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted))
     }
 
-    /// Returns `true` if a line with the form of a title is an entry of this section, such as a parameter
-    /// called `example`.
+    /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter called
+    /// `example`.
     pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);
@@ -92,8 +93,9 @@ mod tests {
     use crate::lines;
     use crate::title::Title;
 
-    /// Checks the kind of each line after the title of a section: `i` for an item, `t` for text, `.` for a
-    /// line outside.
+    /// Checks the kind of each line after the title of a section.
+    ///
+    /// `expected` has `i` for an entry, `t` for text, and `.` for a line outside of the section.
     fn check(text: &str, expected: &str) {
         let lines = lines::parse(&format!("\n.\n{text}"));
         let mut body = lines.iter().skip(2);

@@ -4,7 +4,7 @@ use crate::name::Name;
 use crate::prose::{is_colon, outside_brackets, split_colon, words};
 use crate::type_spec::TypeSpec;
 
-/// The subject of a field.
+/// The kind of documentation that a field contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     Param,
@@ -31,15 +31,15 @@ impl Tag {
     }
 }
 
-/// The first line of a field.
+/// The first line of a field, such as `:param x: text`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field<'a> {
-    /// `:keyword argument: text`.
+    /// A complete field such as `:keyword argument: text`, with a known keyword.
     Known { tag: Tag, argument: &'a str, text: &'a str },
     /// A field with a known keyword, but without the second colon, such as `:param x text`.
     Unclosed {
         keyword: &'a str,
-        /// The part before the missing colon, for the error message: `name` or `keyword`.
+        /// The part after which the colon is missing, for the error message: `name` or `keyword`.
         after: &'static str,
     },
     /// Any other field, such as `:meta private:`.

@@ -1,31 +1,31 @@
-//! Section titles in three styles.
+//! Section titles in the styles of Google, NumPy and Markdown.
 
 use crate::lines::Line;
 use crate::prose::is_colon;
 
 const MAX_NUMPY_WORDS: usize = 4;
 
-/// The subject of a section.
+/// The kind of documentation that a section contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Parameters, one per entry.
+    /// Parameters, with an entry for each of them.
     Params,
     /// The return value.
     Returns,
-    /// Errors, one per entry.
+    /// Errors, with an entry for each of them.
     Raises,
-    /// Any other subject: the section stays in the description.
+    /// Anything else. The section stays in the description.
     Other,
 }
 
-/// The notation of a title.
+/// The style in which a section title is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// `Args:` above indented entries.
     Google,
     /// `Parameters` above a line of dashes or equals signs.
     Numpy,
-    /// `# Arguments`.
+    /// A heading such as `# Arguments`.
     Markdown,
 }
 
@@ -34,20 +34,20 @@ pub(crate) enum Style {
 pub(crate) struct Title {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the title only divides a list of parameters into groups, such as `Optional:`.
+    /// Whether the title is `Required` or `Optional`, which only divides a list of parameters into groups.
     is_group: bool,
 }
 
 impl Title {
-    /// Parses the title at `line`. The line `below` may underline it.
+    /// Parses `line` as a section title. The line `below` may be its underline.
     pub(crate) fn parse(line: &Line, below: Option<&Line>) -> Option<Self> {
         Self::markdown(&line.text)
             .or_else(|| Self::numpy(&line.text, &below?.text))
             .or_else(|| Self::google(&line.text))
     }
 
-    /// Returns the title as it is read outside of a parameter section. There, `Optional:` and similar words
-    /// are not titles.
+    /// Returns the title with its meaning outside of a parameter section, where `Required:` and `Optional:` are not
+    /// section titles.
     pub(crate) fn outside_of_params(self) -> Option<Self> {
         match (self.is_group, self.style) {
             (false, _) => Some(self),
@@ -87,7 +87,7 @@ impl Title {
         Self { kind: Kind::Other, style, is_group: false }
     }
 
-    /// Parses a title with a conventional meaning, such as `Args`.
+    /// Parses a title with a known meaning, such as `Args`.
     fn known(text: &str, style: Style) -> Option<Self> {
         let lowercase = text
             .trim_start_matches(|c: char| c == '*' || c.is_whitespace())
@@ -116,8 +116,9 @@ impl Title {
     }
 }
 
-/// Returns `true` if `text` is a section on one line, such as `Returns: the sum`, and `matches` accepts the
-/// kind of the section.
+/// Returns `true` if `text` is a section on one line, such as `Returns: the sum`.
+///
+/// `matches` must return `true` for the kind of the section.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
     text.starts_with(char::is_uppercase)
         && text
@@ -133,7 +134,7 @@ pub(crate) fn heading_level(text: &str) -> Option<usize> {
     (level > 0 && words.starts_with(char::is_whitespace)).then_some(level)
 }
 
-/// Returns the level of a rustdoc heading meant only for programmers, such as `# Panics`.
+/// Returns the level of a rustdoc heading that addresses only programmers, such as `# Panics`.
 pub(crate) fn programmer_heading_level(text: &str) -> Option<usize> {
     let title = text.trim_matches(|c: char| c == '#' || is_colon(c) || c.is_whitespace()).to_lowercase();
     heading_level(text)

@@ -1,21 +1,21 @@
-//! Types of parameters with modifiers, such as `int, optional, default 3`.
+//! Parameter types with modifiers, such as `int, optional, default 3`.
 
 use crate::default;
 use crate::prose::{split_colon, split_outside, unwrap_mark, words};
 
-/// A type with its modifiers.
+/// A parameter type with its modifiers, such as `int, optional, default 3`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TypeSpec {
-    /// The type as written.
+    /// The type as written in the comment.
     pub(crate) ty: Option<String>,
     /// `true` if `optional` is among the modifiers.
     pub(crate) optional: bool,
-    /// The value after `default`.
+    /// The default value given after the word `default`.
     pub(crate) default: Option<String>,
 }
 
 impl TypeSpec {
-    /// Parses the text inside of the parentheses of `name (type, optional)`.
+    /// Parses the text in the parentheses of `name (type, optional)`.
     pub(crate) fn parse(text: &str) -> Self {
         let mut spec = Self::default();
         let mut types = Vec::new();
@@ -31,7 +31,7 @@ impl TypeSpec {
         spec
     }
 
-    /// Returns `true` if any modifier was parsed.
+    /// Returns `true` if `optional` or a default value was given.
     pub(crate) fn has_modifiers(&self) -> bool {
         self.optional || self.default.is_some()
     }
@@ -55,13 +55,13 @@ fn strip_marks(piece: &str) -> &str {
     unwrap_mark(piece, '`').or_else(|| unwrap_mark(piece, '*')).unwrap_or(piece)
 }
 
-/// Returns the type without backticks or stars. Returns `None` for an empty type.
+/// Returns the type without backticks or stars around it. Returns `None` for an empty type.
 pub(crate) fn type_name(text: &str) -> Option<String> {
     let bare = strip_marks(text);
     (!bare.is_empty()).then(|| bare.to_owned())
 }
 
-/// Splits `type: text` into the type and the text. If there is no type, the second value is the whole text.
+/// Splits `type: text` into the type and the text. Without a type, returns `None` and the whole text.
 pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
     split_colon(text)
         .filter(|(ty, _)| looks_like_type(ty.trim()))

@@ -18,8 +18,8 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, Ident, LitStr};
 
-/// The path of the facade crate in generated code. It is set with `crate = path`, or else taken from the
-/// [`Settings`].
+/// The path by which generated code refers to the `toolkit` crate. It comes from the argument `crate = path` or,
+/// without this argument, from the [`Settings`].
 pub(crate) struct CratePath(TokenStream);
 
 impl Default for CratePath {
@@ -47,19 +47,20 @@ pub(crate) struct ToolAttr {
     pub(crate) lane: Option<LitStr>,
     /// `true` if a tool or parameter without documentation is an error.
     pub(crate) strict_docs: bool,
-    /// `true` to exclude the tool from discovery.
+    /// `true` if `register = false` excludes the tool from discovery.
     pub(crate) unregistered: bool,
-    /// Builder calls on `ToolMetadata`.
+    /// Generated calls of builder methods, which set the tool's `ToolMetadata`.
     pub(crate) metadata: TokenStream,
-    /// The keys of all given arguments, with empty text. The arguments for `ToolMetadata` are added again,
-    /// with their values as text.
+    /// The keys of all given arguments, each with an empty text.
+    ///
+    /// Arguments that set `ToolMetadata` have a second entry with their value as text.
     seen: Vec<(Ident, String)>,
 }
 
 /// A parser for the value of an argument.
 pub(crate) type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
-/// The arguments for `ToolMetadata`. Each argument becomes a call of the method `with_<argument>`.
+/// The arguments of `#[tool(…)]` that set `ToolMetadata`. Each of them becomes a call of the method `with_<argument>`.
 pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
     (&["title", "search_hint"], |input| text(input).map(ToTokens::into_token_stream)),
     (
@@ -82,7 +83,7 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
     }),
     (&["tags"], |input| {
         let tags = texts(input)?;
-        // Constants of different types fit into one list only as tags.
+        // Constants of different types have a common type only after conversion to `ToolTag`.
         let are_literals = tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some());
         let converted = |tag: &Expr| quote!(__toolkit::ToolTag::from(#tag));
         let tags: Vec<TokenStream> = match are_literals {
@@ -109,7 +110,7 @@ impl ToolAttr {
         "meta",
     ];
 
-    /// Returns the names of all arguments.
+    /// Returns the names of all arguments that `#[tool(…)]` accepts.
     pub(crate) fn known() -> Vec<&'static str> {
         let metadata = METADATA.iter().flat_map(|(names, _)| *names);
         Self::KNOWN.iter().chain(metadata).copied().collect()
@@ -163,14 +164,14 @@ impl ToolAttr {
         Ok(())
     }
 
-    /// Returns the key in the source if the argument called `argument` is given. Errors can point at this
-    /// key.
+    /// Returns the key of the argument called `argument` if it is given, so an error can point at the key.
     pub(crate) fn given(&self, argument: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, _)| key == argument).map(|(key, _)| key)
     }
 
-    /// Returns the key in the source if the argument called `argument` is given with this value. Only values
-    /// of the arguments in [`METADATA`] are known.
+    /// Returns the key of the argument called `argument` if it is given with the value `value`.
+    ///
+    /// Only the arguments in [`METADATA`] can be found, because the values of other arguments are not stored.
     pub(crate) fn given_as(&self, argument: &str, value: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, given)| key == argument && given == value).map(|(key, _)| key)
     }
@@ -197,7 +198,7 @@ impl ToolAttr {
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: Option<LitStr>,
     pub(crate) krate: CratePath,
-    /// The key `extends`, if the block adds tools to another `#[toolset]` block of the type.
+    /// The key `extends`, which is given if this block adds tools to another `#[toolset]` block of the same type.
     pub(crate) extends: Option<Ident>,
 }
 
@@ -225,7 +226,7 @@ pub(crate) struct ToolParamsAttr {
     pub(crate) strict_docs: bool,
 }
 
-/// Parses `#[tool_params(…)]`.
+/// Parses the arguments of `#[tool_params(…)]`.
 pub(crate) fn tool_params(attrs: &[Attribute], diag: &mut Diag) -> ToolParamsAttr {
     let mut parsed =
         ToolParamsAttr { strict_docs: Settings::current().strict_docs, ..ToolParamsAttr::default() };

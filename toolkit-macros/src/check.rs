@@ -1,4 +1,4 @@
-//! The checks of a draft before it becomes a model.
+//! Checks a parsed tool function before code is generated from it.
 
 use crate::checked::mark_checked;
 use crate::diag::{Diag, hint};
@@ -15,8 +15,8 @@ use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safe
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks a draft, reports all errors, and returns the model. Returns `None` if the draft has no legal tool
-/// name.
+/// Checks a parsed tool function, reports all errors, and returns the model for code generation. Returns `None` if the
+/// function has no legal tool name.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
@@ -88,7 +88,7 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Returns the text ` -> T` for `impl Future<Output = T>` and for a boxed `dyn Future<Output = T>`.
+/// Returns the text ` -> T` if `ty` is `impl Future<Output = T>` or a boxed `dyn Future<Output = T>`.
 fn future_output(ty: &Type) -> Option<String> {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,
@@ -112,7 +112,7 @@ fn future_output(ty: &Type) -> Option<String> {
 
 fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
     draft.docs.check_text(diag);
-    // The fields of a flattened type are unknown here.
+    // The field names of a flattened type are unknown here.
     if draft.params.iter().all(|param| param.attr.flatten.is_none()) {
         let mut known: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
         let renames = draft.params.iter().filter_map(|param| param.attr.rename.as_ref());
@@ -133,7 +133,7 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     draft.decoded().for_each(|param| param.attr.check_flatten(diag));
 }
 
-/// Reports arguments of `#[tool]` without any effect, and a `max_concurrency` of 0.
+/// Reports arguments of `#[tool]` that have no effect, and a `max_concurrency` of 0.
 fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     let attr = &draft.attr;
     let runs_in_place = draft.sig.asyncness.is_none() && attr.given_as("blocking", "true").is_none();
@@ -223,8 +223,8 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
     check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
 }
 
-/// Reports an empty or too long name, and a name with characters other than ASCII letters, digits and
-/// `punctuation`. Returns the name if it is correct.
+/// Reports a name that is empty, too long, or has characters other than ASCII letters, digits and `punctuation`.
+/// Returns the name if it is correct.
 fn check_name(
     kind: &str,
     name: String,
@@ -252,8 +252,8 @@ fn check_name(
     None
 }
 
-/// Converts a parameter to a [`ParamModel`]. Returns `None` for the context and for state, because they are
-/// not part of the schema.
+/// Converts a parameter to a [`ParamModel`]. Returns `None` for context and state parameters, because they are not part
+/// of the schema.
 fn param_model<'a>(
     draft: &'a Draft<'a>,
     param: &'a DraftParam<'a>,

@@ -1,9 +1,8 @@
-//! The derive macro `ToolParams`: `Deserialize`, `JsonSchema` and constraints in one.
+//! The derive macro `ToolParams`, which combines `Deserialize`, `JsonSchema` and constraints.
 //!
-//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror
-//! names the type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]`
-//! attribute keeps its meaning. Documentation, defaults and constraints become attributes that the two
-//! derives understand.
+//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror names the
+//! type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]` attribute keeps its
+//! meaning. Documentation, defaults and constraints become attributes that the two derives understand.
 
 mod attributes;
 mod beside;
@@ -111,7 +110,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         if is_decoded_by_type(&field.attrs) {
             is_sized &= check_owned(&field.ty, &mut diag);
         }
-        // Inside of the mirror, `Self` would name the mirror.
+        // Inside the mirror, `Self` would refer to the mirror.
         field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
         all_described &= mirror_field(field, &owner, &mut helpers, &mut diag);
         if is_concrete && is_decoded_by_type(&field.attrs) {
@@ -141,7 +140,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     if is_plain && is_concrete && !is_struct {
         helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
     }
-    // A variant for all other values makes the listed values examples.
+    // With a catch-all variant, the listed values are only examples.
     if is_plain && !is_struct && !has_other {
         attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
         if !other_names.is_empty() {
@@ -177,13 +176,13 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     })
 }
 
-/// Replaces the attributes of the type with the attributes of the mirror.
+/// Replaces the attributes of the original type with the attributes of its mirror, the hidden copy with derives.
 fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
     attrs.retain(is_serde_or_schemars);
     // The derive comes first, because its helper attributes may only follow it.
     let derive = parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]);
     attrs.insert(0, derive);
-    // The type may set `crate` itself, for other derives of serde and schemars.
+    // The type may set `crate` itself, for its other derives of serde and schemars.
     for (name, path) in [("serde", "__toolkit::serde"), ("schemars", "__toolkit::schemars")] {
         let arguments = attribute_arguments(attrs, |attr| attr.path().is_ident(name));
         if !arguments.iter().any(|(argument, _)| argument.is_ident("crate")) {
@@ -194,15 +193,14 @@ fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
     describe(attrs, docs.description());
 }
 
-/// Adds a helper function to apply constraints to a schema, and returns the name of the helper function.
-/// `calls` contains its statements.
+/// Adds a helper function that applies constraints to a schema, and returns the name of that function. `calls` contains
+/// its statements.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     let constraints = quote!(let __constraints = &mut __toolkit::Constraints::of(__schema););
     transforming(helpers, quote!(#constraints #calls))
 }
 
-/// Adds a helper function with the code in `body` to change `__schema`. Returns the name of the helper
-/// function.
+/// Adds a helper function that changes `__schema` with the code in `body`. Returns the name of that function.
 fn transforming(helpers: &mut Vec<TokenStream>, body: TokenStream) -> Ident {
     generic_transforming(helpers, &Generics::default(), body)
 }
@@ -225,8 +223,7 @@ fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {
     }
 }
 
-/// Generates the implementations of `Deserialize` and `JsonSchema` for the type. They call the
-/// implementations of the mirror.
+/// Generates implementations of `Deserialize` and `JsonSchema` that call the implementations of `__Mirror`.
 ///
 /// If `is_valid` is `false`, placeholders are generated, so that code using the type causes no further
 /// errors. A trait that another derive implements is left out.

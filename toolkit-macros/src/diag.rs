@@ -1,4 +1,4 @@
-//! Collects compile errors, so one build reports all of them.
+//! Collection of compile errors, so one build reports all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -29,17 +29,17 @@ impl Diag {
         self.errors.is_empty()
     }
 
-    /// Appends the errors to the output of the macro.
+    /// Appends all collected errors to `output`, the output of the macro.
     pub(crate) fn into_tokens(self, mut output: TokenStream) -> TokenStream {
         output.extend(self.errors.iter().map(syn::Error::to_compile_error));
         output
     }
 }
 
-/// Returns `` ; did you mean `x`? `` for the known word nearest to `given`, or a list of all known words.
+/// Returns `` ; did you mean `x`? `` for the word in `known` that is nearest to `given`, or a list of all known words.
 ///
-/// The nearest word has the fewest typing differences. If several words have equally few differences, the
-/// word with the longest common start is chosen.
+/// The nearest word has the fewest typing differences. If several words have equally few differences, the word with the
+/// longest common start is chosen.
 pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let is_similar = |known: &&&str| strsim::normalized_damerau_levenshtein(given, known) >= 0.6;

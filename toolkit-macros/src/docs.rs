@@ -14,9 +14,9 @@ use toolkit_docstring::{Docstring, ParamDoc};
 #[derive(Default)]
 pub(crate) struct Docs {
     parsed: Docstring,
-    /// The span of each line.
+    /// The source location of each documentation line.
     spans: Vec<Span>,
-    /// The documentation left to the compiler, such as `#[doc = my_macro!()]`. This macro cannot evaluate it.
+    /// Documentation that only the compiler can evaluate, such as `#[doc = my_macro!()]`.
     unread: Vec<Expr>,
 }
 
@@ -42,12 +42,12 @@ impl Docs {
         docs
     }
 
-    /// Returns the documentation of the first parameter with a name accepted by `is_wanted`.
+    /// Returns the documentation of the first parameter for whose name `is_wanted` returns `true`.
     pub(crate) fn param(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&ParamDoc> {
         self.parsed.params.iter().find(|param| is_wanted(&param.name))
     }
 
-    /// Returns the description as an expression of type `&'static str`, if there is one.
+    /// Returns the description as an expression of type `&'static str`, or `None` if there is no description.
     pub(crate) fn description(&self) -> Option<TokenStream> {
         match (self.parsed.description.as_str(), self.unread.as_slice()) {
             ("", []) => None,
@@ -82,7 +82,7 @@ impl Docs {
         }
     }
 
-    /// Reports documented parameters or fields missing from `known`. Their documentation is probably stale.
+    /// Reports documentation of parameters or fields that are not in `known`. It is probably stale.
     pub(crate) fn check_names(&self, owner: &Ident, kind: &str, known: &[String], diag: &mut Diag) {
         for documented in self.parsed.params.iter().filter(|param| !known.contains(&param.name)) {
             let name = &documented.name;
@@ -97,15 +97,15 @@ impl Docs {
     }
 }
 
-/// Returns `true` for any description except an empty string literal.
+/// Returns `true` for every description except an empty string literal and `None`.
 pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
     description.is_some_and(|text| {
         syn::parse2::<LitStr>(text.clone()).map_or(true, |text| !text.value().trim().is_empty())
     })
 }
 
-/// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!`. Returns
-/// `None` for other expressions, and for a macro with an argument that cannot be evaluated.
+/// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!`. Returns `None` for any
+/// other expression, or if an argument of the macro cannot be evaluated.
 fn evaluate(expr: &Expr) -> Option<String> {
     let invocation = match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => return Some(number.base10_digits().to_owned()),
@@ -123,7 +123,7 @@ fn evaluate(expr: &Expr) -> Option<String> {
     match invocation.path.segments.last()?.ident.to_string().as_str() {
         "concat" => Some(arguments.concat()),
         "env" => env::var(arguments.first()?).ok(),
-        // The compiler reads the file, too, so it compiles the crate again after a change of the file.
+        // The compiler reads the file, too, so a change of the file makes the compiler build the crate again.
         "include_str" if proc_macro::is_available() => {
             let source = proc_macro::Span::call_site().local_file()?;
             fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
@@ -134,8 +134,8 @@ fn evaluate(expr: &Expr) -> Option<String> {
 
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
-/// In order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section in
-/// the documentation of the function or type.
+/// The sources, in order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section
+/// in the documentation of the function or type.
 pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
     let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
     attr.map(ToTokens::to_token_stream)

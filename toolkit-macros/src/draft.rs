@@ -1,4 +1,4 @@
-//! A parsed but unchecked tool function.
+//! The result of parsing a tool function, before it is checked.
 
 mod types;
 
@@ -14,16 +14,16 @@ use syn::{
 };
 use types::{is_context, parse_type, sized_form};
 
-/// A parsed function with its attributes and documentation.
+/// A parsed tool function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) attr: ToolAttr,
     pub(crate) attrs: &'a [Attribute],
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The `impl` block around a method. `None` for a free function.
+    /// The `impl` block that contains the method. `None` for a free function.
     pub(crate) owner: Option<&'a ImplBlock<'a>>,
-    /// The parameters without the receiver.
+    /// The parameters of the function, except `self`.
     pub(crate) params: Vec<DraftParam<'a>>,
 }
 
@@ -35,22 +35,22 @@ pub(crate) struct DraftParam<'a> {
     pub(crate) docs: Docs,
 }
 
-/// The source of a parameter's value.
+/// The source from which the generated code takes a parameter's value.
 pub(crate) enum Source {
-    /// The argument for this parameter, decoded as `ty`. With `flatten`, all arguments of the call.
+    /// The call's argument for this parameter, decoded as `ty`. With `flatten`, all arguments of the call.
     Arguments { ty: Box<Type>, pass: PassMode },
-    /// The context of the call.
+    /// The context of the tool call.
     Context,
-    /// The state registered under `ty`.
+    /// The shared state that was registered under the type `ty`.
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form of the value received by a `#[state]` parameter.
+/// The form in which a `#[state]` parameter receives its value.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
-    /// `true` for `Arc<T>`, `false` for `&T`.
+    /// `true` for a parameter of type `Arc<T>`, `false` for `&T`.
     pub(crate) shared: bool,
-    /// `true` if the type is inside an `Option`.
+    /// `true` if the parameter's type is an `Option`.
     pub(crate) optional: bool,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Draft<'a> {
         Self { attr, attrs, vis, sig, docs: Docs::from_attrs(attrs), owner, params }
     }
 
-    /// Returns the `#[cfg]` attributes of the function. Generated items repeat them.
+    /// Returns the `#[cfg]` attributes of the function, which must also be on all generated items.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &'a Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
@@ -79,12 +79,12 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Returns the generics of the `impl` block, if it has any.
+    /// Returns the generic parameters of the `impl` block that contains the method, if it has any.
     pub(crate) fn generics(&self) -> Option<&'a Generics> {
         self.owner.map(|owner| owner.generics).filter(|generics| !generics.params.is_empty())
     }
 
-    /// Returns the parameters decoded from the arguments of the call.
+    /// Returns the parameters whose values are decoded from the arguments of the call.
     pub(crate) fn decoded(&self) -> impl Iterator<Item = &DraftParam<'a>> {
         self.params.iter().filter(|param| matches!(param.source, Source::Arguments { .. }))
     }
@@ -149,7 +149,8 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
     Some(DraftParam { ident, source, attr, docs: Docs::from_attrs(&helpers) })
 }
 
-/// Replaces parameter types without a fixed size. They are reported, and the compiler would report them again.
+/// Replaces parameter types without a fixed size. The macro has already reported them, and the compiler would report
+/// them again.
 pub(crate) fn give_sizes(sig: &mut Signature) {
     for input in &mut sig.inputs {
         if let FnArg::Typed(typed) = input
@@ -160,7 +161,7 @@ pub(crate) fn give_sizes(sig: &mut Signature) {
     }
 }
 
-/// Returns `true` for `self: Arc<Self>`.
+/// Returns `true` if the receiver is `self: Arc<Self>`.
 pub(crate) fn is_arc(receiver: &Receiver) -> bool {
     matches!(&receiver.kind, ReceiverKind::Typed(_, ty) if only_argument(ty, "Arc").is_some())
 }

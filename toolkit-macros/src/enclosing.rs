@@ -1,4 +1,4 @@
-//! Detection of the `impl` block around an attribute, and of other `#[toolset]` blocks of a type.
+//! Detection of the `impl` block that contains an attribute, and of other `#[toolset]` blocks of a type.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 /// The file, line, column and type of each `#[toolset]` block expanded so far.
 static TOOLSETS: Mutex<Vec<(PathBuf, usize, usize, String)>> = Mutex::new(Vec::new());
 
-/// Returns the line of another `#[toolset]` block of the type called `ty`. Returns `None` if there is none,
-/// or if it is not certain that both blocks mean the same type.
+/// Returns the line of another `#[toolset]` block of the type called `ty`. Returns `None` if it is not certain that
+/// another block belongs to the same type.
 ///
-/// Blocks in the same module of one file mean the same type. Two blocks are in the same module if no line
-/// between them has less indentation and no module begins between them.
+/// Blocks in the same module of one file belong to the same type. Two blocks are in the same module if no line between
+/// them has less indentation and no module begins between them.
 pub(crate) fn other_toolset(ty: &str) -> Option<usize> {
     if !proc_macro::is_available() {
         return None;
@@ -32,8 +32,10 @@ pub(crate) fn other_toolset(ty: &str) -> Option<usize> {
     others.into_iter().find(|other| in_module(*other))
 }
 
-/// Returns `true` if a line neither ends a module with the content at `indent`, nor begins another module
-/// there.
+/// Returns `true` if code before and after `line` may be in the same module. `indent` is the indentation of items in
+/// this module.
+///
+/// The line must neither have less indentation, which ends the module, nor begin another module at `indent`.
 fn is_in_module(line: &str, indent: usize) -> bool {
     let text = line.trim_start();
     let own = line.len() - text.len();
@@ -42,9 +44,9 @@ fn is_in_module(line: &str, indent: usize) -> bool {
 
 /// Returns `true` if the attribute being expanded is inside an `impl` block or a trait.
 ///
-/// The tokens of the function do not show the block, so this function reads the source. The line of the
-/// attribute or the next line above with less indentation opens the block. Returns `false` if there is no
-/// source file.
+/// The macro receives only the tokens of the function, so this function reads the source file. The enclosing block
+/// begins in the line of the attribute, or in the nearest line above with less indentation. Returns `false` if there is
+/// no source file.
 pub(crate) fn is_in_block() -> bool {
     let lines_above = || {
         let span = proc_macro::Span::call_site();
@@ -59,7 +61,7 @@ pub(crate) fn is_in_block() -> bool {
     proc_macro::is_available() && lines_above().unwrap_or(false)
 }
 
-/// Returns `true` if code at `indent` directly after `lines` is inside an `impl` block or a trait.
+/// Returns `true` if code directly after `lines` with the indentation `indent` is inside an `impl` block or a trait.
 fn opens_block(lines: &[&str], mut indent: usize) -> bool {
     for line in lines.iter().rev() {
         let text = line.trim_start();
@@ -69,7 +71,7 @@ fn opens_block(lines: &[&str], mut indent: usize) -> bool {
         }
         let (opened, closed) = (text.matches('{').count(), text.matches('}').count());
         if text == "{" || opened > 0 && opened == closed {
-            // The header of the block is above.
+            // The header of the block is in a line above.
             indent = own + 1;
             continue;
         }

@@ -13,8 +13,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Generics, ReturnType, Token, Type, parse_quote_spanned};
 
-/// Generates the marker struct of a function, the struct's function `tool()`, and the registration of the
-/// tool.
+/// Generates a marker struct with the name of the function, its function `tool()`, and the registration of the tool.
 ///
 /// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
@@ -50,8 +49,8 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates an expression to create a tool. A static cell stores the data shared by all tools of the
-/// function.
+/// Generates an expression that creates a tool. A static cell stores the data that all tools created from the same
+/// function share.
 fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
     let params = params::specs(model);
@@ -72,7 +71,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
     let (call, output_schema) = (call::closure(model), output_schema(model));
-    // A static cell would be shared by all instances of a generic function, so their cells are local.
+    // In a generic block, a static cell would be shared by instances with different types, so the cell is local.
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
@@ -82,8 +81,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates attributes to allow lints in generated code. The code has the same form for every function, so
-/// lints may find parts superfluous.
+/// Generates attributes that allow lints in generated code. All functions get code of the same form, so some of it may
+/// be superfluous.
 fn allowed_lints() -> TokenStream {
     quote! {
         #[allow(
@@ -122,8 +121,9 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the implementation of `ToolsetWithoutExtends` with the tools of a type. For a block with
-/// `extends`, generates the registration of more tools for the type instead.
+/// Generates an implementation of `ToolsetWithoutExtends` with the tools of a type.
+///
+/// For a block with `extends`, generates the registration of additional tools for the type instead.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
     owner: &ImplBlock<'_>,
@@ -193,9 +193,7 @@ fn lasting(generics: &Generics) -> Generics {
     generics
 }
 
-/// Generates a placeholder for a tool with errors.
-///
-/// The placeholder prevents further errors in code that uses the tool.
+/// Generates a placeholder for a tool function with errors, so that code using the tool causes no further errors.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     let (krate, ident) = (&draft.attr.krate, &draft.sig.ident);
     let marker = marker(draft);
@@ -211,7 +209,7 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     }
 }
 
-/// Generates a struct with the name of the function. If another item has the same name, the error points at
+/// Generates a struct with the name of the function. If another item has the same name, the compiler's error points at
 /// the function's name.
 fn marker(draft: &Draft<'_>) -> TokenStream {
     let (cfgs, vis, ident) = (draft.cfgs(), draft.vis, &draft.sig.ident);

@@ -1,4 +1,4 @@
-//! Functions with an unparsed body. While the programmer is still writing the body, the macro keeps working.
+//! Tool functions whose body is not parsed, so the macro works while the programmer is still writing the body.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -17,7 +17,7 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// Parses a function, but not its body, so a long body takes no longer than a short body.
+    /// Parses a function except for its body, so a long body costs no extra time.
     pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
@@ -26,7 +26,7 @@ impl FunctionItem {
         Ok(function)
     }
 
-    /// Reports a missing body and adds one to prevent further errors.
+    /// Reports a missing body, and adds a body to prevent further errors.
     pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
         if !self.body.clone().into_iter().next().is_some_and(|token| is_block(&token)) {
             diag.error(&self.sig, format!("`{}` has no body; a tool needs one", self.sig.ident));
@@ -36,7 +36,8 @@ impl FunctionItem {
         self
     }
 
-    /// Replaces `Self` in the signature, because generated items are outside of the `impl` block.
+    /// Replaces `Self` in the signature by the type of the `impl` block, because generated items are outside of the
+    /// block.
     pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
         let replace_self =
             |tokens: TokenStream| replace_self(tokens, block.ty, &|name| block.qualified(name));
@@ -60,31 +61,31 @@ impl FunctionItem {
     }
 }
 
-/// The `impl` block around a method.
+/// An `impl` block that contains tool methods.
 pub(crate) struct ImplBlock<'a> {
     pub(crate) ty: &'a Type,
-    /// The trait implemented by the block.
+    /// The trait that the block implements, if any.
     pub(crate) of_trait: Option<&'a Path>,
-    /// The names of the associated types defined in the block.
+    /// The names of the associated types that the block defines.
     pub(crate) types: Vec<Ident>,
     pub(crate) generics: &'a Generics,
 }
 
 impl ImplBlock<'_> {
-    /// Returns the path to write before the name of a function of the block: `<Type>` or `<Type as Trait>`.
+    /// Returns the path before the name of one of the block's functions: `<Type>` or `<Type as Trait>`.
     pub(crate) fn path(&self, span: Span) -> TokenStream {
         let (ty, of_trait) = (self.ty, self.of_trait.map(|path| quote!(as #path)));
         quote_spanned!(span=> <#ty #of_trait>)
     }
 
-    /// Returns the path to write in place of `Self` before `name`, the name of a type or a constant.
+    /// Returns the path that replaces `Self` in `Self::name`. `name` is the name of a type or a constant.
     fn qualified(&self, name: &Ident) -> TokenStream {
         let ty = self.ty;
         if self.types.contains(name) { self.path(name.span()) } else { quote!(<#ty>) }
     }
 }
 
-/// Reports and removes attributes not allowed on the function of a tool.
+/// Reports and removes attributes that a tool function must not have.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     let name =
         |attr: &Attribute| ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name));
@@ -96,8 +97,8 @@ pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     }
 }
 
-/// Removes helper attributes from parameters, including misspelled attributes. Returns `true` if there were
-/// any.
+/// Removes the helper attributes of this macro from parameters, even if they are misspelled. Returns `true` if there
+/// were any.
 pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     let mut is_changed = false;
     for input in &mut sig.inputs {
@@ -111,14 +112,14 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     is_changed
 }
 
-/// Returns `true` for the parameter attributes of this macro and for doc comments. Rust itself forbids doc
-/// comments on parameters, so the macro must remove them.
+/// Returns `true` for parameter attributes that the macro must remove: its own helper attributes, and doc comments,
+/// which Rust forbids on parameters.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Returns the message for an attribute probably meant for this macro, such as `#[State]`. Returns `None` for
-/// other attributes.
+/// Returns the error message for an attribute that was probably meant for this macro, such as `#[State]`. Returns
+/// `None` for other attributes.
 pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
     if ["serde", "schemars"].contains(&name.as_str()) {
@@ -138,8 +139,9 @@ pub(crate) fn is_primitive(name: &Ident) -> bool {
     PRIMITIVES.iter().any(|primitive| name == primitive)
 }
 
-/// Replaces `Self` with the type `owner`. In a path such as `Self::Item`, `Self` is replaced with the result
-/// of `qualified`, called with the next name of the path.
+/// Replaces `Self` with the type `owner`.
+///
+/// In a path such as `Self::Item`, the result of calling `qualified` with `Item` replaces `Self` instead.
 pub(crate) fn replace_self(
     tokens: TokenStream,
     owner: &impl ToTokens,
@@ -157,7 +159,7 @@ pub(crate) fn replace_self(
                     Some(TokenTree::Ident(name)) if begins_path => qualified(&name),
                     _ => owner.to_token_stream(),
                 };
-                // Errors are shown at `Self`.
+                // Errors must point at `Self`.
                 at(replacement, ident.span())
             }
             TokenTree::Group(group) => regroup(&group, replace_self(group.stream(), owner, qualified)),
@@ -167,8 +169,7 @@ pub(crate) fn replace_self(
     replaced
 }
 
-/// Returns the tokens with `location` as their source location. Errors then point at this location, but the
-/// hygiene of the tokens does not change.
+/// Gives `tokens` the source location `location`, so errors point there. The hygiene of the tokens does not change.
 fn at(tokens: TokenStream, location: Span) -> TokenStream {
     let relocate = |token| match token {
         TokenTree::Group(group) => regroup(&group, at(group.stream(), location)),
@@ -180,7 +181,7 @@ fn at(tokens: TokenStream, location: Span) -> TokenStream {
     tokens.into_iter().flat_map(relocate).collect()
 }
 
-/// Returns the type `T` if `ty` is `name<T>`, such as `Option<T>` for the name `Option`. Otherwise, returns
+/// Returns `T` if `ty` is a type called `name` with the single argument `T`, such as `Option<T>`. Otherwise, returns
 /// `None`.
 pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
@@ -218,7 +219,7 @@ fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
     TokenTree::Group(regrouped).into()
 }
 
-/// Returns `true` for a block in braces, also if it is the `$body:block` of another macro.
+/// Returns `true` for a block in braces, even if another macro has inserted it as `$body:block`.
 fn is_block(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
     match group.delimiter() {

@@ -43,7 +43,7 @@ pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive::expand_params(item.into()).into()
 }
 
-/// The message for `#[tool]` on a method, if its `impl` block has no `#[toolset]`.
+/// The error message for `#[tool]` on a method in an `impl` block without `#[toolset]`.
 const NEEDS_TOOLSET: &str = "a method is a tool of its type; write `#[toolset]` above the `impl` block";
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,7 +1,7 @@
-//! Settings of the crate being compiled, read from its `Cargo.toml`.
+//! Settings from the `Cargo.toml` of the crate being compiled.
 //!
-//! The table `[package.metadata.toolkit]` sets defaults for attributes. If the setting `crate` is absent, the
-//! path of the facade is the name of the dependency on the package `toolkit-ai`.
+//! The table `[package.metadata.toolkit]` sets defaults for attributes. If the setting `crate` is absent, generated
+//! code uses the name under which the crate depends on the package `toolkit-ai`.
 
 mod manifest;
 
@@ -17,18 +17,18 @@ use syn::LitStr;
 
 const PACKAGE: &str = "toolkit-ai";
 
-/// The settings of a crate.
+/// The settings of the crate being compiled, from its table `[package.metadata.toolkit]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
-    /// The absolute path of the facade crate. If `None`, the path is `::toolkit`.
+    /// The path of the `toolkit` crate in generated code. If `None`, the path is `::toolkit`.
     pub(crate) krate: Option<String>,
-    /// The namespace of functions without a namespace of their own.
+    /// The namespace of tool functions that set no namespace themselves.
     namespace: Option<String>,
     /// `true` if undocumented tools and parameters are errors.
     pub(crate) strict_docs: bool,
-    /// The messages about mistakes in the table, until they are reported.
+    /// Messages about mistakes in the settings that have not been reported yet.
     problems: Vec<String>,
-    /// The path of the manifest, if the manifest has the table.
+    /// The path of the `Cargo.toml`, if it contains the settings table and is not tracked by the compiler yet.
     source: Option<PathBuf>,
 }
 
@@ -53,8 +53,7 @@ fn with_last<T>(use_last: impl FnOnce(&mut Last) -> T) -> T {
 impl Settings {
     /// Reads the manifest of the crate again if it has changed. Each use of a macro calls this function once.
     ///
-    /// In a language server, one process expands the macros of many crates, and expands them again after each
-    /// edit.
+    /// In a language server, one process expands the macros of many crates, and expands them again after each edit.
     pub(crate) fn refresh() {
         let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else { return };
         Self::refresh_from(Path::new(&folder).join("Cargo.toml"));
@@ -76,11 +75,10 @@ impl Settings {
         Self::last(|settings| settings.clone())
     }
 
-    /// Reports mistakes in the table, and generates code for compiling the crate again after a change of the
-    /// table.
+    /// Reports mistakes in the settings. Returns code that makes the compiler build the crate again when the settings
+    /// change.
     ///
-    /// Only the first macro of a crate reports mistakes and generates code. For all others, the result is
-    /// empty.
+    /// Only the first call in a crate reports mistakes and returns code. All other calls return no code.
     pub(crate) fn report_once(diag: &mut Diag) -> TokenStream {
         let (problems, source) =
             Self::last(|settings| (mem::take(&mut settings.problems), settings.source.take()));
@@ -121,7 +119,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the settings of a crate with the manifest `entries`. `workspace` reads the manifest of the
+    /// Returns the settings from `entries`, the content of a `Cargo.toml`. `workspace` reads the manifest of the
     /// crate's workspace.
     fn of(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Self {
         let mut settings =
@@ -149,15 +147,15 @@ impl Settings {
     }
 }
 
-/// Returns the name of the dependency on the facade if the manifest renames this dependency.
+/// Returns the name under which the manifest depends on `toolkit-ai`. Returns `None` if the dependency is not renamed.
 ///
-/// `workspace` reads the manifest of the workspace. It is called only if a dependency is inherited from
-/// there.
+/// `workspace` reads the manifest of the workspace. It is called only if the crate inherits a dependency from the
+/// workspace.
 fn dependency(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Option<String> {
     let is_own = |entry: &&Entry| !entry.is_below(&["workspace"]);
     let is_inherited = |entry: &Entry| entry.key() == "workspace" && entry.value == "true";
     let root = if entries.iter().filter(is_own).any(is_inherited) { workspace() } else { Vec::new() };
-    // The table `dependencies` comes first, because the library cannot use a dependency of the tests.
+    // The table `dependencies` comes first, because the library cannot use dependencies that are only for its tests.
     let name = ["dependencies", "dev-dependencies", "build-dependencies"].iter().find_map(|table| {
         let names = entries.iter().filter(is_own).filter_map(|entry| {
             let (_, name) = entry.dependency().filter(|(of, _)| of == table)?;

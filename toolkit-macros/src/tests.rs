@@ -1,4 +1,4 @@
-//! Expansions of the macros, as snapshots of formatted code.
+//! Tests of expanded macros, as snapshots of formatted code.
 
 mod arguments;
 
@@ -223,7 +223,7 @@ fn documentation_of_macros_is_read() {
     }
 }
 
-/// Outside of a compiler, the macro finds no file, so it leaves `include_str!` to the compiler.
+/// Tests that the macro leaves `include_str!` to the compiler if no source file is available, as in this test.
 #[test]
 fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
     let expansion = expand(
@@ -236,8 +236,8 @@ fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
     assert!(expansion.contains(r#"concat!(include_str!("no such file.md"))"#), "{expansion}");
 }
 
-/// `quote!` has no block comments, so the test writes the attribute that the compiler makes of a block
-/// comment.
+/// Tests a block comment. `quote!` has no block comments, so the test writes the attribute that the compiler creates
+/// from one.
 #[test]
 fn block_comments_are_parsed_like_line_comments() {
     let expansion = expand(

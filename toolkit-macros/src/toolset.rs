@@ -55,7 +55,8 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         draft.attr.namespace = draft.attr.namespace.take().or_else(|| namespace.clone());
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
-    // A toolset with errors is generated without tools. Code using the toolset then causes no further errors.
+    // A toolset with errors has no tools in the generated code. Code that uses the toolset then causes no further
+    // errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
     let generated = can_be_toolset.then(|| expand::toolset(&attr, &owner, &description, models));
@@ -63,8 +64,9 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     diag.into_tokens(quote!(#block #generated #tracked))
 }
 
-/// Reports an error for an item other than an `impl` block. Returns the item without the attributes that
-/// would cause further errors.
+/// Reports an error for an item that cannot be parsed as an `impl` block.
+///
+/// Returns the item without the attributes that would cause further errors.
 fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
     if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
         diag.push(error);
@@ -85,7 +87,7 @@ fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream 
     item.into_token_stream()
 }
 
-/// Reports mistakes in the header of the block. Returns `false` if the block cannot be a toolset.
+/// Reports mistakes in the header of an `impl` block. Returns `false` if the block cannot be a toolset.
 fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut Diag) -> bool {
     let ty = &*block.self_ty;
     let owner = spelling(ty);
@@ -126,9 +128,9 @@ fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut 
     false
 }
 
-/// Collects the `#[tool]` functions of the block together with the arguments of each `#[tool]`.
+/// Collects the `#[tool]` methods of a block, each with the arguments of its `#[tool]` attribute.
 ///
-/// The functions stay in the block, without `#[tool]` and its helper attributes.
+/// The methods stay in the block, without `#[tool]` and its helper attributes.
 fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
     let mut methods = Vec::new();
     for item in &mut block.items {
@@ -159,8 +161,9 @@ fn is_tool_attr(attr: &Attribute) -> bool {
     tool_arguments(attr).is_some()
 }
 
-/// Returns the arguments of `#[tool(…)]`. For `#[cfg_attr(condition, tool(…))]`, also returns
-/// `#[cfg(condition)]`. Returns `None` for other attributes.
+/// Returns the arguments of a `#[tool(…)]` attribute. Returns `None` for other attributes.
+///
+/// For `#[cfg_attr(condition, tool(…))]`, also returns the attribute `#[cfg(condition)]`.
 fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> {
     let arguments = |meta: &Meta| {
         let is_tool = meta.path().segments.last().is_some_and(|last| last.ident == "tool");
@@ -174,8 +177,7 @@ fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> 
     Some((attrs.filter_map(arguments).next()?, Some(parse_quote!(#[cfg(#condition)]))))
 }
 
-/// Returns the last name in the path of the type, as a string literal. The registry normalizes the name
-/// later.
+/// Returns the last name in the path of a type, as a string literal. The registry later normalizes this name.
 fn type_name(ty: &Type) -> Option<LitStr> {
     let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;

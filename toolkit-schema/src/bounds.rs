@@ -20,7 +20,7 @@ const CACHED: usize = 256;
 /// string and with the size of the pattern.
 const LARGEST: usize = 1 << 18;
 
-/// The keywords that list the names of an object's members, or hold other schemas of the object.
+/// Keywords that name the members of an object, or that apply another schema to the same object.
 const HAVE_NAMES: [&str; 7] =
     ["properties", "patternProperties", "additionalProperties", "allOf", "anyOf", "oneOf", "$ref"];
 
@@ -42,15 +42,15 @@ pub fn has_constraints(schema: &Value) -> bool {
         "format" => value.as_str().is_some_and(format::is_known),
         "enum" | "const" => !is_of_type(schema),
         "uniqueItems" => !is_of_set(schema),
-        // A variant refuses a repeated name, and another variant then takes the value and ignores the name.
+        // A variant refuses a repeated name. Another variant may then accept the value and ignore the name.
         "anyOf" => value.as_array().is_some_and(|branches| {
             let objects = || branches.iter().filter(|it| may_be_object(it));
             objects().count() > 1
                 && objects().any(|it| it.get("additionalProperties") != Some(&Value::Bool(false)))
         }),
-        // A flattened enum takes the first of two variants, and ignores the second.
+        // For a repeated name, a flattened enum uses the first of two variants and ignores the second.
         "oneOf" => keywords.contains_key("properties"),
-        // A value of any type may have this schema. It would silently keep only the last of two members.
+        // The schema may be of a type such as `Value`, which would silently keep only the last of two members.
         "type" => value == "object" && !keywords.keys().any(|name| HAVE_NAMES.contains(&name.as_str())),
         "additionalProperties" => value.is_object() || is_map_of_names(keywords),
         "exclusiveMinimum"
@@ -81,7 +81,8 @@ fn may_be_object(schema: &Value) -> bool {
     schema.get("type").is_none_or(|kind| kind == "object" || kind.is_array())
 }
 
-/// Returns whether an object schema may be of a map with an enum as its key: all names have the same schema.
+/// Returns whether an object schema may come from a map with an enum as its key type. In such a schema, no property is
+/// required, and all properties have the same schema.
 fn is_map_of_names(keywords: &Map<String, Value>) -> bool {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let mut schemas = properties.into_iter().flat_map(Map::values);
@@ -89,15 +90,15 @@ fn is_map_of_names(keywords: &Map<String, Value>) -> bool {
     first.is_some() && !keywords.contains_key("required") && schemas.all(|other| Some(other) == first)
 }
 
-/// Returns whether `pattern` can be compiled, so strings can be checked against it.
+/// Returns whether `pattern` is a usable regular expression: valid, supported and not too large.
 pub(crate) fn compiles(pattern: &str) -> bool {
     compiled(pattern).is_some()
 }
 
-/// Returns the first keyword violated by a value of the right type.
+/// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
 ///
 /// If `validator` is `true`, formats and content encodings are not checked, and repeated items always violate
-/// `uniqueItems`. Otherwise, the schema of a Rust set accepts repeated items, because a set ignores them.
+/// `uniqueItems`. If it is `false`, repeated items are allowed in an array that is decoded into a Rust set.
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Option<&'static str> {
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
@@ -106,7 +107,7 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
                 return Some(SINGLE);
             }
             let written = value.number()?;
-            // The type may round the number to the nearest double, so both numbers must be in the range.
+            // Deserialization may round the number to the nearest double, so both numbers must be in the range.
             let rounded = || rounded(schema, value.text).and_then(|number| out_of_range(schema, &number));
             out_of_range(schema, &written).or_else(rounded)
         }
@@ -135,8 +136,8 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
 
 /// Returns whether an array schema was generated from a Rust set, such as `HashSet<T>`.
 ///
-/// Such a schema is recognised by `uniqueItems` before `items`. Repeated items are no violation for a set,
-/// because deserialization drops them.
+/// In such a schema, `uniqueItems` comes before `items`. Repeated items are allowed there, because deserialization
+/// drops them.
 fn is_of_set(schema: &Value) -> bool {
     let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
     keywords
@@ -148,10 +149,10 @@ fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool)
     schema.get(keyword).and_then(Value::as_str).filter(|expected| differs(expected)).map(|_| keyword)
 }
 
-/// Returns the number rounded to the nearest double.
+/// Returns the number in `text`, rounded to the nearest double.
 ///
-/// Returns `None` if the schema has no exclusive bound or describes an integer, or if the number is too short
-/// to be changed by rounding.
+/// Returns `None` if `schema` has no exclusive bound or describes an integer, or if the number is too short to be
+/// changed by rounding.
 fn rounded(schema: &Value, text: &str) -> Option<Decimal> {
     let has_bounds =
         ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
@@ -182,12 +183,12 @@ pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
 
-/// Compares two numbers without rounding.
+/// Compares two numbers without rounding. Returns `None` if one of the values is not a number.
 pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     Some(number(left)?.cmp(&number(right)?))
 }
 
-/// Returns whether two values are equal by the rules of JSON Schema: 1 and 1.0 are the same number.
+/// Returns whether two values are equal by the rules of JSON Schema. For example, 1 equals 1.0.
 pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
     left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
 }

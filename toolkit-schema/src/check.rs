@@ -1,6 +1,6 @@
-//! The search for all violations of a schema by a value.
+//! Finds all violations of a schema by a value.
 //!
-//! The search covers every keyword that constrains values. A type may refuse more values by rules of its own.
+//! Every keyword that constrains values is checked. A Rust type may refuse more values than its schema.
 
 use crate::bounds::{broken, is_equal};
 use crate::fault::nests_deeper;
@@ -33,24 +33,22 @@ pub(crate) use decoded::check_decoded;
 pub use repeated::{repeated_names, repeated_names_in};
 pub use rounded::rounded;
 
-/// The maximum number of violations collected by one search.
+/// The maximum number of violations that one check collects.
 const MOST: usize = 64;
 
-/// The maximum number of schemas applied by one search: `STEPS`, and `STEPS_PER_BYTE` for each byte of the
+/// The number of schemas that one check may apply to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
 /// value.
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// The maximum number of schemas applied inside each other. It allows values of the maximum depth with nested
-/// unions.
-///
-/// The limit keeps the recursion within the stack of a small thread.
+/// The maximum number of nested schemas in one check. It allows values of the maximum depth with nested unions, and it
+/// keeps the recursion within the stack of a small thread.
 pub(crate) const DEEPEST: usize = 400;
 
 /// The maximum nesting depth of a value. JSON parsers have the same limit.
 pub(crate) const DEEPEST_VALUE: usize = 127;
 
-/// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
+/// The internal keyword reported if a value matches several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
 /// The message for a value too complex to be checked completely.
@@ -73,7 +71,7 @@ pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Vi
     check_text(schema.into(), &value.to_string(), Scope::All)
 }
 
-/// Returns the violations of a schema by a value, given as JSON text.
+/// Parses `text` as JSON and returns the violations of `schema` by the parsed value.
 pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec<Violation> {
     match Json::parse(text) {
         Ok(value) => check(schema, &value, "", scope),
@@ -86,29 +84,31 @@ pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec
 pub enum Scope {
     /// All violations.
     All,
-    /// Only violated constraints, for a value already decoded by its Rust type.
+    /// Only violated constraints such as `maxLength`, for a value that its Rust type has already decoded.
     ///
-    /// The type has accepted everything else, such as a list in place of a struct.
+    /// All other differences from the schema were accepted by the Rust type, such as a list in place of a struct.
     Constraints,
-    /// All violations except unknown members, and except the missing members of objects with unknown members.
+    /// All violations except those about member names.
     ///
-    /// The unknown member may be the missing member under another name, such as an alias known only to the
-    /// type.
+    /// Unknown members are not reported. If an object has an unknown member, its missing members are not reported
+    /// either, because the unknown name may be an alias of a missing member.
     ExceptNames,
-    /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
+    /// All violations by the rules of a JSON Schema validator: 5.0 is an integer, and formats are not checked.
     Validator,
 }
 
 /// Checks a value against a schema and returns the violations of the kinds selected by `scope`.
 ///
-/// `at` is the path of the value. The paths of all violations begin with `at`.
+/// `at` is the path of the value, and every returned path begins with it.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
     Search::new(schema.root, value, at, scope).violations(schema.schema, value)
 }
 
-/// Returns whether a value conforms to a schema. The number of schemas applied is subtracted from `left`; if
-/// none are left, returns `false`. `depth` is the number of schemas already applied around the value.
+/// Returns whether a value conforms to a schema.
+///
+/// `left` is the number of schemas that may still be applied, and this function decreases it. If `left` reaches 0, the
+/// result is `false`. `depth` is the number of enclosing schemas already applied.
 pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
     let mut search = Search::new(schema.root, value, "", Scope::All);
     (search.left, search.depth) = (*left, depth);
@@ -122,40 +122,40 @@ pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// A schema applied to a value: both, whether only the existence of violations matters, whether the schema
-/// says more than its type, and how far the value may differ.
+/// The key of a cached check: the schema, the value, whether only one violation is collected, whether the schema is
+/// stricter than its Rust type, and the accepted differences between schema and value.
 type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
 
 struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
-    /// How far a decoded value may differ from the schema.
+    /// The differences from the schema that are accepted in a decoded value, such as other names.
     reading: Reading,
-    /// The text of the whole value.
+    /// The JSON text of the whole checked value.
     text: &'v str,
-    /// Returns whether the type of the whole value accepts a JSON text. `None` if the type cannot be asked.
+    /// Returns whether the Rust type can decode a JSON text. `None` if no decoder is available.
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
     coerce: Coerce,
-    /// The numbers that a schema of the type `number` was applied to, in the scope of a validator.
+    /// The numbers checked against a schema of type `number`. They are collected only for [`Scope::Validator`].
     numbers: HashSet<*const Json<'v>>,
     /// The path to the value being inspected.
     path: String,
-    /// The number of schemas left to apply before the search gives up.
+    /// The number of schemas that may still be applied before the check stops.
     left: usize,
-    /// The number of schemas applied around the search, by the coercion or by another search.
+    /// The number of enclosing schemas that the caller of this check has already applied.
     depth: usize,
     /// The number of violations to collect. It is 1 if only the existence of a violation matters.
     most: usize,
-    /// Whether the schema being inspected is stricter than its type, so a wrong type is a violation, too.
+    /// Whether the current schema is stricter than its Rust type. Every violation is then reported, even a wrong type.
     exact: bool,
-    /// The violations of each schema behind a reference, for each value inspected with the schema.
+    /// Cached violations of referenced schemas, for each combination of schema and value.
     ///
     /// Without this cache, a recursive union would take time exponential in the depth of the value.
     known: HashMap<Applied<'v>, Vec<Found<'a, 'v>>>,
-    /// The schemas being inspected, each with its value.
+    /// The pairs of schema and value that are currently being inspected.
     ///
-    /// A schema may lead back to itself at the same value. The repeated inspection is skipped, because it
-    /// finds nothing new.
+    /// A schema may refer to itself. If it applies to the same value again, the second inspection is skipped, because
+    /// it finds nothing new.
     open: Vec<(&'a Value, *const Json<'v>)>,
     found: Vec<Found<'a, 'v>>,
 }
@@ -181,7 +181,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the whole value, and returns the violations of the kinds selected by the scope.
+    /// Inspects `value`, and returns the violations of the kinds selected by `self.scope`.
     fn violations(mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Violation> {
         self.inspect(schema, value);
         self.into_violations()
@@ -234,8 +234,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.open.pop();
     }
 
-    /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
-    /// occurs again, the violations found the first time are added again.
+    /// Checks `value` against `target`, the target of a reference.
+    ///
+    /// The violations are cached for each pair of target and value, and reused if the pair occurs again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
         let (target_at, value_at) = (ptr::from_ref(target), ptr::from_ref(value));
         let key = (target_at, value_at, self.most == 1, self.exact, self.reading);
@@ -262,8 +263,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         found.is_empty()
     }
 
-    /// Inspects the keywords of a schema. The work is done in other functions, to keep the stack frame of
-    /// this recursive function small.
+    /// Inspects all keywords of a schema. Most work is done in other functions, to keep the stack frame of this
+    /// recursive function small.
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
         if self.inspect_as_struct(schema, value) || !self.inspect_type(schema, value) {
             return;
@@ -291,7 +292,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the type. Returns whether the other keywords remain to be inspected.
+    /// Checks `value` against the keyword `type`. Returns whether the other keywords still need to be inspected.
     fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
         let is_validator = self.scope == Scope::Validator;
         if is_validator && types(schema.get("type")).any(|name| name == "number") {
@@ -309,7 +310,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Inspects the keywords without inner schemas, such as `enum` and `maximum`.
+    /// Checks `value` against the keywords that contain no schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
@@ -327,7 +328,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             "enum" | "const" if is_declared_alias(schema, value) => return,
             // Another variant accepts any such value. The value may still be of the variant with this list.
             "enum" | "const" => is_of_type && self.accepts.is_some(),
-            // The type refuses a number outside of its range, so the decoded value is of another variant.
+            // The Rust type refuses a number outside of its range, so the value was decoded as another variant.
             "minimum" | "maximum" => self.scope == Scope::Constraints && is_outside_of_type(schema, value),
             _ => false,
         };

@@ -18,7 +18,7 @@ use words::folded;
 
 mod words;
 
-/// The maximum number of strings to try uncorrected in [`coerced_with_words`].
+/// The maximum number of strings that [`coerced_with_words`] tries to leave uncorrected.
 const MOST_WORDS: usize = 16;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
@@ -26,12 +26,12 @@ const MOST_WORDS: usize = 16;
 /// A near miss is an invalid value with an obvious correction:
 ///
 /// - `5.0` becomes `5` where the schema accepts only integers.
-/// - A string such as `"5"` becomes the JSON value in its text where the schema accepts no strings. `yes` and
-///   `no` become booleans.
+/// - A string such as `"5"` becomes the JSON value in its text where the schema accepts no strings. `yes` and `no`
+///   become booleans.
 /// - A number becomes a string of its digits where the schema accepts a string, but no number.
-/// - A string becomes an allowed string that differs only by letter case, spaces, `-` or `_`, if there is
-///   exactly one. Names of variants are corrected in the same way.
-/// - The names of members in a map with an enum as its key are corrected in the same way.
+/// - A string becomes an allowed string that differs only by letter case, spaces, `-` or `_`, if there is exactly one.
+///   Names of variants are corrected in the same way.
+/// - The keys of a map are corrected in the same way if an enum is the key type of the map.
 /// - A code fence around the JSON value in a string is ignored, and so are unescaped control characters.
 /// - An optional member with the value `null` is removed if its schema does not accept `null`.
 ///
@@ -55,18 +55,18 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     coerced.map(|coerced| *value = coerced).is_some()
 }
 
-/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed.
+/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed. A near miss is an invalid
+/// value with an obvious correction.
 ///
-/// Everything else keeps its original text, so no digit of a number and no repeated member is lost.
+/// Everything else keeps its original text. Numbers keep all digits, and objects keep repeated members.
 #[must_use]
 pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
     Coercion::new(schema.root, budget(value), Some(&[])).coerced(schema.schema, value)
 }
 
-/// Returns the coerced JSON text of `value` like [`coerced`], but never corrects a string to an allowed
-/// string.
+/// Coerces near misses like [`coerced`], but never replaces a string by a similar allowed string.
 ///
-/// The type may know the string as an alias of a value in its schema.
+/// The Rust type may accept the string as an alias of an allowed string.
 #[must_use]
 pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
     Coercion::new(schema.root, budget(value), None).coerced(schema.schema, value)
@@ -103,11 +103,11 @@ pub fn coerced_with_words(
     Some(coerced).filter(|coerced| coerced != value.text)
 }
 
-/// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
+/// Returns the violated constraints of a value that its Rust type has already decoded. `at` is the path of the value.
 ///
-/// A type may know members, variants and values under names missing from its schema. To find out the meaning
-/// of such a name, the search changes the JSON text of the value and passes it to `accepts`. `accepts`
-/// returns whether the type decodes the text. It is `None` if the type cannot be asked.
+/// A Rust type may accept aliases that are missing from its schema. To resolve such a name, the check changes the JSON
+/// text of the value and passes it to `accepts`, which returns whether the Rust type can decode the text. Pass `None`
+/// if no decoder is available.
 #[must_use]
 pub fn check_decoded(
     schema: SchemaRef<'_>,
@@ -118,9 +118,10 @@ pub fn check_decoded(
     check::check_decoded(schema, value, at, coerced_part, accepts)
 }
 
-/// Coerces a part of a value during a check. The number of schemas applied is subtracted from `left`.
+/// Coerces a value that is part of a larger checked value.
 ///
-/// `depth` is the number of schemas already applied around the part.
+/// This function decreases `left`, the number of schemas that may still be applied. `depth` is the number of enclosing
+/// schemas already applied.
 fn coerced_part(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> Option<String> {
     let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, Some(&[])) };
     let coerced = coercion.coerced(schema.schema, value);
@@ -130,15 +131,14 @@ fn coerced_part(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth
 
 struct Coercion<'a> {
     root: &'a Value,
-    /// The results for schemas behind references. The key is the schema and the position of the value in the
-    /// text.
+    /// The cached results for referenced schemas. The key is the schema and the position of the value in the text.
     known: HashMap<(*const Value, *const u8), Option<String>>,
-    /// The number of schemas left to apply before the coercion gives up.
+    /// The number of schemas that may still be applied before the coercion stops.
     left: usize,
-    /// The number of schemas applied around the current schema.
+    /// The number of schemas that enclose the current schema.
     depth: usize,
-    /// The strings to leave unchanged. All other strings may be corrected to an allowed string with the
-    /// same letters. If `None`, no string is corrected in this way.
+    /// The strings that stay unchanged. Every other string is replaced by an allowed string that differs only by letter
+    /// case and separators. If `None`, no string is replaced.
     kept: Option<&'a [String]>,
     /// A string to replace by a word that no enum knows.
     unknown: Option<&'a str>,
@@ -146,10 +146,10 @@ struct Coercion<'a> {
     changed: BTreeSet<String>,
 }
 
-/// A part of a schema. The parts are applied to the value one after the other.
+/// A part of a schema that is applied to a value separately from the other parts.
 enum Part<'a> {
     Schema(&'a Value),
-    /// A schema and the branches of its union.
+    /// A schema with `anyOf` or `oneOf`, and the branches of this union.
     Union(&'a Value, &'a [Value]),
     /// The keywords of a schema other than `allOf`, `anyOf` and `oneOf`.
     Plain(&'a Value),
@@ -181,7 +181,7 @@ impl<'a> Coercion<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // A recursive schema may apply to the same value again. The repetition coerces nothing.
+        // A recursive schema may apply to the same value again. The second application changes nothing.
         self.known.insert(key, None);
         let coerced = self.by_parts(target, value);
         self.known.insert(key, coerced.clone());
@@ -203,10 +203,10 @@ impl<'a> Coercion<'a> {
         coerced
     }
 
-    /// Parses `text`, the result of an earlier coercion, and passes the value to `coerce`.
+    /// Parses `text`, the result of an earlier coercion, and passes the parsed value to `coerce`.
     ///
-    /// While `coerce` runs, the cache is empty, because the cached results refer to positions in the original
-    /// text. The cache is restored afterwards.
+    /// The cached results refer to positions in the original text. So the cache is emptied before `coerce` runs, and
+    /// restored afterwards.
     fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
         let value = Json::parse(text).ok()?;
         let known = std::mem::take(&mut self.known);
@@ -229,11 +229,11 @@ impl<'a> Coercion<'a> {
         fits(SchemaRef::new(self.root, schema), value, &mut self.left, self.depth)
     }
 
-    /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value
+    /// Coerces a value to the first branch of a union for which the coerced value is valid. Returns `None` if the value
     /// already fits a branch.
     ///
-    /// If no branch has a valid result, the partly coerced value is returned if exactly one branch changed
-    /// the value. Otherwise, the result is `None`.
+    /// If the coerced value is valid for no branch, but coercion changed the value for exactly one branch, returns this
+    /// partly coerced value. Otherwise, returns `None`.
     fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
         let candidates = self.candidates(branches, value);
         if let [only] = candidates.as_slice() {
@@ -260,8 +260,8 @@ impl<'a> Coercion<'a> {
             }
             partly.push(text);
         }
-        // If coercion changed the value for only one branch, keep the change: the violations of this branch
-        // explain the rest.
+        // If coercion changed the value for only one branch, keep the change. The violations of this branch then
+        // explain the remaining mistakes.
         if partly.len() == 1 { partly.pop() } else { None }
     }
 
@@ -276,8 +276,8 @@ impl<'a> Coercion<'a> {
         candidates
     }
 
-    /// Returns whether a value fits one of the branches. Returns `false` if a branch refers to the union
-    /// itself.
+    /// Returns whether a value fits one of `branches`, the branches of the union `schema`. Returns `false` if a branch
+    /// refers to `schema` itself.
     fn fits_any(&mut self, schema: &Value, branches: &[&Value], value: &Json<'_>) -> bool {
         let root = self.root;
         let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
@@ -299,8 +299,8 @@ impl<'a> Coercion<'a> {
 
     /// Coerces the members of an object.
     ///
-    /// An optional member with the value `null` is removed if the member's schema refuses `null`. A provider
-    /// may force the model to send every member. The model then sends `null` to leave a member out.
+    /// An optional member with the value `null` is removed if its schema refuses `null`. Some providers force the model
+    /// to send every member, and the model then sends `null` for an omitted member.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         let renamed = self.with_names_of_map(schema, members);
         let mut changed = renamed.iter().any(Option::is_some);
@@ -364,7 +364,7 @@ impl<'a> Coercion<'a> {
     }
 }
 
-/// Returns whether an object lacks a member required by the branch. Coercion never adds a missing member.
+/// Returns whether an object lacks a member that the branch requires. Coercion never adds a missing member.
 fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
     let properties = own.get("properties").and_then(Value::as_object);

@@ -1,24 +1,26 @@
-//! A writer to add constraints to schemas.
+//! Adds constraints to schemas.
 
 use crate::number::Decimal;
 use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-/// A temporary keyword to distinguish an `enum` added as a constraint from the variants of a Rust enum.
+/// A temporary keyword that marks an `enum` added as a constraint. It distinguishes this `enum` from the variants of a
+/// Rust enum.
 ///
-/// Tidying the schema removes the keyword.
+/// `tidy` removes this keyword.
 pub(crate) const ONE_OF: &str = "x-one-of";
 
-/// A temporary keyword to mark the `enum` of a Rust enum: the type itself refuses other values.
+/// A temporary keyword that marks the `enum` of a Rust enum. Deserialization into the Rust enum refuses all other
+/// values.
 ///
-/// Tidying the schema removes the keyword.
+/// `tidy` removes this keyword.
 pub(crate) const VARIANTS: &str = "x-toolkit-variants";
 
-/// A number usable as a bound: every integer and floating-point type, and a JSON value.
+/// A number usable as a bound in a schema: any primitive integer or float, or a JSON value.
 ///
-/// A JSON value holds an integer beyond 64 bits only as a double. If the text of the double is another number,
-/// the bound becomes a string, and the schema has a fault: a tool with this schema cannot be registered.
+/// An integer beyond 64 bits becomes a double, because a JSON value has no larger integers. If the text of the double
+/// is a different number, the bound becomes a string. A tool with such a schema cannot be registered.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a bound of a number",
     label = "`range` and `multiple_of` need numbers",
@@ -52,18 +54,18 @@ macro_rules! bounds {
 bounds! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 Value }
 bounds! { wide: i128 u128 }
 
-/// Returns the bound `digits`, an integer beyond 64 bits, as a double. Returns a string if the text of
-/// the double is another number.
+/// Returns `digits`, an integer beyond 64 bits, as a double. Returns a string if the text of the double is a different
+/// number.
 fn wide_bound(digits: &str) -> Value {
     let double = digits.parse::<f64>().ok().map(Value::from);
     let is_exact = |double: &Value| Decimal::parse(&double.to_string()) == Decimal::parse(digits);
     double.filter(is_exact).unwrap_or_else(|| digits.into())
 }
 
-/// A writer to add constraints to the schema of a parameter or a field.
+/// Adds constraints to the schema of a parameter or a field.
 ///
-/// The arguments of calls are checked against this schema, so the published constraints and the checks cannot
-/// differ. Generated code calls the methods for `#[param(range = …, length = …)]` and similar attributes.
+/// The model receives the same schema that the arguments of its calls are checked against. Generated code calls the
+/// methods for attributes such as `#[param(range = …, length = …)]`.
 ///
 /// ```
 /// use toolkit_schema::Constraints;
@@ -76,12 +78,12 @@ fn wide_bound(digits: &str) -> Value {
 pub struct Constraints<'a>(&'a mut Map<String, Value>);
 
 impl<'a> Constraints<'a> {
-    /// Creates a writer to add keywords to `schema`.
+    /// Creates a writer that adds keywords to `schema`.
     pub fn new(schema: &'a mut Map<String, Value>) -> Self {
         Self(schema)
     }
 
-    /// Creates a writer to add keywords to a generated schema. The schema `true` becomes an object.
+    /// Creates a writer that adds keywords to a generated schema. The boolean schema `true` is replaced by an object.
     pub fn of(schema: &'a mut Schema) -> Self {
         Self(schema.ensure_object())
     }
@@ -144,8 +146,8 @@ impl<'a> Constraints<'a> {
 
     /// Allows only `null` in the property called `content`.
     ///
-    /// Generated code calls this method for a unit variant of an adjacently tagged enum. The other variants
-    /// of the enum store their data in this property.
+    /// Generated code calls this method for each unit variant of an adjacently tagged enum. In such an enum, `content`
+    /// is the property with the data of a variant.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
             properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));

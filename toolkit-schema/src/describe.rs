@@ -8,12 +8,12 @@ use crate::types::types;
 use crate::words::{count, phrase};
 use serde_json::Value;
 
-/// The maximum number of allowed values, or kinds of values, listed in a description.
+/// The maximum number of allowed values or alternative types listed in a description.
 const LISTED: usize = 10;
 
-/// The maximum number of schemas visited for one description, and their maximum depth.
+/// The maximum number of schemas visited for one description.
 ///
-/// Without these limits, the description of a recursive schema would never end.
+/// Without this limit and a limit of depth, the description of a recursive schema would never end.
 const VISITED: usize = 64;
 const DEEPEST: usize = 4;
 
@@ -30,7 +30,7 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes `schema`. References are resolved in the document `root`.
+/// Describes `schema`. Its references are resolved in the document `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
     describe_for(root, schema, None)
 }
@@ -43,13 +43,13 @@ pub(crate) fn describe_for(root: &Value, schema: &Value, given: Option<&Json<'_>
 }
 
 struct Describer<'a> {
-    /// The document for resolving references.
+    /// The document in which references are resolved.
     root: &'a Value,
-    /// The invalid value, if any.
+    /// The invalid value that the description is for, if any.
     given: Option<&'a Json<'a>>,
     /// The remaining number of schemas to visit before the description stops.
     left: usize,
-    /// The number of schemas around the current schema.
+    /// The number of schemas that enclose the current schema.
     depth: usize,
 }
 
@@ -127,8 +127,9 @@ impl Describer<'_> {
         format!("{name}{words}")
     }
 
-    /// Describes a variant of an enum by the name and the value of its tag. Without a tag, the name of the
-    /// only member describes the variant. Returns an empty string if there is neither.
+    /// Describes a variant of an enum by the name and value of its tag, or otherwise by the name of its only member.
+    ///
+    /// Returns an empty string if the schema has neither a tag nor a single member.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),
@@ -137,10 +138,10 @@ impl Describer<'_> {
         }
     }
 
-    /// Describes the values of each branch.
+    /// Describes the values accepted by each branch of a union.
     ///
-    /// If the object branches have a discriminator, they share one description. If the list gets too long,
-    /// the last entry states the number of omitted descriptions.
+    /// If a discriminator distinguishes the object branches, they share one description. If there are more than ten
+    /// descriptions, the last entry states how many were omitted.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));

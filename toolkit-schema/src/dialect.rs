@@ -57,38 +57,35 @@ pub struct ConvertedSchema {
     pub schema: Value,
     /// The constraints lost because the dialect cannot express them.
     pub losses: Vec<SchemaLoss>,
-    /// The first loss to make the converted schema stricter than the original schema.
+    /// The first loss that makes the converted schema stricter than the original schema, or `None` if it is not
+    /// stricter.
     ///
-    /// A model constrained to the converted schema then cannot send some values accepted by the tool. `None`
-    /// if the converted schema accepts all of them.
+    /// A model constrained to a stricter schema cannot send some values that the tool accepts.
     pub narrowed: Option<SchemaLoss>,
 }
 
 impl SchemaDialect {
     /// Converts the schema of a tool's parameters to this dialect.
     ///
-    /// `allOf` is merged. Schemas of older drafts are read as draft 2020-12. The root becomes an object.
-    /// Constraints unsupported by the provider move into the description and are reported as losses. Property
-    /// names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
+    /// `allOf` is merged. Schemas of older drafts are read as draft 2020-12. The root becomes an object. Constraints
+    /// unsupported by the provider move into the description and are reported as losses. Property names, and the values
+    /// of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
     ///
-    /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row,
-    /// becomes `{"type": "object"}`, and a loss is reported. The tool registry refuses a tool with such a
-    /// schema.
+    /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row, becomes
+    /// `{"type": "object"}`, and a loss is reported. The tool registry refuses a tool with such a schema.
     ///
-    /// - [`JsonSchema`](Self::JsonSchema) changes only the `type` of the root, if it is not plainly `object`.
-    ///   If the root's type does not include `object`, the schema is converted as for
-    ///   [`Inlined`](Self::Inlined).
-    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above.
-    ///   References stay references, and their targets are in `$defs`. So a type that is used ten times is
-    ///   sent only once.
-    /// - All other dialects replace each reference by its target. A recursive reference stays a reference if
-    ///   the provider accepts recursion. Except in the Gemini dialect, the other references stay, too, if the
-    ///   schema would become too large without them.
-    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model
-    ///   may send `null`.
+    /// - [`JsonSchema`](Self::JsonSchema) changes only the `type` of the root, if it is not plainly `object`. If the
+    ///   root's type does not include `object`, the schema is converted as for [`Inlined`](Self::Inlined).
+    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above. References
+    ///   stay, and their targets are in `$defs`, so a type used ten times is sent only once.
+    /// - All other dialects replace each reference by its target. A recursive reference stays if the provider accepts
+    ///   recursion. Except in the Gemini dialect, all references stay if the schema would become too large without
+    ///   them.
+    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model may send
+    ///   `null`.
     /// - Both strict dialects close every object: no members other than the named properties are allowed.
-    /// - [`Gemini`](Self::Gemini) leaves objects open, because this provider never sends members missing from
-    ///   the schema.
+    /// - [`Gemini`](Self::Gemini) leaves objects open, because this provider never sends members missing from the
+    ///   schema.
     ///
     /// ```
     /// use serde_json::json;
@@ -132,11 +129,11 @@ impl SchemaDialect {
         }
     }
 
-    /// Converts a schema, keeping the references selected by `keep`.
+    /// Converts a schema, and keeps the references selected by `keep`.
     ///
-    /// If the schema gets too large, also returns the recursive targets. The caller can then convert the
-    /// schema again and keep all other references. Returns no targets if the recursion must be cut off, but
-    /// is not completely known.
+    /// If replacing references makes the schema too large, also returns the targets of recursive references. The caller
+    /// then converts the schema again and keeps all other references. Returns no targets if recursion is cut off and
+    /// not every recursive target is known.
     fn convert_with(
         self,
         schema: &Value,
@@ -156,8 +153,7 @@ impl SchemaDialect {
         (ConvertedSchema { schema, losses, narrowed }, Some(tree.recursive).filter(|_| may_keep))
     }
 
-    /// Returns the rules of the dialect if it supports only a subset of JSON Schema. Otherwise, returns
-    /// `None`.
+    /// Returns the rules of a dialect that supports only a subset of JSON Schema. Returns `None` for other dialects.
     fn rules(self) -> Option<&'static Rules> {
         match self {
             Self::OpenAiStrict => Some(&OPENAI),
@@ -168,7 +164,7 @@ impl SchemaDialect {
     }
 }
 
-/// Returns the schema with the type `object` at the root, or `None` if the root does not allow objects.
+/// Returns the schema with `object` as the type of its root, or `None` if the root does not allow objects.
 fn typed(schema: &Value) -> Option<Value> {
     let Value::Object(keywords) = schema else {
         return (*schema == Value::Bool(true)).then(|| json!({"type": "object"}));

@@ -10,10 +10,10 @@ use std::fmt;
 
 /// The differences between two versions of a schema, each with its position and its effect.
 ///
-/// A change of **arguments** is breaking if the new version may refuse a call that was valid in the old
-/// version, or may understand it differently. A change of **results** is breaking if the new version may
-/// return results that the old version could not return. If the effect of a change cannot be decided, the
-/// change counts as breaking. An example is a new regular expression in place of another.
+/// A change of **arguments** is breaking if the new version may refuse a call that was valid in the old version, or may
+/// interpret the call differently. A change of **results** is breaking if the new version may return results that the
+/// old version could not return. A change with an unknown effect counts as breaking, such as a new regular expression
+/// in place of another.
 ///
 /// References are followed. The order of keywords, properties and variants does not matter.
 ///
@@ -40,9 +40,9 @@ pub enum Compatibility {
     /// Nothing changed.
     #[default]
     Unchanged,
-    /// Everything valid before is still valid.
+    /// Everything that was valid before is still valid.
     Compatible,
-    /// Something valid before may be invalid now.
+    /// Something that was valid before may be invalid now.
     Breaking,
 }
 
@@ -56,7 +56,7 @@ pub struct SchemaChange {
     pub kind: SchemaChangeKind,
     /// The effect of the change.
     pub compatibility: Compatibility,
-    /// A description of the change.
+    /// An explanation of the change, such as "the property is gone".
     pub why: String,
 }
 
@@ -82,11 +82,11 @@ pub enum SchemaChangeKind {
     Widened,
     /// Other values are accepted, or the difference cannot be decided.
     Altered,
-    /// Only descriptions, examples or a default changed, not the accepted values.
+    /// Only descriptions, examples or a default changed. The same values are accepted.
     Described,
 }
 
-/// The use of a schema: for the arguments or for the results of a tool.
+/// Whether a schema describes the arguments or the results of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Arguments,
@@ -135,20 +135,20 @@ impl SchemaDiff {
         Self { changes: changes.collect() }
     }
 
-    /// Returns all changes. Changes of properties follow the order of the older schema; added properties come
-    /// last.
+    /// Returns all changes. Changed and removed properties come in the order of the older schema, and added properties
+    /// come last.
     #[must_use]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes
     }
 
-    /// Returns whether nothing changed.
+    /// Returns whether the two schemas have no differences.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Returns the most severe effect of all changes.
+    /// Returns the most severe effect among all changes.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.changes.iter().map(|change| change.compatibility).max().unwrap_or_default()

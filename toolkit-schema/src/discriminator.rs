@@ -1,17 +1,17 @@
-//! Discriminators of unions. A discriminator is a member whose name or value tells the object branches of a
-//! union apart, as in the schema of an enum.
+//! Discriminators of unions. A discriminator is a member whose name or value identifies the object branch that a value
+//! belongs to, as in the schema of an enum.
 
 use crate::reference::resolve;
 use crate::types::types;
 use serde_json::Value;
 
-/// The way to tell the object branches of a union apart.
+/// A member that identifies the object branch of a union.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Discriminator<'a> {
-    /// The name of a member, and the constant of this member in each branch. The schema of a tagged enum has
+    /// The name of a member with a constant value in each branch, and these constants. The schema of a tagged enum has
     /// such a member.
     Tag(&'a str, Vec<&'a Value>),
-    /// The name of the only member in each branch, as in the schema of an externally tagged enum.
+    /// The names of the only member in each branch, as in the schema of an externally tagged enum.
     Members(Vec<&'a str>),
 }
 
@@ -20,9 +20,9 @@ pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
     ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
 }
 
-/// Returns the discriminator of the object branches.
+/// Returns the discriminator of the object branches of a union.
 ///
-/// Returns `None` if no branch is an object, or if the object branches have no discriminator in common.
+/// Returns `None` if no branch allows objects, or if the object branches have no discriminator in common.
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
     let objects = || branches.iter().filter(|branch| may_be_object(root, branch));
     let tags: Option<Vec<_>> = objects().map(|branch| tag(root, branch)).collect();
@@ -40,20 +40,20 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
     }
 }
 
-/// Returns whether a value of the branch may be an object. Only `type`, `enum` and `const` are considered.
+/// Returns whether `branch` may allow objects. Only `type`, `enum` and `const` are considered.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
     let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
     may_be(root, branch, "object")
         && resolve(root, branch).is_none_or(|schema| schema.get("type").is_some() || !is_listed(schema))
 }
 
-/// Returns whether a value of the branch may have the type called `name`. Only `type` is considered.
+/// Returns whether `branch` may allow values of the type called `name`. Only `type` is considered.
 pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
     own.is_none_or(|own| types(Some(own)).any(|type_name| type_name == name))
 }
 
-/// Returns the name and the constant of the first property with a constant value.
+/// Returns the name and the constant of the first property with a `const`.
 pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
     let own = |schema: &'a Value| {
         let properties = schema.get("properties")?.as_object()?;

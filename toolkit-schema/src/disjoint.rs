@@ -1,15 +1,15 @@
-//! Detection of disjoint schemas. Schemas are disjoint if no value fits two of them. For disjoint branches,
-//! `oneOf` means the same as `anyOf`.
+//! Detection of disjoint schemas. Schemas are disjoint if no value matches two of them. For disjoint branches, `oneOf`
+//! means the same as `anyOf`.
 
 use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::reference::SchemaRef;
 use crate::types::{names, overlap, type_of, types};
 use serde_json::Value;
 
-/// The maximum depth of nested tags to compare.
+/// The maximum nesting depth of properties to compare.
 const DEEPEST: usize = 4;
 
-/// Returns whether the schemas are certainly disjoint: no value fits two of them.
+/// Returns whether `schemas` are certainly disjoint, so no value matches two of them.
 pub(crate) fn are_disjoint(schemas: &[SchemaRef<'_>]) -> bool {
     let others = |index| schemas.iter().take(index);
     schemas.iter().enumerate().all(|(index, one)| others(index).all(|other| are_apart(*one, *other, DEEPEST)))
@@ -34,8 +34,7 @@ fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
             || requires_forbidden(&other, &one))
 }
 
-/// Returns the types named by a schema. If `type` is absent, returns the types of the values in `enum` or
-/// `const`.
+/// Returns the type names in `type`. If `type` is absent, returns the types of the values in `enum` or `const`.
 fn type_names(schema: &Keywords) -> Vec<&str> {
     match schema.get("type") {
         None => allowed_values(schema).unwrap_or_default().into_iter().map(type_of).collect(),
@@ -43,8 +42,8 @@ fn type_names(schema: &Keywords) -> Vec<&str> {
     }
 }
 
-/// Returns whether the two schemas require the same property with different values, such as `"type": "a"` and
-/// `"type": "b"`.
+/// Returns whether both schemas require a property with disjoint schemas, such as `{"const": "a"}` in one and
+/// `{"const": "b"}` in the other.
 fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let required_by_other: Vec<&str> = required(other).collect();
@@ -56,7 +55,7 @@ fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: u
     })
 }
 
-/// Returns whether `one` requires a property forbidden by `other`.
+/// Returns whether `one` requires a property that `other` forbids.
 fn requires_forbidden(one: &Keywords, other: &Keywords) -> bool {
     other.get("additionalProperties") == Some(&Value::Bool(false))
         && !other.contains_key("patternProperties")

@@ -1,4 +1,4 @@
-//! The effective keywords of a schema: its own keywords, together with the keywords behind its `$ref`.
+//! Merges the keywords of a schema with the keywords of the schemas that its `$ref` leads to.
 
 use crate::bounds::is_same;
 use crate::keyword::Keyword;
@@ -6,12 +6,12 @@ use crate::reference::{LONGEST_CHAIN, SchemaRef, target};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// The keywords of a schema.
+/// The keywords of a schema and their values.
 pub(crate) type Keywords = Map<String, Value>;
 
-/// Returns the keywords of a schema, together with the keywords of the schemas behind its `$ref`.
+/// Returns the keywords of a schema, merged with the keywords of the schemas that its `$ref` leads to.
 ///
-/// Returns `None` if the schema accepts no value.
+/// Returns `None` if the schema or a referenced schema is `false`.
 pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow<'_, Keywords>> {
     let Value::Object(keywords) = schema else {
         return (schema != &Value::Bool(false)).then(|| Cow::Owned(Map::new()));
@@ -36,14 +36,14 @@ pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow
     Some(Cow::Owned(merged))
 }
 
-/// Adds the keywords of a reference's target to the schema with this reference.
+/// Adds the keywords of `target` to `schema`, which refers to `target`.
 ///
-/// The two schemas may have the same keyword, or keywords such as `items` and `prefixItems` that influence
-/// each other. In this case, `target` is added to `allOf` instead, so both schemas apply separately.
+/// Some keywords cannot be merged: both schemas may have the same keyword, or keywords that influence each other, such
+/// as `items` and `prefixItems`. In this case, `target` is added to `allOf` instead.
 fn add(schema: &mut Keywords, target: &Keywords) {
     let mut target = target.clone();
     target.shift_remove("$ref");
-    // The effect of these keywords depends on the `related` keywords in the same schema.
+    // These keywords depend on the `related` keywords in the same schema.
     let depends =
         ["additionalProperties", "items", "unevaluatedProperties", "unevaluatedItems", "then", "else"];
     let related = ["properties", "patternProperties", "prefixItems", "contains", "if"];
@@ -73,7 +73,7 @@ pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
     }
 }
 
-/// Returns the items of `values` missing from `others`.
+/// Returns the items of `values` that `others` does not contain.
 pub(crate) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
     values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
 }

@@ -1,4 +1,4 @@
-//! The faults of schemas: keywords that cannot be checked, and schemas too deep to work with.
+//! The faults of schemas: keywords with unusable values, and schemas too deep to process.
 
 use crate::bounds::compiles;
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
@@ -12,11 +12,13 @@ use std::ptr;
 /// The maximum nesting depth of a schema as JSON. JSON parsers have the same limit.
 const DEEPEST: usize = 128;
 
-/// The maximum length of a chain of schemas for the same value. Each schema of a chain is directly inside the
-/// previous schema, or is the target of the previous schema's reference.
+/// The maximum length of a chain of schemas that all apply to the same value.
+///
+/// Each schema of the chain is a direct part of the previous schema, such as a branch of `anyOf`, or the target of its
+/// reference.
 const LONGEST: usize = 32;
 
-/// The message for a schema deeper than one of the two limits.
+/// The message for a schema that is nested too deep or has too long a chain of schemas for the same value.
 pub(crate) const TOO_DEEP: &str = "the schema is nested too deep; use at most 128 levels, and at most 32 of `allOf`, `anyOf` or `$ref` in a row";
 
 /// The internal keyword to mark a schema as unusable. The value of the keyword is the path of the fault inside
@@ -26,8 +28,9 @@ const UNUSABLE: &str = "x-toolkit-unusable";
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
 pub type Fault = (String, String);
 
-/// Returns the first fault of a schema. Values cannot be [checked](crate::check::check) completely against a
-/// schema with a fault.
+/// Returns the first fault of a schema, such as an invalid regular expression.
+///
+/// With such a fault, values cannot be [checked](crate::check::check) completely.
 #[must_use]
 pub fn fault(schema: &Value) -> Option<Fault> {
     if is_too_deep(schema) {
@@ -45,8 +48,8 @@ pub fn mark_unusable(schema: &mut Value, (path, message): Fault) {
     }
 }
 
-/// Removes the marks set by [`mark_unusable`] from an object schema and from its properties. Returns the
-/// first mark as a fault.
+/// Removes the marks that [`mark_unusable`] added to an object schema and its properties. Returns the first mark as a
+/// fault.
 pub fn strip_unusable(schema: &mut Value) -> Option<Fault> {
     let mut found = strip_mark(schema, "#");
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -69,8 +72,8 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault to `found` for each keyword with a wrong kind of value, inner schemas first. Only the
-/// keywords selected by `judged` are checked.
+/// Adds a fault to `found` for each keyword whose value has the wrong type, inner schemas first. Only keywords for
+/// which `judged` returns `true` are checked.
 pub(crate) fn malformed(
     schema: &Value,
     path: &str,
@@ -134,8 +137,10 @@ fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
     })
 }
 
-/// Returns whether a schema is deeper than one of the two limits. A recursive function could then exhaust the
-/// stack.
+/// Returns whether a schema is too deep for recursive functions, which could exhaust the stack.
+///
+/// A schema is too deep if its JSON has more than 128 levels, or if more than 32 of its schemas apply to the same value
+/// in a row.
 pub(crate) fn is_too_deep(schema: &Value) -> bool {
     nests_deeper(schema, DEEPEST) || {
         let mut heights = HashMap::new();
@@ -167,16 +172,16 @@ fn holds_values(value: &Value) -> bool {
     value.is_array() || value.is_object()
 }
 
-/// Returns whether too long a chain of schemas for the same value starts at `schema` or inside it.
+/// Returns whether `schema`, or a schema inside it, starts a chain of more than 32 schemas for the same value.
 fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Value, usize>) -> bool {
     height(SchemaRef::new(root, schema), 0, heights) > LONGEST
         || subschemas(schema).any(|inside| has_long_chain(root, inside.schema, heights))
 }
 
-/// Returns the length of the longest chain of schemas for the same value, beginning with `schema`.
+/// Returns the length of the longest chain of schemas that begins with `schema` and applies to one value.
 ///
-/// `above` is the number of schemas before `schema` in the chain. Beyond the limit, the chain is not followed
-/// further, and the result is one more than the limit.
+/// `above` is the number of schemas before `schema` in the chain. Beyond the limit, the chain is not followed further,
+/// and the result is one more than the limit.
 fn height(
     SchemaRef { root, schema }: SchemaRef<'_>,
     above: usize,
@@ -190,7 +195,7 @@ fn height(
     if let Some(known) = heights.get(&key) {
         return *known;
     }
-    // A chain that leads back to itself ends there.
+    // A chain that returns to an earlier schema ends there.
     heights.insert(key, 0);
     let reference = keywords.get("$ref").and_then(Value::as_str);
     let behind = reference.and_then(|reference| target(root, reference));
@@ -237,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Returns a schema with `inner` in a keyword, without cloning `inner`.
+    /// Returns a schema with `inner` as the value of a keyword. `inner` is moved, not cloned.
     fn nested(keyword: &str, inner: Value) -> Value {
         let held = match Keyword::find(keyword).map(|keyword| keyword.holds) {
             Some(Holds::Schemas) => Value::Array(vec![inner]),
@@ -262,7 +267,7 @@ mod tests {
         "$defs",
     ];
 
-    /// Calls every public function that takes a schema.
+    /// Calls every public function that has a schema as its argument.
     fn use_everywhere(schema: &Value, value: &Value) {
         let other = Value::Bool(true);
         let _ = crate::violations(schema, value);
@@ -295,7 +300,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Every function ends, on the stack of a small thread, for schemas of any depth.
+        /// Tests that every public function returns for schemas of any depth, even on the stack of a small thread.
         #[test]
         fn no_schema_is_too_deep_for_a_small_stack(
             keywords in prop::collection::vec(0..NESTING.len(), 1..6),

@@ -24,7 +24,7 @@ fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
 
-/// Returns whether this format is supported. Strings in other formats are not checked.
+/// Returns whether `format` is supported. Strings in other formats are not checked.
 pub(crate) fn is_known(format: &str) -> bool {
     find(format).is_some()
 }
@@ -47,7 +47,7 @@ pub(crate) fn decodes(encoding: &str, text: &str) -> bool {
     decoder.decode(text.as_bytes()).is_ok()
 }
 
-/// Returns an example of a string in the format.
+/// Returns an example of a string in `format`, or `None` for an unsupported format.
 pub(crate) fn example(format: &str) -> Option<&'static str> {
     find(format).map(|(_, _, example)| *example)
 }
@@ -101,9 +101,9 @@ fn is_duration(text: &str) -> bool {
     !text.ends_with(['P', 'T']) && has_units(date, "YMWD") && has_units(time, "HMS")
 }
 
-/// Returns whether `text` consists of numbers with `units`, as in `1H30M` for the units `HMS`.
+/// Returns whether `text` consists of numbers, each followed by one of `units`, as in `1H30M` for the units `HMS`.
 ///
-/// Units may be left out, but their order is fixed.
+/// Each unit is optional, but their order is fixed.
 fn has_units(mut text: &str, mut units: &str) -> bool {
     while !text.is_empty() {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Generation of schemas from Rust types, by `schemars`.
+//! Generation of schemas from Rust types with the `schemars` crate.
 
 use crate::properties::strip_aliases;
 use crate::tidy::{tidy_arguments, tidy_output};
@@ -7,10 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Returns the schema for values deserialized into `T`.
+/// Returns the schema of JSON values that deserialize into `T`.
 ///
-/// The schema uses draft 2020-12 and is [tidied](crate::tidy). Only recursive types become definitions; all
-/// others are inlined.
+/// The schema uses draft 2020-12 and is [tidied](crate::tidy). Only recursive types become definitions; all other types
+/// are inlined.
 ///
 /// ```
 /// let schema = toolkit_schema::schema_of::<Vec<u8>>();
@@ -26,9 +26,9 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the schema for serialized values of type `T`, or `None` if any JSON value is possible.
+/// Returns the schema of JSON values that `T` serializes to, or `None` if any JSON value is possible.
 ///
-/// The schema allows `null` wherever `T` may be serialized with `null`.
+/// The schema allows `null` wherever the serialized JSON may contain `null`.
 ///
 /// ```
 /// let schema = toolkit_schema::output_schema_of::<Option<bool>>();
@@ -50,8 +50,8 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
     (!root.is_empty()).then_some(schema)
 }
 
-/// Returns the schema of an arguments type. The schema includes the aliases of properties and other marks for
-/// checks.
+/// Returns the schema of a tool's arguments type. It includes internal keywords for checks, such as the aliases of
+/// properties.
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> Value {
     let mut builder = SchemaBuilder::default();
@@ -72,7 +72,7 @@ pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'st
     }
 }
 
-/// A builder for the schemas of several types with common definitions.
+/// Builds the schemas of several types that share their definitions.
 #[derive(Debug)]
 pub struct SchemaBuilder {
     generator: SchemaGenerator,
@@ -84,13 +84,13 @@ impl SchemaBuilder {
         Self { generator: settings.into_generator(), tidy }
     }
 
-    /// Returns the generator to create the schemas of all types with. It collects the definitions of
+    /// Returns the schema generator. Create the schemas of all types with it, because it collects the definitions of
     /// recursive types.
     pub fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator
     }
 
-    /// Adds the definitions of recursive types to `root` as `$defs`.
+    /// Adds the collected definitions of recursive types to `root` as `$defs`.
     pub fn add_definitions(&mut self, root: &mut Map<String, Value>) {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         if !definitions.is_empty() {

@@ -36,15 +36,16 @@ fn hashed_text(schema: &Value) -> String {
     sorted.chars().map(escaped).collect()
 }
 
-/// A part of the text still to be written.
+/// A part of a JSON text that has not been written yet.
 enum Part<'a> {
     Value(&'a Value),
     Text(&'static str),
     Name(&'a str),
 }
 
-/// Returns compact JSON with sorted keys. The remaining parts are kept in a list instead of a recursion, so
-/// the depth of `value` has no limit.
+/// Returns compact JSON with sorted keys.
+///
+/// A list of remaining parts replaces recursion, so the depth of `value` has no limit.
 fn sorted_text(value: &Value) -> String {
     let mut text = String::new();
     let mut parts = vec![Part::Value(value)];

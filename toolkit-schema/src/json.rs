@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The maximum nesting depth, equal to the limit of `serde_json`.
+/// The maximum nesting depth of a JSON text, equal to the limit of `serde_json`.
 const DEEPEST: usize = 127;
 
 /// A member of an object: its name and its unparsed value.
@@ -19,11 +19,11 @@ pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
 pub struct Json<'a> {
     /// The original text of the value, without white space around it.
     pub text: &'a str,
-    /// The kind of the value, with the parsed content.
+    /// The kind of the value, such as an array with its parsed items.
     pub kind: Kind<'a>,
 }
 
-/// The kinds of JSON values, with the parsed content.
+/// The kinds of JSON values, with their parsed content.
 #[derive(Debug)]
 pub enum Kind<'a> {
     /// `null`.
@@ -34,9 +34,9 @@ pub enum Kind<'a> {
     Number,
     /// A string, with all escapes decoded.
     String(Cow<'a, str>),
-    /// The items of an array.
+    /// An array with its items.
     Array(Vec<Json<'a>>),
-    /// The members of an object, in the order of the text and including repeated names.
+    /// An object with its members in their original order. Repeated names are kept.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
@@ -65,7 +65,7 @@ impl<'a> Json<'a> {
         if let Kind::Object(members) = &self.kind { Some(members) } else { None }
     }
 
-    /// Returns the value of the member called `name`. If the name is repeated, the last member counts.
+    /// Returns the value of the member called `name`, or of the last such member if the name is repeated.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.members()?.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
@@ -76,7 +76,7 @@ impl<'a> Json<'a> {
         if matches!(self.kind, Kind::Number) { Decimal::parse(self.text) } else { None }
     }
 
-    /// Returns the name of the narrowest JSON type. The number `5.0` is an integer.
+    /// Returns the name of the value's JSON type. A number without a fraction, such as `5.0`, is an `integer`.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "null",
@@ -89,9 +89,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns whether a typed decoder accepts the value as the JSON type `name`.
+    /// Returns whether serde would accept the value for the JSON type called `name`.
     ///
-    /// For a typed decoder, `5.0` is not an integer.
+    /// Serde does not accept `5.0` as an integer.
     pub(crate) fn is_of_type(&self, name: &str) -> bool {
         match name {
             "integer" => matches!(self.kind, Kind::Number) && !self.text.contains(['.', 'e', 'E']),
@@ -101,9 +101,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the path and the text of the innermost value at a byte offset in the text of this value.
+    /// Finds the innermost value at a byte offset in the text of this value. Returns its path and its text.
     ///
-    /// `at` is the path of this value. The returned path continues it, as in `filters[2].max`.
+    /// `at` is the path of the outer value and becomes the start of the returned path, as in `filters[2].max`.
     #[must_use]
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
         let (mut path, mut here) = (at.to_owned(), self);
@@ -132,15 +132,15 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the byte offset of the first number equal to `number` after rounding to the nearest double.
+    /// Returns the byte offset of the first number in this value that becomes `number` when rounded to a double.
     #[must_use]
     pub fn offset_of(&self, number: f64) -> Option<usize> {
         let text = self.number_text(number)?;
         Some(text.as_ptr().addr() - self.text.as_ptr().addr())
     }
 
-    /// Returns whether a [`serde_json::Value`] holds every number inside the value exactly, and integers as
-    /// integers.
+    /// Returns whether a [`serde_json::Value`] can store every number inside this value exactly, and every integer as
+    /// an integer.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match &self.kind {
@@ -157,8 +157,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns whether a [`serde_json::Value`] holds the value as another integer, or not at all. The value is
-    /// an integer of more than 64 bits then.
+    /// Returns whether this is an integer beyond 64 bits that a [`serde_json::Value`] cannot store exactly.
     pub(crate) fn is_other_integer(&self) -> bool {
         self.number().is_some_and(|number| {
             let rounded = self.text.parse().ok().and_then(serde_json::Number::from_f64);
@@ -178,8 +177,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Appends the value as compact JSON. If `canonical` is `true`, members are sorted, and equal numbers are
-    /// written alike.
+    /// Appends the value to `written` as compact JSON.
+    ///
+    /// If `canonical` is `true`, members are sorted, and equal numbers have the same text.
     fn write(&self, written: &mut String, canonical: bool) {
         match &self.kind {
             Kind::Null | Kind::Bool(_) => written.push_str(self.text),
@@ -213,8 +213,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value in canonical form: compact JSON with sorted members, and equal numbers written
-    /// alike.
+    /// Returns the value in canonical form: compact JSON with sorted members and normalized numbers.
     ///
     /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
     #[must_use]
@@ -222,8 +221,8 @@ impl<'a> Json<'a> {
         self.written(true)
     }
 
-    /// Returns the value as compact JSON, including later changes to `kind`. Numbers keep their original
-    /// text.
+    /// Returns compact JSON for the current content of `kind`, even if it was changed after parsing. Numbers keep their
+    /// original text.
     #[must_use]
     pub fn compact(&self) -> String {
         self.written(false)
@@ -236,7 +235,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A parser for text already known to be valid JSON.
+/// Parses a text that is already known to be valid JSON.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -282,7 +281,7 @@ impl<'a> Reader<'a> {
         Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
     }
 
-    /// Returns the next byte after white space, without consuming it.
+    /// Skips white space and returns the next byte without consuming it.
     fn next_byte(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().iter().skip(self.at);
         self.at += rest.take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -306,8 +305,9 @@ impl<'a> Reader<'a> {
 
 /// Returns a JSON text in canonical form: compact, with sorted members and plain numbers.
 ///
-/// Texts of equal values have equal canonical forms: the order of members does not matter, and the numbers 5, 5.0 and 5e0
-/// are equal. No number is rounded, and repeated members are kept. So a digest of the form identifies a value.
+/// Texts of equal values have equal canonical forms: the order of members does not matter, and the numbers 5, 5.0 and
+/// 5e0 are equal. No number is rounded, and repeated members are kept. A hash of the canonical form therefore
+/// identifies a value.
 ///
 /// ```
 /// use toolkit_schema::canonical_json;
@@ -329,7 +329,7 @@ pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the members of a JSON object in the order of the text, including repeated names.
+/// Returns the members of a JSON object in their original order. Repeated names are kept.
 ///
 /// # Errors
 /// The text is not a JSON object.

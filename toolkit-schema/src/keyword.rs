@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// A keyword of JSON Schema: the kind of its value, its role, and the types it affects.
+/// An entry in the table of JSON Schema keywords: the type of the keyword's value, its role, and the JSON types that it
+/// affects.
 ///
 /// ```
 /// use toolkit_schema::keyword::{Holds, Keyword, Role};
@@ -14,15 +15,15 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Keyword {
-    /// The kind of value held by the keyword.
+    /// The type of the keyword's value.
     pub holds: Holds,
-    /// The role of the keyword in its schema.
+    /// The effect of the keyword, such as constraining a value or only describing it.
     pub role: Role,
-    /// The JSON types affected by the keyword. Empty if the keyword affects all types.
+    /// The JSON types that the keyword affects. Empty if the keyword affects all types.
     pub types: &'static [&'static str],
 }
 
-/// The kinds of values held by keywords.
+/// The types of values that keywords have in a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Holds {
@@ -30,25 +31,25 @@ pub enum Holds {
     Schema,
     /// A list of schemas.
     Schemas,
-    /// An object with a schema under each name.
+    /// An object whose values are schemas, such as the value of `properties`.
     NamedSchemas,
-    /// Any value.
+    /// Any JSON value.
     Any,
-    /// A list of any values.
+    /// A list of any JSON values.
     List,
-    /// A list of at least one allowed value.
+    /// A list of at least one allowed value, as in `enum`.
     Values,
-    /// The name of a type, or a list of such names.
+    /// The name of a JSON type, or a list of such names.
     Types,
     /// A list of property names.
     Names,
-    /// An object with a list of property names under each name.
+    /// An object whose values are lists of property names, such as the value of `dependentRequired`.
     NamedNames,
     /// A number.
     Number,
     /// A number above zero.
     PositiveNumber,
-    /// An integer of at least zero.
+    /// A non-negative integer.
     Count,
     /// A boolean.
     Flag,
@@ -56,19 +57,19 @@ pub enum Holds {
     Text,
 }
 
-/// The roles of keywords in a schema.
+/// The effects that keywords have in a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// Applies schemas to the value itself, such as `anyOf`.
+    /// Keywords such as `anyOf` that apply schemas to the value itself.
     InPlace,
-    /// Applies schemas to items, members or member names of the value, such as `items`.
+    /// Keywords such as `items` that apply schemas to items, members or member names of the value.
     Children,
-    /// Holds schemas as targets of references, such as `$defs`.
+    /// Keywords such as `$defs` that contain schemas as targets of references.
     Definitions,
-    /// Constrains the value, such as `minimum`.
+    /// Keywords such as `minimum` that constrain the value.
     Assertion,
-    /// Informs the reader without constraining the value, such as `title`.
+    /// Keywords such as `title` that give information without constraining the value.
     Annotation,
 }
 
@@ -117,12 +118,12 @@ impl Keyword {
         Some(Self { holds, role, types })
     }
 
-    /// Returns whether the keyword only informs the reader, without constraining the value.
+    /// Returns whether the keyword called `name` only gives information, without constraining the value.
     pub(crate) fn is_annotation(name: &str) -> bool {
         Self::find(name).is_some_and(|keyword| keyword.role == Role::Annotation)
     }
 
-    /// Returns whether the keyword may have this value. Schemas inside `value` are not inspected.
+    /// Returns whether `value` has a suitable type for this keyword. Schemas inside `value` are not inspected.
     pub(crate) fn takes(self, value: &Value) -> bool {
         let is_names =
             |value: &Value| value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
@@ -149,7 +150,7 @@ impl Keyword {
 }
 
 impl Holds {
-    /// Returns a description of the kind of value, for messages to the author of a schema.
+    /// Describes the type of value that the keyword needs, for messages to the author of a schema.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Schema => "boolean or object",
@@ -177,17 +178,17 @@ const DEEPEST: usize = 128;
 /// The type names allowed in `type`.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// A schema directly inside another schema.
+/// A schema directly inside another schema, with its position there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Subschema<'a> {
-    /// The keyword holding the schema.
+    /// The keyword of the outer schema that contains this schema.
     pub keyword: &'a str,
-    /// The role of the keyword.
+    /// The role of `keyword` in the outer schema.
     pub role: Role,
-    /// The name or index of the schema if the keyword holds several schemas, otherwise `None`.
+    /// The name or index of this schema if `keyword` contains several schemas, otherwise `None`.
     pub key: Option<Cow<'a, str>>,
-    /// The schema.
+    /// The inner schema itself.
     pub schema: &'a Value,
 }
 
@@ -256,8 +257,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Returns a schema with every keyword for inner schemas, and the titles of the inner schemas. Each inner
-    /// schema has its keyword as title.
+    /// Returns a schema with every keyword that contains schemas, and the titles of these inner schemas. Each title is
+    /// the name of the keyword.
     fn every_applicator() -> (Value, Vec<&'static str>) {
         let inner = |title: &str| json!({"title": title});
         let schema = json!({

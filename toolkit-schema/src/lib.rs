@@ -54,7 +54,7 @@ pub use tidy::tidy;
 pub use validate::{CompiledSchema, SchemaError};
 pub use violation::{Violation, ViolationKind};
 
-/// Internals for the other crates of the framework. This module may change in any release.
+/// Internals for the other crates of toolkit. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::has_constraints;

@@ -1,5 +1,4 @@
-//! Simplification of values without a change of meaning: aliases become property names, and members equal to
-//! their default are removed.
+//! Simplifies values without changing their meaning: renames aliases and removes members equal to their default.
 
 use crate::check::{budget, has_other_tag};
 use crate::discriminator::{Discriminator, discriminator, may_be_object, only_member};
@@ -11,30 +10,30 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The maximum number of schemas applied to the same value in a row. The limit matters for recursive schemas.
+/// The maximum number of nested schemas applied to the same value. The limit matters for recursive schemas.
 const DEEPEST: usize = 8;
 
-/// Renames each member given under an alias to the name of its property, at every depth.
+/// Replaces every alias in a value by the name of its property, at every depth.
 ///
-/// `schema` must still contain the aliases. [`strip_aliases`](crate::properties::strip_aliases) returns such
-/// a schema.
+/// `schema` must still contain the aliases: use the original schema that
+/// [`strip_aliases`](crate::properties::strip_aliases) returns.
 pub fn use_own_names<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
     Meaning::of(schema.into(), value, false);
 }
 
-/// Removes optional members equal to the default of their property, at every depth.
+/// Removes optional members whose value equals the `default` of their property, at every depth.
 ///
-/// Inside a union, members are removed only if tags or types leave a single possible branch. Otherwise,
-/// another branch could fit the value without the member.
+/// Inside a union, members are removed only if the tags or types of the value select a single branch. Otherwise, the
+/// value might match another branch without the member.
 pub fn remove_defaults<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
     Meaning::of(schema.into(), value, true);
 }
 
 struct Meaning<'a> {
     root: &'a Value,
-    /// Whether members equal to the default of their property are removed.
+    /// Whether to remove members whose value equals the default of their property.
     without_defaults: bool,
-    /// The number of schemas left to apply. The rest of the value stays unchanged.
+    /// The number of schemas left to apply. When none are left, the rest of the value stays unchanged.
     left: usize,
 }
 
@@ -43,7 +42,7 @@ impl<'a> Meaning<'a> {
         Self { root, without_defaults, left: budget(value) }.apply(schema, value, DEEPEST);
     }
 
-    /// Applies `schema` to the value. `depth` is the number of schemas left to apply to this value.
+    /// Applies `schema` to the value. `depth` is the maximum number of nested schemas to apply to the same value.
     fn apply(&mut self, schema: &'a Value, value: &mut Json<'_>, depth: usize) {
         let is_container = matches!(value.kind, Kind::Object(_) | Kind::Array(_));
         let (Some(depth), Some(left), true) = (depth.checked_sub(1), self.left.checked_sub(1), is_container)
@@ -78,7 +77,7 @@ impl<'a> Meaning<'a> {
         }
     }
 
-    /// Returns the only possible branch of a union for the value, regardless of the value's optional members.
+    /// Returns the only branch of a union that the value can belong to. Optional members of the value are not compared.
     ///
     /// Returns `None` if several branches or no branches are possible.
     fn only_branch(&self, branches: &'a [Value], value: &Json<'_>) -> Option<&'a Value> {
@@ -120,7 +119,7 @@ impl<'a> Meaning<'a> {
             let property = properties.get(&**name);
             let default = property.and_then(|property| Some((property, property.get("default")?)));
             let is_optional = || names(schema.get("required")).all(|required| required != name);
-            // A repeated member stays: it is reported as a violation, or the last of them counts.
+            // A repeated member stays, because it may be a violation, or the last repetition may be decoded.
             let is_repeated = || given.get(&**name).is_some_and(|times| *times > 1);
             let may_be_left_out =
                 default.is_some_and(|(property, default)| self.is_default(property, default, member));
@@ -128,8 +127,8 @@ impl<'a> Meaning<'a> {
         });
     }
 
-    /// Returns whether `member` equals the `default` of its property. Defaults inside `member` must already
-    /// be removed.
+    /// Returns whether `member` equals `default`, the default of `property`. The members inside `member` that equal
+    /// their own defaults must already be removed.
     fn is_default(&mut self, property: &'a Value, default: &Value, member: &Json<'_>) -> bool {
         let count = match (default, &member.kind) {
             (Value::Object(default), Kind::Object(members)) => members.len() <= default.len(),

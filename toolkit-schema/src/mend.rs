@@ -1,10 +1,9 @@
 //! Corrections of texts that are almost JSON: Markdown fences and control characters in strings.
 
-/// Removes a Markdown code fence around a JSON text and escapes control characters inside of strings.
-/// Returns `None` if nothing changes.
+/// Removes a Markdown code fence around a JSON text, and escapes control characters inside strings. Returns `None` if
+/// nothing changes.
 ///
-/// There is no escape of a control character by a backslash alone, so a backslash before a control character
-/// is dropped.
+/// A backslash directly before a control character is dropped, because it is not a valid escape.
 #[must_use]
 pub fn mend(text: &str) -> Option<String> {
     let text = text.trim();

@@ -1,22 +1,22 @@
 //! Similar names, for "did you mean" hints.
 
-/// The minimum similarity of a suggested name.
+/// The minimum similarity of a suggested name to the given name, from 0 to 1.
 const SIMILAR: f64 = 0.6;
 
-/// The similarity of two names is at least this value if one name contains the other, as `files-read`
-/// contains `read`.
+/// The similarity of two names if one contains the other, unless they are more similar anyway. For example,
+/// `files-read` contains `read`.
 const PART: f64 = 0.7;
 
-/// The maximum length of the given name in bytes. For longer names, no similar names are searched.
+/// The maximum length of a name in bytes. [`nearest`] suggests nothing for longer names.
 const LONGEST: usize = 256;
 
-/// The minimum length, in bytes, of a name inside another name. Shorter names do not make the names similar.
+/// The minimum length in bytes of a name contained in another name. Shorter names do not make the two names similar.
 const SHORTEST_PART: usize = 3;
 
 /// Returns up to three of the `known` names similar to `name`, best first.
 ///
-/// The comparison ignores letter case and separators. If a known name equals `name` in this comparison, only
-/// this known name is returned. Returns no names if `name` is longer than 256 bytes.
+/// The comparison ignores letter case and separators. If a known name is equal in this comparison, only this name is
+/// returned. Returns no names if `name` is longer than 256 bytes.
 ///
 /// ```
 /// let known = ["search_web", "read_file", "send_mail"];
@@ -32,7 +32,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         .map(|known| (similarity(&wanted, &fold(known)), known))
         .filter(|(score, _)| *score >= SIMILAR)
         .collect();
-    // Of equally similar names, prefer a name with the same first letters: mistakes at the start are rare.
+    // Among equally similar names, prefer a name with the same first letters: mistakes at the start are rare.
     let same_start =
         |known: &str| wanted.chars().zip(fold(known).chars()).take_while(|(a, b)| a == b).count();
     scored.sort_by(|(a, x), (b, y)| {

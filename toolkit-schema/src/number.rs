@@ -6,15 +6,14 @@ use std::fmt;
 /// The maximum absolute value of an exponent. Parsing clamps larger exponents to this value.
 const FAR: i64 = i64::MAX / 4;
 
-/// The maximum number of digits of an integer written without an exponent. Values of all Rust integer types
-/// have fewer digits.
+/// The maximum number of digits of an integer written without an exponent. No Rust integer type needs more digits.
 const LONGEST: i64 = 40;
 
 /// The exact decimal number `digits` × 10^`exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
-    /// The digits, without zeros at either end. Zero has no digits, no sign and the exponent 0.
+    /// The significant digits, without zeros at either end. Zero has no digits, no sign and the exponent 0.
     digits: String,
     exponent: i64,
 }
@@ -48,8 +47,8 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Returns an integer of at most 40 digits, written without an exponent. Returns `None` for any other
-    /// number.
+    /// Returns the number as text without an exponent. Returns `None` if it is not an integer, or has more than 40
+    /// digits.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
@@ -76,7 +75,8 @@ impl Decimal {
         rest == 0
     }
 
-    /// Returns the number of digits before the decimal point.
+    /// Returns the number of digits before the decimal point. Negative if the first digits after the decimal point are
+    /// zeros.
     fn magnitude(&self) -> i64 {
         length(&self.digits) + self.exponent
     }

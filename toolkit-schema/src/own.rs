@@ -1,4 +1,4 @@
-//! The marks on ranges and lists of values: whether the Rust type itself enforces them.
+//! Internal keywords that record whether a Rust type itself enforces the range or `enum` in its schema.
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
@@ -10,17 +10,17 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ptr;
 
-/// The keyword to mark the range or the list of values in a schema:
+/// The internal keyword that records whether the Rust type enforces the range or `enum` of its schema. Its value is:
 ///
-/// - `true` if the type itself refuses all other values.
-/// - The format of an integer, if the schema has a narrower range than the format. The type itself refuses only
-///   values outside of the format's range.
-/// - `false` if the author of a parameter added the list to its type.
+/// - `true` if deserialization into the Rust type refuses all other values.
+/// - The name of an integer format, such as `uint8`, if the schema's range is narrower than the format's range. The
+///   Rust type then refuses only values outside of the format's range.
+/// - `false` if the author of a parameter added the `enum`.
 ///
-/// An unmarked range or list is enforced only by checking each value.
+/// Without this keyword, only checking each value against the schema enforces the range or `enum`.
 pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 
-/// The keyword for the aliases of the variants of an enum with `#[derive(ToolParams)]`.
+/// The keyword that lists the aliases of the variants of an enum with `#[derive(ToolParams)]`.
 const NAMES: &str = "x-toolkit-names";
 
 /// Whether a type itself enforces the range or the list of values in a schema, by its answers.
@@ -42,7 +42,7 @@ pub type Enforcements = HashMap<*const Map<String, Value>, Enforcement>;
 pub(crate) fn mark_rules(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark == false) {
-            // An attribute of a field has set the list.
+            // An attribute of a field has set the allowed values.
         } else if keywords.contains_key(ONE_OF) {
             keywords.insert(OF_TYPE.to_owned(), false.into());
         } else if keywords.contains_key(VARIANTS) {
@@ -69,12 +69,11 @@ pub fn mark_enforced(schema: &mut Value, answers: &Enforcements) {
     });
 }
 
-/// Marks the lists of values in a schema that attributes of a field have set: the type of the field may
-/// accept more.
+/// Marks each `enum` of a field's schema as added by the author. The field's Rust type may accept more values.
 pub fn mark_lists_of_author(schema: &mut Schema) {
     let mut value = std::mem::take(schema).to_value();
     each_subschema(&mut value, &mut |keywords| {
-        // Documented variants are branches with one value each, and become one list.
+        // Documented variants are branches with one value each. They later become one list.
         let branches = keywords.get("oneOf").and_then(Value::as_array);
         let are_values = |branches: &Vec<Value>| {
             branches.iter().all(|branch| branch.as_object().is_some_and(lists_values))
@@ -117,12 +116,12 @@ pub(crate) fn is_declared_alias(schema: &Value, value: &Json<'_>) -> bool {
     declared.is_some_and(|(mut declared, name)| declared.any(|alias| alias == name))
 }
 
-/// Returns whether the type itself enforces the range and the list of values in a schema.
+/// Returns whether the range or `enum` of a schema is marked as enforced by the Rust type itself.
 pub(crate) fn is_of_type(schema: &Value) -> bool {
     schema.get(OF_TYPE) == Some(&Value::Bool(true))
 }
 
-/// Returns whether the author of a parameter added the list of values to its type.
+/// Returns whether the `enum` of a schema is marked as added by the author of a parameter.
 pub(crate) fn is_of_author(schema: &Value) -> bool {
     schema.get(OF_TYPE) == Some(&Value::Bool(false))
 }
@@ -138,7 +137,7 @@ pub(crate) fn lists_values(keywords: &Map<String, Value>) -> bool {
     keywords.contains_key("enum") || keywords.contains_key("const")
 }
 
-/// Returns the bounds that the type of an integer itself enforces.
+/// Returns the lower and the upper bound that a Rust integer type itself enforces.
 pub(crate) fn range_of_type(schema: &Value) -> (Option<i64>, Option<i64>) {
     let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
     match schema.get(OF_TYPE) {
@@ -148,7 +147,7 @@ pub(crate) fn range_of_type(schema: &Value) -> (Option<i64>, Option<i64>) {
     }
 }
 
-/// Returns whether the type of an integer itself refuses a number because of its range.
+/// Returns whether a number is outside of the range that its Rust integer type enforces.
 pub(crate) fn is_outside_of_type(schema: &Value, value: &Json<'_>) -> bool {
     let (least, most) = range_of_type(schema);
     let Some(number) = value.number() else { return false };
@@ -157,7 +156,10 @@ pub(crate) fn is_outside_of_type(schema: &Value, value: &Json<'_>) -> bool {
     is_below || most.and_then(bound).is_some_and(|most| number > most)
 }
 
-/// Returns the range of the integer type with this format, with `None` for a bound beyond 64 bits.
+/// Returns the range of the integer format called `format`. For types of 64 or more bits, a bound other than 0 is
+/// `None`.
+///
+/// Returns `None` if `format` is not the format of an integer type.
 pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     let range = |least: i64, most: i64| Some((Some(least), Some(most)));
     match format {
@@ -173,9 +175,10 @@ pub(crate) fn range_of(format: &str) -> Option<(Option<i64>, Option<i64>)> {
     }
 }
 
-/// Returns the mark of an integer with a format: `true` if its bounds, if there are any, are the bounds of
-/// the format, otherwise the format. Returns `None` for a list of integers, because the author added the
-/// list.
+/// Returns the value of the internal keyword that records whether an integer type enforces the range in its schema.
+///
+/// The value is `true` if the schema has no other bounds than its `format`, otherwise it is the `format`. Returns
+/// `None` for other schemas and for a list of integers, because the author added the list.
 fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
     let format = keywords.get("format").and_then(Value::as_str)?;
     let (least, most) = range_of(format)?;

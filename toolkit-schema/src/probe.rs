@@ -1,7 +1,7 @@
-//! The comparison of a type with its schema, by asking the type to decode values.
+//! Compares a Rust type with its schema by decoding sample values.
 //!
-//! Usually, the type refuses all values refused by the schema, so decoding is a sufficient check. Attributes
-//! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the type.
+//! Usually, the Rust type refuses all values that the schema refuses, so decoding is a sufficient check. Attributes
+//! such as `#[schemars(with = "i32")]` on an `f64` make the schema stricter than the Rust type.
 
 use crate::check::{Scope, check_text};
 use crate::discriminator::{branches, only_member, tag};
@@ -20,25 +20,25 @@ use std::rc::Rc;
 
 mod rules;
 
-/// The maximum depth of compared schemas.
+/// The maximum nesting depth of the schemas to compare.
 const DEEPEST: usize = 6;
 
-/// The maximum number of values for a type to decode.
+/// The maximum number of sample values to decode.
 const QUESTIONS: usize = 800;
 
-/// The maximum number of members of an object in place of a scalar.
+/// The maximum number of members in an object that is decoded in place of a scalar.
 const MOST_MEMBERS: usize = 4;
 
-/// A part of the error message from types unable to decode 128-bit integers.
+/// Text contained in the error message of a decoder without support for 128-bit integers.
 const NO_WIDE_INTEGERS: &str = "128 is not supported";
 
-/// The differences between a type and its schema.
+/// The differences between a Rust type and its schema, found by decoding sample values.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Whether the type accepts values refused by the schema because of their type or their members, or cannot be
     /// asked about a part of its schema.
     pub accepts_more: bool,
-    /// Whether the type turns numbers outside the range of `f32` into infinity. This happens inside flattened
+    /// Whether the Rust type turns numbers outside the range of `f32` into infinity. This happens inside flattened
     /// structs, tagged enums and untagged enums, because serde first reads each number there as 64 bits.
     pub overflows: bool,
     /// The ranges and the lists of values that the type was asked about.
@@ -50,16 +50,15 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns whether the result is final, so no more values need to be decoded.
+    /// Returns whether the result is final, so no more sample values need to be decoded.
     fn is_complete(&self) -> bool {
         self.unusable.is_some() || self.accepts_more && self.overflows
     }
 }
 
-/// Compares a type with its schema. The type is asked to decode values accepted and values refused by the
-/// schema.
+/// Compares a Rust type with its schema by decoding sample values. The schema accepts some of them and refuses others.
 ///
-/// `decode` decodes a JSON text. If the type refuses the text, `decode` returns the type's error message.
+/// `decode` decodes a JSON text. If decoding fails, `decode` returns the error message.
 pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<(), String>) -> Difference {
     let (siblings, found) = (HashMap::new(), Difference::default());
     let mut probe = Probe { schema, decode, left: QUESTIONS, compared: HashSet::new(), siblings, found };
@@ -70,10 +69,10 @@ pub fn difference(schema: SchemaRef<'_>, decode: &mut dyn FnMut(&str) -> Result<
 }
 
 struct Probe<'a, 'd> {
-    /// The schema of the whole value.
+    /// The schema of the whole decoded value.
     schema: SchemaRef<'a>,
     decode: &'d mut dyn FnMut(&str) -> Result<(), String>,
-    /// The number of values left to decode.
+    /// The number of sample values left to decode.
     left: usize,
     /// The schemas that the type was asked about.
     compared: HashSet<*const Value>,
@@ -84,8 +83,10 @@ struct Probe<'a, 'd> {
 }
 
 impl<'a> Probe<'a, '_> {
-    /// Compares the type with `schema`, the schema of a part of the whole value. `around` inserts a value for
-    /// the part into the whole value.
+    /// Compares the Rust type with `schema`, which may be an inner schema.
+    ///
+    /// Sample values for an inner schema cannot be decoded alone. `around` inserts such a value into a sample of the
+    /// whole schema.
     fn node(&mut self, schema: &'a Value, depth: usize, around: &dyn Fn(Value) -> Value) {
         let Some(own) = resolve(self.schema.root, schema) else { return };
         let fitting = sample(self.schema.root, own);
@@ -153,9 +154,9 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Returns members that set a value of `branch` apart from the other branches of a union: members unknown
-    /// to `branch`, with values that the types of the other branches refuse. The type then cannot decode the
-    /// value as another branch.
+    /// Returns extra members that prevent a value of `branch` from being decoded as another branch of the union.
+    ///
+    /// These are members that `branch` does not declare, with values of a type that the other branches refuse.
     fn members_of_others(&self, branches: &'a [Value], branch: &'a Value) -> Map<String, Value> {
         let properties = |branch| resolve(self.schema.root, branch)?.get("properties")?.as_object();
         let own = properties(branch);
@@ -202,7 +203,7 @@ impl<'a> Probe<'a, '_> {
             around(members.into())
         };
         let property = |name: &str| own.get("properties").and_then(|properties| properties.get(name));
-        // If a member may be `null`, serde reads its absence as `null`.
+        // If a member may be `null`, serde treats its absence as `null`.
         let may_be_null = |name: &str| {
             let of_property =
                 |it| check_text(SchemaRef::new(self.schema.root, it), "null", Scope::All).is_empty();
@@ -237,7 +238,7 @@ impl<'a> Probe<'a, '_> {
         self.refusal(whole).is_none()
     }
 
-    /// Asks the type to decode a value. Returns the type's error message if the type refuses the value.
+    /// Decodes a sample value. Returns the error message if the Rust type refuses the value.
     fn refusal(&mut self, whole: &Value) -> Option<String> {
         self.left = self.left.saturating_sub(1);
         let message = (self.decode)(&whole.to_string()).err()?;
@@ -247,15 +248,15 @@ impl<'a> Probe<'a, '_> {
         Some(message)
     }
 
-    /// Asks the type to decode a value probably refused by the schema. If the schema accepts the value, the
-    /// answer is ignored.
+    /// Decodes a sample value that the schema probably refuses. If decoding succeeds, checks whether the Rust type
+    /// accepts more than the schema.
     fn ask(&mut self, whole: &Value) {
         if self.left > 0 && !self.found.accepts_more && self.takes(whole) {
             self.judge(whole);
         }
     }
 
-    /// Asks the type to decode an object in place of a scalar, with the members that the type misses.
+    /// Decodes an object in place of a scalar. Members that the decoder reports as missing are added.
     fn ask_object(&mut self, around: &dyn Fn(Value) -> Value) {
         let mut members = Map::new();
         while self.left > 0 && !self.found.accepts_more && members.len() < MOST_MEMBERS {
@@ -267,7 +268,7 @@ impl<'a> Probe<'a, '_> {
         }
     }
 
-    /// Compares a decoded value with the schema.
+    /// Compares a successfully decoded sample value with the schema.
     fn judge(&mut self, whole: &Value) {
         let found = check_text(self.schema, &whole.to_string(), Scope::All);
         // Only wrong types and members count, not violated constraints.
@@ -276,7 +277,7 @@ impl<'a> Probe<'a, '_> {
     }
 }
 
-/// Returns an object with more members. Other values stay unchanged.
+/// Adds the members `more` to an object. Returns any other value unchanged.
 fn with_members(mut value: Value, more: &Map<String, Value>) -> Value {
     if let Value::Object(members) = &mut value {
         members.extend(more.clone());

@@ -9,14 +9,14 @@ use crate::own::strip_rules;
 use crate::single::SINGLE;
 use serde_json::{Map, Value};
 
-/// The keyword for the aliases of a property.
+/// The keyword that lists the aliases of a property.
 const ALIASES: &str = "x-toolkit-aliases";
 
-/// The keyword to mark a schema stricter than its Rust type. The type's own check is then not enough.
+/// The keyword that marks a schema as stricter than its Rust type. Decoding alone is then not a sufficient check.
 const EXACT: &str = "x-toolkit-exact";
 
-/// Marks a schema as stricter than its Rust type. The check then reports every violation, even in a value
-/// already decoded by the type.
+/// Marks a schema as stricter than its Rust type. The check then reports every violation, even if the Rust type has
+/// decoded the value.
 pub fn mark_exact(schema: &mut Value) {
     if let Value::Object(keywords) = schema {
         keywords.insert(EXACT.to_owned(), true.into());
@@ -28,17 +28,17 @@ pub(crate) fn is_exact(schema: &Value) -> bool {
     schema.get(EXACT).is_some()
 }
 
-/// Removes the aliases of properties and the marks for checks from one schema. Returns whether there were any.
+/// Removes the aliases of properties and the other internal keywords for checks from one schema. Returns whether there
+/// were any.
 pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) -> bool {
     let aliases = keywords.shift_remove(ALIASES);
     let exact = keywords.shift_remove(EXACT);
     strip_rules(keywords) || aliases.or(exact).is_some()
 }
 
-/// Removes the aliases of properties and the marks for checks from a schema. Returns the original schema if
-/// the checks need its aliases or [marks](mark_exact), otherwise `None`.
+/// Removes the aliases of properties and the other internal keywords for checks from a schema.
 ///
-/// Arguments are checked against the original schema, because they may use aliases.
+/// Returns the original schema if the removed keywords are needed to check arguments, otherwise `None`.
 pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     let original = schema.clone();
     let mut found = false;
@@ -78,7 +78,7 @@ fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
 
 /// Returns the schemas for the member called `name`.
 ///
-/// The list contains the schemas from `properties` and `patternProperties`. If the list is empty, the second
+/// The list contains the matching schemas from `properties` and `patternProperties`. If there are none, the second
 /// value is the schema from `additionalProperties`.
 pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Value>, Option<&'a Value>) {
     let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
@@ -90,7 +90,7 @@ pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Valu
     (named, other)
 }
 
-/// Returns the schema of the item at `index`.
+/// Returns the schema for the array item at `index`.
 pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
     // Before draft 2020-12, `items` could hold a list with the schemas of the first items.
     let first = ["prefixItems", "items"].iter().find_map(|keyword| schema.get(keyword)?.as_array());

@@ -1,16 +1,15 @@
-//! References within a document, and JSON pointers.
+//! References to schemas within a document, and JSON pointers.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The maximum number of references followed in a row. The limit matters if a chain of references leads back
-/// to itself.
+/// The maximum number of references followed in a row. The limit matters if a chain of references returns to its start.
 pub(crate) const LONGEST_CHAIN: usize = 8;
 
-/// A schema together with the document for resolving its references.
+/// A schema, together with the document that contains the targets of its references.
 ///
-/// If the schema is itself the document, pass `&schema`: a `&Value` converts into a `SchemaRef`. Use
-/// [`new`](Self::new) for a schema inside a larger document.
+/// A `&Value` converts into a `SchemaRef` whose document is the schema itself. Use [`new`](Self::new) for a schema
+/// inside a larger document.
 ///
 /// ```
 /// use toolkit_schema::{SchemaRef, describe};

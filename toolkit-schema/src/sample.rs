@@ -6,7 +6,7 @@ use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 
-/// The maximum depth of a sample.
+/// The maximum nesting depth of a sample value.
 const DEEPEST: usize = 6;
 
 /// The maximum number of items, or of characters, in a sample.

@@ -14,11 +14,11 @@ use std::collections::BTreeSet;
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
-/// - A numeric `format` (`uint32`, `double`) is replaced by bounds, because no validator knows these formats.
+/// - A numeric `format` such as `uint32` or `double` is removed, because no validator knows it. Bounds replace it for
+///   integers of less than 64 bits.
 /// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
 ///   description.
-/// - The variants of `Result` and similar enums allow no other members, because their deserializers refuse
-///   them.
+/// - The variants of `Result` and similar enums allow no other members, because their deserializers refuse them.
 /// - A type for times or durations gets a description in words.
 /// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
 ///
@@ -46,7 +46,7 @@ pub fn tidy_arguments(schema: &mut Value) {
     tidy(schema);
 }
 
-/// Simplifies an output schema. Optional properties keep `null`, because a tool's result may contain it.
+/// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         tidy_keywords(keywords);
@@ -63,9 +63,10 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
     describe_time(schema);
 }
 
-/// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`. Each variant is
-/// an object with a single member. The deserializer refuses other members, but schemas written by hand allow
-/// them.
+/// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`.
+///
+/// Each of these variants is an object with a single member. Their deserializers refuse other members, but their
+/// handwritten schemas allow them.
 fn close_variants(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
     let mut variants: Vec<&mut Map<String, Value>> = branches
@@ -106,8 +107,9 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Turns the schema of an enum with documented variants into a plain `enum`, as the simplification of
-/// arguments does. The schema of a map then lists the variants of its key type as property names.
+/// Turns the schema of an enum with documented variants into a plain `enum`.
+///
+/// If the enum is the key type of a map, the map's schema can then list the variants as property names.
 pub fn constants_to_enum(schema: &mut Schema) {
     if let Some(keywords) = schema.as_object_mut() {
         merge_constants(keywords);
@@ -144,7 +146,7 @@ fn merge_constants(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the type, the values and the notes of a union of constants. A note documents one value.
+/// Returns the type, the values and the notes of a union of constants. A note describes one value.
 ///
 /// Returns `None` if a branch is not a constant, or if the constants have different types.
 fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
@@ -174,8 +176,7 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
 
 /// Removes `null` from optional properties, because the model can leave out such a property instead.
 ///
-/// A property with a default other than `null` keeps `null`: leaving the property out would mean the
-/// default.
+/// A property with a default other than `null` keeps `null`, because leaving it out would select the default.
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };

@@ -1,11 +1,11 @@
-//! Descriptions for time types. The generated schemas of these types have no description.
+//! Descriptions for time types, because their generated schemas have no description.
 
 use serde_json::{Map, Value, json};
 
-/// The properties of a type. Each property has a name and a description.
+/// The names and the descriptions of a time type's properties.
 type Properties = [(&'static str, &'static str); 2];
 
-/// The time types of the standard library: the properties of each type, and a description of the type.
+/// The time types of the standard library. Each entry has the properties of the type and a description.
 const OBJECTS: [(Properties, &str); 2] = [
     (
         [("secs", "Whole seconds"), ("nanos", "Nanoseconds beyond the seconds, below 1000000000")],
@@ -20,16 +20,17 @@ const OBJECTS: [(Properties, &str); 2] = [
     ),
 ];
 
-/// Time formats written by other crates, but not defined by JSON Schema. Each entry has the name of the
-/// format, an example, and a description.
+/// Time formats that other crates use, but JSON Schema does not define. Each entry has the name of the format, an
+/// example, and a description.
 const FORMATS: [(&str, &str, &str); 3] = [
     ("partial-time", "13:45:00", "a time of day without a time zone"),
     ("partial-date-time", "2026-01-31T13:45:00", "a date and a time of day without a time zone"),
     ("zoned-date-time", "2026-01-31T13:45:00+01:00[Europe/Oslo]", "a date and a time of day in a time zone"),
 ];
 
-/// Returns an example value for a time type represented as an object. The type is recognised by the names of
-/// its properties. Returns `None` for other schemas.
+/// Returns an example value for the schema of a standard library time type. The example is a JSON object.
+///
+/// The time type is recognised by the names of its properties. Returns `None` for other schemas.
 pub(crate) fn example(schema: &Value) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     let is_type = |names: &&(Properties, &str)| {
@@ -43,7 +44,7 @@ pub(crate) fn example(schema: &Value) -> Option<String> {
 pub(crate) fn describe_time(schema: &mut Map<String, Value>) {
     let format = schema.get("format").and_then(Value::as_str);
     if let Some((_, example, words)) = FORMATS.iter().find(|(name, ..)| Some(*name) == format) {
-        // The text has the form of a note, so it is kept if the parameter has a description of its own.
+        // The text has the form of a note, so it is kept if the parameter has its own description.
         schema.entry("description").or_insert_with(|| format!("- `{example}`: {words}").into());
     }
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
@@ -81,7 +82,7 @@ mod tests {
         assert_eq!(tidied, own);
     }
 
-    /// Schemas similar to the schemas of time types stay unchanged.
+    /// Tests that schemas similar to those of time types stay unchanged.
     #[test]
     fn other_types_keep_their_schema() {
         for schema in [

@@ -18,7 +18,7 @@ pub(crate) fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
     types(keyword.filter(|names| names.is_array()))
 }
 
-/// Returns the narrowest JSON type of a value. The number `5.0` is an integer.
+/// Returns the name of a value's JSON type. A number without a fraction, such as `5.0`, is an `integer`.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -33,18 +33,18 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns whether a value can be of both types. The types `integer` and `number` overlap.
+/// Returns whether one value can have both types. For example, `integer` and `number` overlap.
 pub(crate) fn overlap(one: &str, other: &str) -> bool {
     includes(one, other) || includes(other, one)
 }
 
-/// Returns whether every value of the type `other` is also of the type `name`.
+/// Returns whether every value of the type `other` is also of the type `name`, as `number` includes `integer`.
 pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")
 }
 
-/// Returns the properties of an object schema. Returns `None` if `properties` is absent, if `type` does not
-/// name `object`, or if it also names `array`.
+/// Returns the properties of an object schema. Returns `None` if the schema has no `properties`, or if `type` lacks
+/// `object` or includes `array`.
 pub(crate) fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))

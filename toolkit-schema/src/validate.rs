@@ -1,7 +1,7 @@
 //! Validation by the `jsonschema` crate, for schemas supplied at run time.
 //!
-//! The crate's validator alone decides whether a value is valid. The messages come from
-//! [`violations`](crate::violations), or from the validator if `violations` finds nothing.
+//! Only the crate's validator decides whether a value is valid. The messages come from
+//! [`violations`](crate::violations), or from the validator if that function finds nothing.
 
 use crate::check::{Scope, check_text};
 use crate::fault::{TOO_DEEP, is_too_deep, malformed};
@@ -88,10 +88,10 @@ impl CompiledSchema {
         if found.is_empty() { self.found_by_validator(value) } else { found }
     }
 
-    /// Returns the first violation found by the `jsonschema` crate. This method is called if our own check
-    /// finds nothing, because it does not know the violated keyword.
+    /// Returns the violations in the first error that the validator of the `jsonschema` crate reports.
     ///
-    /// If the crate would take too long to find the reason, returns a violation with a general message.
+    /// This method is called if [`violations`](crate::violations) found nothing, because it does not check the violated
+    /// keyword. If an explanation would take too long, the violation has a general message.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
         // To explain recursive unions, the validator needs time exponential in the depth of the value.
         let text = self.schema.to_string();
@@ -119,15 +119,15 @@ impl CompiledSchema {
     }
 }
 
-/// Returns the path to the member `name` of the value at `path`.
+/// Returns the path of the member `name` inside the object at `path`.
 fn below(path: String, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Returns an error for every keyword with a wrong kind of value.
+/// Returns an error for every keyword whose value has the wrong type.
 ///
-/// If there is no such keyword, returns the error reported by the schema compiler, for instance about a
-/// reference without a target.
+/// If there is no such keyword, returns `error` from the schema compiler, for example about a reference without a
+/// target.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
     let mut found = Vec::new();
     malformed(schema, "#", &|_, _| true, &mut found);
@@ -159,7 +159,7 @@ fn compiler_error(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
     SchemaError { path: format!("#{path}"), message }
 }
 
-/// Returns the JSON pointer to the reference with this `target`.
+/// Returns the JSON pointer of the reference to `target`.
 ///
 /// The schema compiler reports `target` as an absolute URI, so only the end of the URI is compared.
 fn find_reference(schema: &Value, target: &str) -> Option<String> {

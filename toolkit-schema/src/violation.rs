@@ -4,15 +4,14 @@ use crate::words::{shorten, shorten_to};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The maximum length, in characters, of a violation's message. Schemas from other servers may contain very
-/// long strings.
+/// The maximum length of a violation's message in characters. Schemas from other servers may contain very long strings.
 const LONGEST: usize = 1_000;
 
-/// A mismatch between a part of a value and the schema. The message is written for the model.
+/// A mistake in a value, found by checking the value against a schema. The message is written for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The path of the mismatched part, such as `filters[2].max`. Empty if the whole value is mismatched.
+    /// The path of the invalid value, such as `filters[2].max`. Empty if the whole checked value is invalid.
     pub path: String,
     /// The kind of violation.
     pub kind: ViolationKind,

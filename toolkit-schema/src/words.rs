@@ -60,8 +60,9 @@ pub(crate) fn phrase(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns a count with its unit, as in `5 items`. `counted` is the end of the keyword, such as `Items` for
-/// `minItems`.
+/// Returns a count with its unit, as in `5 items`.
+///
+/// `counted` is the last word of the keyword, such as `Items` for `minItems`.
 pub(crate) fn count(counted: &str, value: &Value) -> Option<String> {
     let unit = match counted {
         "Length" => "character",

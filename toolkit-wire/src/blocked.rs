@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The codes and types of such errors.
+/// The error codes and error types with which providers report a blocked prompt or a blocked answer.
 const CODES: [&str; 9] = [
     // OpenAI and Azure.
     "content_filter",
@@ -18,12 +18,12 @@ const CODES: [&str; 9] = [
     "DataInspectionFailed",
 ];
 
-/// The JSON pointers to the codes in an error object. LiteLLM moves the inner error of Azure.
+/// The JSON pointers to the codes in an error object. LiteLLM moves Azure's inner error to another field.
 const POINTERS: [&str; 5] =
     ["/code", "/type", "/status", "/innererror/code", "/provider_specific_fields/innererror/code"];
 
-/// The fragments of the messages of such errors, in lowercase. They are needed for providers without a code of
-/// their own, and where a gateway drops the code.
+/// Fragments of error messages that report a blocked prompt or a blocked answer, in lowercase. They are needed for
+/// errors without an error code.
 const MESSAGES: [&str; 8] = [
     // Anthropic, also on Bedrock and Vertex AI.
     "blocked by content filtering policy",
@@ -41,7 +41,7 @@ const MESSAGES: [&str; 8] = [
     "contentpolicyviolationerror",
 ];
 
-/// Returns whether an error object with this message reports a blocked prompt or a blocked answer.
+/// Returns whether an error object with the given message reports a blocked prompt or a blocked answer.
 pub(crate) fn is_reported(error: &Value, message: &str) -> bool {
     let code = |pointer: &&str| error.pointer(pointer).and_then(Value::as_str);
     let message = message.to_lowercase();

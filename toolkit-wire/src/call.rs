@@ -15,10 +15,10 @@ pub(crate) struct Reading<'a> {
     pub(crate) messages: Vec<Message<'a>>,
 }
 
-/// One message of the model.
+/// One message of the model, divided into its calls and its other parts.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
-    /// The fields of the message. `None` if the payload holds only parts, without a message around them.
+    /// The fields of the message. `None` if the payload consists of parts without a message.
     pub(crate) fields: Option<&'a Fields>,
     pub(crate) parts: Vec<Part<'a>>,
     /// Whether the payload contains the complete message rather than only some of its parts.
@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A call in a response. If the provider sent no id, the id is not yet generated.
+/// A tool call in a response, as received. The id is missing if the provider sent none.
 #[derive(Debug)]
 pub(crate) struct WireCall<'a> {
     /// The JSON object of the call, as received.
@@ -76,8 +76,7 @@ pub(crate) struct WireCall<'a> {
     pub(crate) name: &'a str,
     /// The arguments, or the input of a custom tool call, as received.
     pub(crate) input: Option<&'a Value>,
-    /// The fields of `json` that are members of the arguments. Empty if the call has one field for all
-    /// arguments.
+    /// The names of the fields of `json` that are arguments themselves. Empty if one field contains all arguments.
     pub(crate) members: &'static [&'static str],
     pub(crate) is_custom: bool,
     /// Whether generation stopped early at this call.
@@ -135,14 +134,14 @@ impl<'a> WireCall<'a> {
 #[derive(Debug)]
 pub(crate) struct OutgoingCall<'a> {
     pub(crate) origin: Origin<'a>,
-    /// The id, with only characters accepted in requests.
+    /// The call id, in a form that the provider accepts in requests.
     pub(crate) id: String,
     /// The tool name, in the provider's spelling.
     pub(crate) name: String,
     pub(crate) arguments: Arguments<'a>,
 }
 
-/// The origin of a call to be written.
+/// The origin of a call in the next request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin<'a> {
     /// The model sent the call as this JSON object.
@@ -158,8 +157,8 @@ impl<'a> OutgoingCall<'a> {
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
-    /// Returns the fields to write before id, name and arguments are set. For a received call, they are all
-    /// fields of the call. For a call made by the program, they are the provider extras.
+    /// Returns the fields to which the id, the name and the arguments of the call are then added. For a received call,
+    /// these are all received fields. For a call made by the program, they are its provider extras.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let fields = match self.origin {
             Origin::Received { json, .. } => json.as_object(),
@@ -170,8 +169,8 @@ impl<'a> OutgoingCall<'a> {
 }
 
 impl Origin<'_> {
-    /// Returns how to write the arguments. The members of the tuple are whether the call is a custom tool
-    /// call, the name of the field, and the string for this field.
+    /// Returns how the arguments are written in the next request: whether the call is a custom tool call, the name of
+    /// the field, and the string for this field.
     ///
     /// A call made by the program is a custom tool call if the `type` in its provider extras equals `custom`.
     pub(crate) fn text<'t>(
@@ -229,8 +228,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads the arguments of a call whose fields `members` are the members of the arguments. If generation
-    /// stopped early at this call (`is_cut`), the arguments are incomplete.
+    /// Reads the arguments of a call that has a separate field for each argument. `members` are the names of these
+    /// fields. If generation stopped early at this call (`is_cut`), the returned JSON is incomplete.
     fn of_members(json: &Value, members: &[&str], is_cut: bool) -> Self {
         let is_member = |name: &str, value: &Value| members.contains(&name) && !value.is_null();
         let found = json.as_object().filter(|_| !is_cut).map(|fields| only(fields, is_member));
@@ -245,7 +244,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Converts the arguments to an object that a history may contain.
+    /// Converts the arguments to a JSON object for the history of the next request.
     pub(crate) fn into_object(self) -> Value {
         match self {
             Self::Text(text) => {

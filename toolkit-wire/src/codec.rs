@@ -1,6 +1,6 @@
 //! The traits that make up a provider's codec. There is one trait for each part of a request or response.
 //!
-//! The traits for the tool config and for the parts of a stream are beside the types that they use.
+//! The traits for the tool config and for the parts of a stream are in the modules of the types that they use.
 
 use crate::call::{Message, OutgoingCall, Reading};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools, take_named};
@@ -21,8 +21,8 @@ use toolkit_schema::SchemaLoss;
 
 /// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.
 ///
-/// The required methods of the traits below read or write a single value. The loops over tools, messages, ids
-/// and names are written once for all codecs: in provided methods here, in [`reading`](crate::reading) and in
+/// The required methods of the supertraits read or write a single value. The loops over tools, messages, ids and names
+/// are written once for all codecs: in provided methods of the supertraits, in [`reading`](crate::reading) and in
 /// [`HistoryWriter`](crate::HistoryWriter).
 pub(crate) trait Codec:
     DefinitionCodec
@@ -47,22 +47,22 @@ pub(crate) trait DefinitionCodec: Api {
     /// Returns whether the object `fields` is a single tool rather than a request with a list of tools.
     fn is_tool(&self, fields: &Fields) -> bool;
 
-    /// Parses one entry of a list of tools and appends the resulting definitions to `found`. An entry may
-    /// define several tools. An entry for a tool that the provider runs itself adds nothing.
+    /// Parses one entry of a list of tools and appends the resulting definitions to `found`. An entry may define
+    /// several tools. An entry for a tool that the provider defines adds nothing.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
 
-    /// Returns a tool entry reduced to the tools run by the provider itself, such as its web search. Returns
-    /// `None` if nothing is left.
+    /// Returns the part of a tool entry that defines the provider's own tools, such as its web search. Returns `None`
+    /// if the entry defines no such tool.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
-    /// Returns the name of the program's tool for answering the calls of the hosted tool `tool`. Returns
-    /// `None` if the provider runs `tool` itself.
+    /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
+    /// provider runs `tool` itself.
     fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
         None
     }
 
-    /// Prepares the `entries` of a request for the hosted tool `tool`. If one of the program's tools answers
-    /// the calls of `tool`, its definition is removed.
+    /// Adjusts the tools `entries` of a request before the hosted tool `tool` is added. If one of the program's tools
+    /// runs the calls of `tool`, the definition of the program's tool is removed.
     ///
     /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
@@ -72,7 +72,7 @@ pub(crate) trait DefinitionCodec: Api {
         Some(tool.clone())
     }
 
-    /// Returns the name of a definition's namespace, in APIs that group tools.
+    /// Returns the name of a definition's namespace, in APIs that group tools. Returns `None` in other APIs.
     fn namespace<'a>(
         &self,
         _definition: &'a ToolDefinition,
@@ -81,8 +81,8 @@ pub(crate) trait DefinitionCodec: Api {
         None
     }
 
-    /// Writes a namespace. `first` is the definition of its first tool, and `tools` is the JSON of all its
-    /// tools, separated by commas.
+    /// Writes the group of all tools of a namespace. `first` is the definition of the first tool, and `tools` is the
+    /// JSON of all tools in the group, separated by commas.
     fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
         tools.to_owned()
     }
@@ -139,8 +139,8 @@ pub(crate) trait ResponseCodec {
 
 /// Reads streamed responses.
 pub(crate) trait StreamCodec {
-    /// Adds the pieces of one event to `stream`. If the event has an error, the pieces before the error are
-    /// kept.
+    /// Adds the pieces of one event to `stream`. If the event contains an error, the pieces before the error are added
+    /// nevertheless.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError>;
 
     /// Records the end of the stream when the server sends `[DONE]`, which is not one of the format's own
@@ -162,7 +162,7 @@ pub(crate) trait StreamCodec {
 
 /// Writes messages for the next request, both received messages and messages made by the program.
 pub(crate) trait HistoryCodec: Api {
-    /// Writes a call. The unknown fields of a received call are kept.
+    /// Writes a call for the next request. A received call keeps the fields that this library does not know.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
     /// Writes a received content part for the next request, or returns `None` to drop the part. For calls,
@@ -188,8 +188,8 @@ pub(crate) trait ResultCodec {
     /// Encodes the results of one turn. `ids` are the ids of the calls, in the same order as the results.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
-    /// Encodes the results of one turn for a model of the given generation. `None` stands for the latest
-    /// generation.
+    /// Encodes the results of one turn for a model of the given generation. The generation `None` stands for the latest
+    /// one.
     fn encode_results_for(
         &self,
         _generation: Option<u32>,
@@ -200,7 +200,7 @@ pub(crate) trait ResultCodec {
         self.encode_results(results, ids, names)
     }
 
-    /// Parses tool results in the order of the payload. The calling code sets the positions of the results.
+    /// Parses tool results in the order of the payload. The caller sets the positions of the results.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 }
 
@@ -208,17 +208,17 @@ pub(crate) trait ResultCodec {
 pub(crate) trait RepairCodec {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
 
-    /// Repairs the messages of a request that continues a conversation kept by the service. A result may then
-    /// answer a call that is not in `history`. Such a result is not removed.
+    /// Repairs the new messages of a conversation that the service stores. Results whose calls are not in `history`
+    /// stay, because the service may have the calls.
     fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
         self.repair_history(history)
     }
 
-    /// Removes the calls of the provider's own tools that the provider can no longer finish, and the callers
-    /// of calls that the history lacks. Appends the removed parts to `losses`. The path of a loss begins with
-    /// the index of the message.
+    /// Removes the calls of the provider's own tools that the provider can no longer finish. Also removes the field
+    /// `caller` of a call if the history lacks the code that made the call. Each removal is appended to `losses`, with
+    /// a path that begins with the index of the message.
     ///
-    /// `request` contains the other fields of the request. `None` if they are unknown.
+    /// `request` contains all fields of the request except the messages, or is `None` if they are unknown.
     fn without_unfinished(
         &self,
         history: Vec<Value>,

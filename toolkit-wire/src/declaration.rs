@@ -17,7 +17,7 @@ pub(crate) struct Spelling<'a> {
     pub(crate) names: &'a WireNames,
     /// Whether the provider enforces the schema.
     pub(crate) strict: bool,
-    /// The dialect of the schema.
+    /// The JSON Schema dialect in which the provider expects the schema.
     pub(crate) dialect: SchemaDialect,
     /// Whether the output schema is written as well.
     pub(crate) outputs: bool,
@@ -43,8 +43,8 @@ impl<'a> Draft<'a> {
         self.definition.output_schema().filter(|_| self.how.outputs)
     }
 
-    /// Converts the schema of the parameters and records the losses. The paths of the losses start at the
-    /// definition.
+    /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
+    /// `/parameters`.
     pub(super) fn parameters(&mut self) -> Value {
         let converted = self.how.dialect.convert(&self.definition.parameters);
         self.losses.extend(converted.losses.into_iter().map(|mut loss| {
@@ -76,8 +76,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata that is not sent. This can be the MCP source of the tool, fields kept from another API,
-/// and the program's own `meta`. Keys for which `is_sent` returns `true` are not reported.
+/// Returns the losses for metadata that is not sent: the MCP source of the tool, fields received from another API, and
+/// the program's own `meta`. Keys for which `is_sent` returns `true` are skipped.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
@@ -150,8 +150,8 @@ pub(super) fn listed_tools<'a>(
     }
 }
 
-/// Returns the value at `path`, and the fields of `path` that were present. The first fields of `path` may be
-/// missing, so that an inner object is accepted without the objects around it.
+/// Returns the value at `path`, and the path at which it was found. The first names of `path` may be missing, so that a
+/// caller may pass an inner object without the objects that usually contain it.
 fn found_at<'a>(payload: &'a Value, path: &[&str]) -> Option<(&'a Value, String)> {
     let paths = (0..path.len()).filter_map(|skipped| path.get(skipped..));
     let mut found = paths.filter_map(|path| {
@@ -191,8 +191,7 @@ pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
     ]))
 }
 
-/// Parses the input format of a custom tool. The grammar is in `format` itself, or in an object inside
-/// `format`.
+/// Parses the input format of a custom tool. The grammar is in `format` itself, or in its field `grammar`.
 pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
     let grammar = format.get("grammar").unwrap_or(format);
     let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);

@@ -24,9 +24,8 @@ use toolkit_schema::SchemaLoss;
 pub struct DefinitionOptions {
     /// The tools for which the provider enforces the schema.
     pub strict: StrictTools,
-    /// Whether Gemini receives plain JSON Schema in the field `parametersJsonSchema`, without losses.
-    /// Otherwise, Gemini receives its own schema subset in the field `parameters`. All its models and APIs
-    /// accept this subset.
+    /// Whether Gemini receives plain JSON Schema in the field `parametersJsonSchema`, without losses. Otherwise, Gemini
+    /// receives its own schema subset in the field `parameters`. All models and APIs of Gemini accept this subset.
     pub json_schema: bool,
     /// Whether output schemas are sent if the API has a field for them. Output schemas cost tokens, and help
     /// models that process results in code.
@@ -56,11 +55,10 @@ pub struct DefinitionOptions {
     /// tool search, the model first sees only the namespaces, and loads their deferred tools when it needs
     /// them.
     pub namespaces: BTreeMap<String, String>,
-    /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions.
-    /// Set this for servers that implement another provider's API but refuse fields unknown to them. All
-    /// tools are then sent as functions and without enforcement.
-    /// [`ConfiguredFormat::encode_tool_config`](crate::ConfiguredFormat::encode_tool_config) then writes only
-    /// the tool choice. Everything left out is reported.
+    /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions. Set this
+    /// for servers that implement another provider's API but refuse some of its fields. All tools are then sent as
+    /// functions and without enforcement, and [`encode_tool_config`](crate::ConfiguredFormat::encode_tool_config)
+    /// writes only the tool choice. Everything left out is reported.
     pub standard_fields: bool,
 }
 
@@ -178,7 +176,7 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// The loss of one keyword or setting of a tool. The API cannot express it.
+/// A keyword or setting of one tool that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
@@ -325,7 +323,8 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report), codec }
     }
 
-    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed.
+    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed, except that
+    /// [`client_tool_search`](crate::hosted::openai::client_tool_search) gets a description and parameters.
     ///
     /// The program runs some of these tools: an ordinary tool with a fixed name
     /// [answers](HostedTool::answered_by) the calls. The definition of the ordinary tool is then left out,

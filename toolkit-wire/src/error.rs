@@ -26,11 +26,11 @@ pub struct WireError {
     report: Option<Box<Report>>,
 }
 
-/// A provider's report that a response has no answer.
+/// A provider's report of an error, or of a blocked prompt or answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) text: String,
-    /// The provider's code. Empty if there is none.
+    /// The provider's error code. Empty if the provider sent none.
     pub(crate) code: String,
     /// Whether the provider blocked the prompt or the answer.
     pub(crate) is_blocked: bool,
@@ -43,7 +43,7 @@ impl Report {
         Self { text, code: String::new(), is_blocked: false }
     }
 
-    /// Reads an error object. The code is a string if the object has one, and a number otherwise.
+    /// Parses an error object. The code is taken from a string field if there is one, and from a number otherwise.
     pub(crate) fn of(error: &Value) -> Self {
         // In an error without an object around it, the type only marks the error.
         let said = |name: &&str| {
@@ -58,7 +58,7 @@ impl Report {
         Self { code, is_blocked, ..Self::new(&text) }
     }
 
-    /// Creates the error that `expected` was expected at `path`, with this report.
+    /// Converts the report into an error. `expected` describes the value that was expected at `path`.
     pub(crate) fn into_error(self, path: &str, expected: &str) -> WireError {
         let error = WireError::new(path, format!("{expected} ({})", self.text));
         WireError { report: Some(Box::new(self)), ..error }
@@ -72,7 +72,8 @@ impl WireError {
         Self { path: path.into(), expected: expected.into(), report: None }
     }
 
-    /// Reads the report in the body of a failed HTTP response, or in a string with the provider's message.
+    /// Reads the provider's report from the body of a failed HTTP response. The body may also be a string with the
+    /// provider's message.
     ///
     /// Returns `None` if the body has neither the field `error` nor a message. If the error has
     /// no message, the report is the JSON of the error.
@@ -171,7 +172,7 @@ impl std::error::Error for UnknownApiFormat {}
 
 /// Returns the error in `fields`, a payload that a provider may have sent instead of an answer.
 ///
-/// Reads the object `{"error": {"message"}}`, an `error` string, and a `message` beside a field with the
+/// Reads the object `{"error": {"message"}}`, an `error` string, or a `message` if the field `type` or `object` has the
 /// value `error`.
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
     let is_error =
@@ -198,8 +199,8 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message whose role is not `model`. If the message were accepted as a response without calls, a
-/// mistake of the caller would stay hidden.
+/// Refuses a message whose role differs from `model`, the name of the model's role in the API. If the message were
+/// accepted as a response without calls, a mistake of the caller would stay hidden.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {
         None | Some(Value::Null) => Ok(()),

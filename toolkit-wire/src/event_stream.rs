@@ -116,8 +116,8 @@ fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str
     Ok(Some((event(&Headers(headers).collect::<Vec<_>>(), payload), length)))
 }
 
-/// Returns the JSON of a message: an object with the type of the event as its only field. Returns `None` for
-/// messages of other kinds.
+/// Returns the JSON of a message that contains an event or an error: an object with its type as the only field. Returns
+/// `None` for other messages.
 fn event(headers: &[(&str, &str)], payload: &[u8]) -> Option<String> {
     let header = |wanted: &str| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
     if let Some(code) = header(":error-code") {
@@ -173,7 +173,7 @@ impl<'a> Iterator for Headers<'a> {
     }
 }
 
-/// Reads a number from the four bytes at the index `at`.
+/// Reads a big-endian number from the four bytes at the index `at`.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
     usize::try_from(u32::from_be_bytes(bytes)).ok()

@@ -1,5 +1,5 @@
-//! Facts about the APIs, taken from their references. They describe the differences between codecs that need
-//! no code.
+//! Facts about the APIs, taken from their references. They describe differences between the codecs as data instead of
+//! code.
 
 use crate::DefinitionOptions;
 use crate::fields::Fields;
@@ -9,7 +9,7 @@ use toolkit_core::name::NameRule;
 use toolkit_core::output::Media;
 use toolkit_schema::SchemaDialect;
 
-/// The facts about one API.
+/// The properties of one API that codecs use as data, such as its limits and the names of its fields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     /// The name of the format. Fields that exist only in this API are stored under this name.
@@ -33,11 +33,11 @@ pub(crate) struct Facts {
     pub(crate) tools: &'static [&'static str],
     /// The request field for the messages.
     pub(crate) messages: &'static str,
-    /// The request fields that refer to messages kept by the service. The results in such a request may
-    /// answer calls that only the service has.
+    /// The request fields that refer to a conversation stored by the service. A request with such a field may contain
+    /// results whose calls only the service has.
     pub(crate) server_state: &'static [&'static str],
-    /// The settings for which the API has no field. Each entry has the setting, and the keyword and the
-    /// reason of its loss.
+    /// The settings of a tool for which the API has no field. Each entry contains the setting, and the keyword and the
+    /// reason with which its loss is reported.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
     /// The paths to the id and to the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
@@ -65,7 +65,7 @@ pub(crate) struct Facts {
     pub(crate) container: [&'static str; 2],
 }
 
-/// An API with its facts.
+/// Provides the [`Facts`] about an API.
 pub(crate) trait Api {
     fn facts(&self) -> &'static Facts;
 }
@@ -94,7 +94,7 @@ pub(crate) enum Strictness {
 }
 
 impl Facts {
-    /// The facts of an API that has neither limits nor strict tools, and OpenAI's rule for names.
+    /// The default facts about an API: no limits, no strict tools, and OpenAI's rule for tool names.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -131,7 +131,7 @@ impl Facts {
         ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
     ];
 
-    /// Returns whether a request refers to messages kept by the service.
+    /// Returns whether a request refers to messages stored by the service.
     pub(crate) fn is_continued(&self, request: &Fields) -> bool {
         // A request that creates a thread of Anthropic contains all messages.
         let is_new = |kept: &Value| kept.is_null() || kept.get("type").is_some_and(|kind| kind == "create");

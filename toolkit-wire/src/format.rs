@@ -53,7 +53,8 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns the other names of the format.
+            /// Returns the alternative names of the format, as in `google` for Gemini. They are accepted when a name is
+            /// parsed.
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {
@@ -147,8 +148,8 @@ impl ApiFormat {
 
     /// Parses definitions from a list of tools, a single tool, or a request with `tools`.
     ///
-    /// Names keep the spelling of the payload. A tool without parameters gets the schema of an empty object.
-    /// Tools that the provider runs itself are left out; [`hosted_tools`](Self::hosted_tools) returns them.
+    /// Names keep the spelling of the payload. A tool without parameters gets the schema of an empty object. Tools that
+    /// the provider defines, such as its web search, are left out; [`hosted_tools`](Self::hosted_tools) returns them.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -166,9 +167,8 @@ impl ApiFormat {
         self.codec().parse_definitions(payload)
     }
 
-    /// Returns the hosted tools in a payload, such as web search and code execution. Their JSON is not
-    /// changed. The provider runs these tools itself, so [`parse_definitions`](Self::parse_definitions)
-    /// leaves them out.
+    /// Returns the tools in a payload that the provider defines, such as web search and code execution. Their JSON is
+    /// not changed. [`parse_definitions`](Self::parse_definitions) leaves these tools out.
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools.

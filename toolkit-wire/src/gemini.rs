@@ -3,7 +3,7 @@
 //! The JSON follows the API reference and the types of Google's SDK. The service accepts two spellings of
 //! each field (`functionCall` and `function_call`), and so does this codec.
 //!
-//! Writing uses the spelling of the reference, except for `function_declarations`. This spelling
+//! Writing uses the spelling of the reference, except for `function_declarations`. The spelling `function_declarations`
 //! distinguishes tools of this format from tools of other formats.
 
 mod call;

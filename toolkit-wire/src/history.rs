@@ -30,12 +30,12 @@ pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
-/// The form of call ids in a request. The caller chooses it.
+/// The form of call ids in a request, chosen by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdForm {
-    /// The rule of the API applies.
+    /// Ids follow the rule of the API.
     Usual,
-    /// The rule of the API applies, and illegal ids are always replaced.
+    /// Ids follow the rule of the API, and illegal ids are always replaced.
     Strict,
     /// Exactly nine letters and digits, which Mistral requires.
     Nine,
@@ -43,8 +43,8 @@ pub(super) enum IdForm {
 
 /// Returns legal and distinct ids for the calls of a turn.
 ///
-/// Calls and results are in the same order, so both get the same ids. If `is_strict` is `false`, distinct ids
-/// stay unchanged, even if they are illegal.
+/// Results in the order of their calls get the same ids as the calls. If `is_strict` is `false`, distinct ids stay
+/// unchanged, even if they are illegal.
 pub(super) fn ids<'a>(
     rule: NameRule,
     is_strict: bool,
@@ -70,8 +70,8 @@ pub(super) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -
     distinct(given, legal, digest)
 }
 
-/// Returns a different id for each id in `given`. This is the `legal` form of the given id. If an earlier
-/// call already has the same id, it is the `hashed` form with a salt instead.
+/// Returns a distinct id for each id in `given`, made by `legal`. If an earlier call already has this id, `hashed`
+/// makes another id from the given id and a salt.
 fn distinct<'a>(
     given: impl IntoIterator<Item = &'a str>,
     legal: impl Fn(&'a str) -> Cow<'a, str>,
@@ -98,10 +98,9 @@ fn distinct<'a>(
 
 /// Converts arguments to the text of a JSON object.
 ///
-/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON
-/// string that contains an object becomes this object, because the tool received it in this form. Any other
-/// text becomes the value of the member `invalid_arguments`, so the model sees its own text beside the error
-/// result.
+/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string that
+/// contains an object becomes this object, because the tool received it in this form. Any other text becomes the value
+/// of the member `invalid_arguments`, so the model sees its own text together with the error result.
 pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
-/// A tool defined by a provider. A request lists it beside the program's own tools.
+/// A tool defined by a provider. A request lists it together with the program's own tools.
 ///
 /// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other
 /// tool, pass the JSON from the provider's reference to [`new`](Self::new). The JSON is never changed.
@@ -227,7 +227,7 @@ impl HostedCall {
         Self { id: id.to_owned(), kind, name, arguments, ..Self::default() }
     }
 
-    /// Sets the output, unless the part has none.
+    /// Sets the output, unless it is missing or `null`.
     pub(crate) fn with_output(mut self, output: Option<&Value>) -> Self {
         self.output = output.filter(|output| !output.is_null()).cloned();
         self

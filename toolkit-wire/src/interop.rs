@@ -1,4 +1,4 @@
-//! Conversions between tools and calls and the data formats of other systems.
+//! Converts tools and calls to and from the data formats of other systems.
 
 mod neutral;
 pub mod openjiuwen;

@@ -1,19 +1,19 @@
-//! Fields that exist in only one API. They are kept when the API's JSON is read. They are written back for
-//! the same API, and reported as lost for another API.
+//! Fields that exist in only one API. They are stored when the API's JSON is parsed, written again for the same API,
+//! and reported as lost for another API.
 //!
-//! Such fields are found by comparison: the received JSON is read and written again, and the fields missing
-//! afterwards are kept. This needs no list of fields that would have to follow the provider's reference.
+//! Such fields are found by comparison: the received JSON is parsed and written again, and the fields missing
+//! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
 
 use crate::fields::{Fields, camel, set};
 use serde_json::{Value, json};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// The key for a list of field names. The received JSON lacks these fields, although this library always
+/// The key that stores a list of field names: the fields that the received JSON lacks, although this library always
 /// writes them.
 const ABSENT: &str = "";
 
-/// The fields whose meaning [`ToolDefinition`] can express. Such a field is only written back if its kept
+/// The fields whose meaning [`ToolDefinition`] can express. A stored value of such a field is written again only if the
 /// value is empty.
 const SEMANTIC: [&str; 11] = [
     "name",
@@ -29,8 +29,8 @@ const SEMANTIC: [&str; 11] = [
     "namespace",
 ];
 
-/// The fields whose values are objects with kept fields. Losses are reported for each field of such an
-/// object.
+/// The fields whose objects may contain unknown fields. A loss is reported for each unknown field of such an object,
+/// and not for the object itself.
 const CONTAINERS: [&str; 9] = [
     "toolSpec",
     "function",
@@ -107,9 +107,8 @@ pub(crate) fn difference(
     kept
 }
 
-/// Writes kept fields into a definition. A field that is already in `written` takes precedence. However, if
-/// it has only its default value, and the received definition had `null` or no value, the received form is
-/// restored.
+/// Adds the stored fields `kept` to a definition. A field that is already in `written` stays unchanged. However, if it
+/// has only its default value, and the received definition had `null` or no value, the received form is restored.
 pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
     for (name, value) in kept {
         match (written.get_mut(name), value) {
@@ -129,8 +128,8 @@ pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
     }
 }
 
-/// Returns the losses when fields kept from `api` are not sent to another API. There is one loss for each
-/// field, with the path of the field.
+/// Returns one loss for each of the fields `kept`, which only the API called `api` has. Its path is the path of the
+/// field.
 pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
     let mut found = Vec::new();
     for (name, value) in kept {

@@ -1,6 +1,6 @@
 //! Provider formats: pure functions to convert between the framework's types and the JSON of providers.
 //!
-//! [`ApiFormat`] is the entry point. Each API has a folder, and the code shared by several APIs is beside the
+//! [`ApiFormat`] is the entry point. Each API has a folder, and the code shared by several APIs is outside these
 //! folders. A format handles definitions, calls and results. It never uses a registry and does no IO.
 
 mod anthropic;

@@ -8,7 +8,7 @@ use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// A provider limit exceeded by the definitions of a request.
+/// A limit of the provider that the definitions of a request exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use toolkit_core::output::{Content, Media, MediaData};
 use toolkit_schema::SchemaLoss;
 
-/// The media items that an API accepts, by their position in a request.
+/// The media items that an API accepts in messages and in tool results.
 #[derive(Debug)]
 pub(super) struct MediaTable {
     /// The media items accepted in messages of the user.
@@ -27,7 +27,7 @@ pub(super) struct MediaRule {
     pub(super) urls: Urls,
 }
 
-/// The kinds of media items, which most APIs write in different forms.
+/// The kind of a media item. Most APIs encode each kind in a different form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MediaKind {
     Image,
@@ -51,7 +51,7 @@ pub(super) enum Urls {
 pub(super) const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 impl MediaRule {
-    /// Returns whether the rule allows a media item with this kind.
+    /// Returns whether the rule allows the item `media` of the kind `kind`.
     fn allows(&self, kind: MediaKind, media: &Media) -> bool {
         let essence = canonical(&media.media_type);
         let is_listed =

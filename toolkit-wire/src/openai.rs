@@ -21,11 +21,11 @@ const PARALLEL: &str = "parallel_tool_calls";
 pub(super) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
     Nested,
-    /// `{type: function, name}`, as in Responses. The nested form is accepted when reading.
+    /// `{type: function, name}`, as in Responses. Parsing also accepts the nested form.
     Flat,
 }
 
-/// The differences between the two APIs.
+/// One of the two OpenAI APIs, which nest the fields of a tool differently.
 pub(super) trait OpenAi {
     const FORM: Form;
 }
@@ -79,8 +79,8 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
     }
 }
 
-/// Writes a call in the nested form: adds `name` and `arguments` to `fields`. Unknown fields of the object
-/// `function` are kept.
+/// Writes a call in the nested form: adds `name` and `arguments` to the object `function` in `fields`. Other fields of
+/// this object stay unchanged.
 pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
     let mut function = match fields.get_mut("function").map(Value::take) {
         Some(Value::Object(function)) => function,
@@ -92,8 +92,8 @@ pub(super) fn function_call(mut fields: Fields, name: String, arguments: impl In
     fields.into()
 }
 
-/// Returns the unknown fields of a call in the nested form. They are sent back to the provider. The unknown
-/// fields of the object `function` are in the field `function`.
+/// Returns the fields of a call that are not in `known`, to be sent back to the provider. The fields of the object
+/// `function` are filtered in the same way.
 pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
     let function = extras.shift_remove("function").map(|function| unknown(&function, known));
@@ -103,8 +103,7 @@ pub(super) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     extras
 }
 
-/// Returns whether the service runs the tool itself. It does so for every type except `function` and
-/// `custom`.
+/// Returns whether the provider defines the tool. Its type is then neither `function` nor `custom`.
 pub(super) fn is_hosted(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
 }
@@ -221,7 +220,7 @@ impl Form {
         self == Self::Flat && !foreign.contains(&kind)
     }
 
-    /// Returns the object with the mode and the allowed tools of a choice, and the path of this object.
+    /// Returns the object with the mode and the allowed tools of a tool choice, and the path of this object.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {
@@ -231,7 +230,7 @@ impl Form {
         }
     }
 
-    /// Returns the names of the custom tools among the tools of a choice.
+    /// Returns the names of the custom tools among the tools of a tool choice.
     fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
         let tools = list(self.allowed(choice).0, "tools").iter().chain(std::iter::once(choice));
         let custom = tools.filter(|tool| text(tool, "type") == "custom");
@@ -254,8 +253,8 @@ impl Form {
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }
 
-    /// Returns the name of a tool in a choice. The name is in the field `function`, or in `custom` for a
-    /// custom tool.
+    /// Returns the name of a tool in a tool choice. The name is in the field `function`, or in `custom` for a custom
+    /// tool.
     fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
         let (named, path) = match self {

@@ -30,8 +30,8 @@ impl Reading<'_> {
 
     /// Writes the received messages for the next request.
     ///
-    /// `ids` are the ids of the calls, and `form` is the form in which they are written. `names` has the
-    /// provider's spellings of the tool names.
+    /// `ids` are the ids of the calls, and `form` is the form of the ids in requests. `names` has the provider's
+    /// spellings of the tool names.
     fn write(&self, codec: &dyn Codec, ids: &[CallId], form: IdForm, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, form, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().names;

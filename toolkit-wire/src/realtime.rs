@@ -71,7 +71,7 @@ pub enum RealtimeEvent {
 }
 
 impl RealtimeApi {
-    /// Returns the format for rendering the definitions of a session.
+    /// Returns the format in which the definitions of a session are rendered.
     #[must_use]
     pub fn format(self) -> ConfiguredFormat {
         match self {
@@ -82,8 +82,7 @@ impl RealtimeApi {
         }
     }
 
-    /// Encodes the event to set the tools and the tool choice of a session. Also returns the settings that
-    /// were lost.
+    /// Encodes the event that sets the tools and the tool choice of a session, and reports the settings that were lost.
     ///
     /// Render the definitions with [`format`](Self::format). For OpenAI, the event is a `session.update`. For
     /// Gemini, it is a `setup`. Merge it with the other settings of the session, because the service accepts
@@ -167,7 +166,7 @@ impl RealtimeApi {
 #[derive(Debug, Clone)]
 pub struct RealtimeCalls {
     api: RealtimeApi,
-    /// The state of each call of the current responses, by its id.
+    /// The states of the calls in unfinished responses, by the id of the call.
     open: HashMap<String, State>,
 }
 

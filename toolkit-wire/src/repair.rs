@@ -7,8 +7,7 @@ use crate::pairing::{Entry, Pair, pair};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// The form of replies in one API. A reply is a message that is not from the model, such as a message with
-/// results.
+/// Describes the replies in one API. A reply is a message that is not from the model, such as a message with results.
 pub(crate) trait Replies {
     /// The field for the parts of a message.
     const PARTS: &'static str;
@@ -29,10 +28,10 @@ pub(crate) trait Replies {
     /// after the repair.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool;
 
-    /// Removes all parts except results from a reply and returns them. The repair writes the results and then
-    /// these parts into the same message. Returns `None` if the results must be in a separate message.
+    /// Takes the parts other than results out of a reply. The repair writes these parts into the same message, after
+    /// the results. Returns `None` if the results must be in a separate message.
     ///
-    /// `held_results` is `true` for the first reply if it contained results before the repair.
+    /// `held_results` is `true` if the reply is the first one and contained results before the repair.
     fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
 }
 

@@ -126,8 +126,8 @@ pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'
     }
 }
 
-/// Returns the media items of a result to send in the message after the results, each with a label. The label
-/// names the item and the call that returned it.
+/// Returns the media items of a result that are sent in a message after the results, each with a label. The label names
+/// the media item and the call that returned it.
 pub(crate) fn attachments<'a>(
     table: &'static MediaTable,
     result: &'a ToolResult,
@@ -153,7 +153,7 @@ pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Converts a value into JSON content. Used for values of unknown kinds.
+/// Converts a value of an unknown kind into JSON content.
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

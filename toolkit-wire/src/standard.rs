@@ -6,7 +6,7 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// The reason stated in a loss.
+/// The reason reported for a setting that is not a standard field of the API.
 pub(super) const REASON: &str = "only the standard fields of the API are sent";
 
 /// The settings of a definition that the standard fields cannot express, in the form of [`Facts::unsaid`].
@@ -18,7 +18,7 @@ pub(super) const UNSAID: [(&str, &str, &str); 5] = [
     ("defer", "defer", "only the standard fields of the API are sent: the model sees it from the start"),
 ];
 
-/// Returns the facts of an API without strict tools.
+/// Returns a copy of an API's facts in which no tool can be strict.
 pub(super) const fn facts(facts: &Facts) -> Facts {
     let strictness = match facts.strictness {
         Strictness::None => Strictness::None,
@@ -33,8 +33,8 @@ pub(super) fn definition(definition: &ToolDefinition) -> ToolDefinition {
     ToolDefinition::new(name.clone(), description.as_str(), parameters.clone())
 }
 
-/// Returns the nearest tool config that the standard fields can express, and the losses. It has no sets of
-/// tools, no custom tools, and no limit on parallel calls.
+/// Returns the nearest tool config that the standard fields can express, and the losses. The returned config has no set
+/// of allowed tools, no custom tools, and no limit on parallel calls.
 pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) {
     let mut losses = Vec::new();
     let choice = match &wanted.choice {

@@ -19,7 +19,7 @@ pub use event::StreamEvent;
 use serde_json::Value;
 use std::fmt;
 
-/// The end of a streamed response.
+/// The last events of a streamed response, with the complete response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
@@ -76,7 +76,7 @@ impl StreamAccumulator {
         Self { codec, stream: Assembly::new(codec), bytes: EventDecoder::default(), is_over: false }
     }
 
-    /// Returns the pieces of arguments as events, while the model writes them.
+    /// Enables events with the pieces of a call's arguments, while the model writes them.
     ///
     /// The pieces of a call come between [`CallStarted`](StreamEvent::CallStarted) and
     /// [`Call`](StreamEvent::Call). Together, they are the JSON of the call's arguments, but spaces and escapes
@@ -215,7 +215,7 @@ impl fmt::Debug for StreamAccumulator {
 mod tests {
     use crate::ApiFormat;
 
-    /// A piece of each API's stream, and the event that announces the end of the stream.
+    /// For each API, an event with the text `a`, and the event that announces the end of the stream.
     const SAID: [(ApiFormat, &str, &str); 4] = [
         (
             ApiFormat::OpenAiChat,

@@ -107,7 +107,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of a tool. If the tool cannot be strict, the error is the reason.
+/// Measures the strict schema of a tool. If the tool cannot be strict, the error states the reason.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());

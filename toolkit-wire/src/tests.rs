@@ -1,4 +1,4 @@
-//! Random JSON and properties of every format, used by the tests of all codecs.
+//! Random JSON and checks for every format, used by the tests of all codecs.
 
 mod accepted;
 mod contents;
@@ -44,7 +44,7 @@ pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Checks that no parser panics on `payload`, and that its calls can be parsed exactly if its messages can be
+/// Checks that no parser panics on `payload`. The calls of the payload can be parsed if and only if its messages can be
 /// parsed.
 pub(crate) fn check_payload(format: ApiFormat, payload: &Value) -> TestCaseResult {
     let _ = format.parse_definitions(payload);

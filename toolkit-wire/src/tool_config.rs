@@ -74,8 +74,8 @@ fn has_meaning(config: &ToolConfig, other: &ToolConfig) -> bool {
     (&config.choice, config.parallel, &config.custom) == (&other.choice, other.parallel, &other.custom)
 }
 
-/// Parses a tool config. If [`ToolConfig`](toolkit_core::ToolConfig) cannot express some of the fields, all
-/// received fields are kept as provider extras.
+/// Parses a tool config. If [`ToolConfig`](toolkit_core::ToolConfig) cannot express some of the fields, all received
+/// fields become provider extras.
 pub(crate) fn parse(
     codec: &dyn ChoiceCodec,
     request: &Map<String, Value>,
@@ -106,8 +106,8 @@ fn unsaid(
     kept::difference(received, &written, opaque, is_other)
 }
 
-/// Returns whether two values differ in meaning. The spelling of a mode and the form of a tool choice do not
-/// count as differences.
+/// Returns whether a received value differs in meaning from the written value. Differences in the spelling of a mode do
+/// not count.
 fn is_other(received: &Value, written: &Value) -> bool {
     match (received, written) {
         (Value::String(mode), Value::String(known)) => {

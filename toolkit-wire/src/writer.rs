@@ -90,7 +90,7 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Returns Mistral's forms of media items if the history is for Mistral.
+    /// Returns Mistral's encoding of media items if the history is for Mistral.
     fn mistral(&self) -> Option<&'static Contents> {
         (self.ids == IdForm::Nine).then_some(&openai_chat::MISTRAL)
     }
@@ -136,8 +136,7 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Returns the model's messages in a response, like
-    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), but with the names of this
-    /// history.
+    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), but with the tool names of this writer.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
@@ -166,8 +165,8 @@ impl<'a> HistoryWriter<'a> {
         self.encode_assistant("", calls)
     }
 
-    /// Encodes the results of calls, like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results),
-    /// but with the names of this history.
+    /// Encodes tool results as messages, like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), but with
+    /// the tool names of this writer.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));

@@ -55,9 +55,10 @@ pub trait RunAgent: Send + Sync + 'static {
         &[]
     }
 
-    /// Returns the limits of a run started with this agent.
-    /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them. In the run of another agent,
-    /// they limit only the work of this agent.
+    /// Returns the limits of a run that the program starts with this agent.
+    ///
+    /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them. If another agent has
+    /// started the run, they limit only the work of this agent.
     fn limits(&self) -> Limits {
         Limits::default()
     }
@@ -65,7 +66,7 @@ pub trait RunAgent: Send + Sync + 'static {
     /// Answers the conversation. Adds the new messages to `conversation` and returns the output.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer.
+    /// [`AgentError`] if the agent has no answer.
     fn run(
         &self,
         conversation: &mut Conversation,
@@ -73,7 +74,7 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-/// Implements the getters of [`RunAgent`]. `$part` is the field of the type that contains `name`,
+/// Implements the getters of [`RunAgent`]. `$part` names the field of `Self` that holds `name`,
 /// `description`, `sub_agents` and `limits`.
 macro_rules! agent_facts {
     ($part:ident) => {
@@ -156,7 +157,8 @@ impl Agent {
         self.0.limits()
     }
 
-    /// Returns the limits of the agent within the run of another agent. The default limits count as none.
+    /// Returns the limits of the agent for its work in a run that another agent has started. Returns `None`
+    /// if the agent has the default limits.
     pub(crate) fn own_limits(&self) -> Option<Limits> {
         Some(self.limits()).filter(|limits| *limits != Limits::default())
     }
@@ -176,11 +178,11 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers the conversation as a part of `run`, the run of another agent. The limits and the listener of
-    /// `run` apply. The agent is also held to its own [limits](Limits).
+    /// Answers the conversation as a part of `run`, a run started by another agent. The limits and the
+    /// listener of `run` apply. The agent's own [limits](Limits) apply as well.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no answer.
+    /// [`AgentError`] if the agent has no answer.
     pub async fn join_run(
         &self,
         conversation: &mut Conversation,

@@ -6,62 +6,64 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::ToolError;
 
-/// The [finish reason](FinishReason::Other) of an answer in place of a value that a guardrail has blocked.
+/// The [finish reason](FinishReason::Other) of an answer that replaces a blocked value, such as an input or a
+/// response. A guardrail has blocked the value.
 pub(crate) const BLOCKED: &str = "blocked";
 
-/// Returns whether an answer is in place of a value that a guardrail has blocked.
+/// Returns whether the answer replaces a value that a guardrail has blocked.
 pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
     matches!(finish, FinishReason::Other(reason) if reason == BLOCKED)
 }
 
-/// The way an agent gets an answer of a type from the model.
+/// The way in which an agent asks the model for an answer of a Rust type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AnswerMode {
-    /// The request contains the schema in the provider's native form, and the provider enforces it. The
-    /// instructions contain the schema, too.
+    /// The request contains the schema of the type in the API's field for structured output. The provider
+    /// enforces the schema. The instructions contain the schema, too.
     Native,
-    /// The model calls an additional tool, and the arguments of the call are the answer. The tool is named
-    /// `final_answer`. If the agent has a tool with this name, a number is appended.
+    /// The model calls an additional tool, and the arguments of this call are the answer. The tool is named
+    /// `final_answer`. If the agent already has a tool with this name, a number is appended.
     Tool,
-    /// The instructions contain the schema, and the model answers with text.
+    /// The instructions contain the schema of the type, and the model answers with text.
     Text,
 }
 
-/// The decoder of answers, without the type of the answer.
+/// Checks that an answer of the model can be decoded. Implementations know the Rust type of the answer, and
+/// callers do not.
 pub(crate) trait AnswerCheck: Send + Sync {
-    /// Checks the text of an answer.
+    /// Checks an answer that is text.
     ///
     /// # Errors
-    /// A message for the model with all violations.
+    /// A message for the model that describes all violations.
     fn text(&self, text: &str) -> Result<(), String>;
 
-    /// Checks the arguments of a call whose arguments are the answer.
+    /// Checks an answer that is the arguments of a tool call.
     ///
     /// # Errors
-    /// The error result of the call.
+    /// The error to return to the model as the result of the call.
     fn arguments(&self, arguments: &str) -> Result<(), ToolError>;
 }
 
-/// The agent and the tool whose call give the answer of a run.
+/// The agent that gives the answer of a run, and the tool whose arguments are the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct AnswerSource {
     /// The name of the agent. Empty before the first turn.
     pub(crate) agent: String,
-    /// The name of the tool whose arguments are the answer. Empty in other modes.
+    /// The name of the tool whose arguments are the answer. Empty if the answer is text.
     pub(crate) tool: String,
 }
 
 /// The form of the final answer of a run, shared by all agents that may give this answer.
 pub(crate) struct AnswerFormat {
     pub(crate) format: OutputFormat,
-    /// The mode set by the program.
+    /// The mode that the program has set.
     pub(crate) mode: Option<AnswerMode>,
     check: Arc<dyn AnswerCheck>,
     attempts: u32,
     /// The number of invalid answers so far.
     invalid: AtomicU32,
-    /// The source of the answer in the latest turn of an agent that may give the answer.
+    /// The source of the answer. It is updated in each turn of an agent that may give the answer.
     source: Mutex<AnswerSource>,
 }
 
@@ -84,8 +86,8 @@ impl AnswerFormat {
         self.invalid.load(Ordering::Relaxed)
     }
 
-    /// Continues after the invalid answers of a run before it stopped. If the model has used up its attempts, it
-    /// gets new attempts.
+    /// Sets the number of invalid answers when an interrupted run continues. If the model has used up its
+    /// attempts, it gets new attempts.
     pub(crate) fn continue_from(&self, invalid: u32) {
         let used_up = invalid >= self.attempts;
         self.invalid.store(if used_up { 0 } else { invalid }, Ordering::Relaxed);
@@ -96,7 +98,7 @@ impl AnswerFormat {
         self.invalid.fetch_add(1, Ordering::Relaxed) + 1 < self.attempts
     }
 
-    /// Returns the source of the answer, in the latest turn of an agent that may give the answer.
+    /// Returns the source of the answer, as of the latest turn of an agent that may give the answer.
     pub(crate) fn source(&self) -> AnswerSource {
         lock(&self.source).clone()
     }

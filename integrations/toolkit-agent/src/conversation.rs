@@ -28,14 +28,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
 use toolkit_core::{Session, ToolResult};
 
-/// A conversation with its messages and its session. Clones have their own messages but share the session.
+/// A sequence of messages between a user and agents, and the session with its values. Clones have their own
+/// messages but share the session.
 ///
 /// A conversation can be serialized at any time, even in the middle of a run, and continued later.
 /// [`Agent::resume`](crate::Agent::resume) continues an unfinished run. If the program adds new input
 /// instead, calls without a result get an error result.
 ///
-/// The [details](toolkit_core::ToolError::details) of errors, such as the messages of panics, are not stored, because they
-/// may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
+/// The [details](toolkit_core::ToolError::details) of errors, such as the messages of panics, are not stored,
+/// because they may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -54,7 +55,7 @@ pub struct Conversation {
     #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
     messages: Messages,
-    /// The time of each message in seconds since 1970. 0 or missing if unknown.
+    /// The time of each message, in seconds since 1970. The time is 0 or missing if it is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
     /// The unfinished turn, if there is one.
@@ -65,7 +66,8 @@ pub struct Conversation {
     progress: Option<Progress>,
     #[serde(default, skip_serializing_if = "Compactions::is_empty")]
     compactions: Compactions,
-    /// The unfinished conversations of agents called as tools and of parallel agents, by key.
+    /// The unfinished conversations of agents called as tools, and the copies for parallel agents.
+    /// `child_of_call` and `child_of_branch` create the keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     children: BTreeMap<String, Self>,
     /// The session without its id. Only the values without a key prefix are saved.
@@ -79,33 +81,34 @@ pub struct Conversation {
     /// Whether the JSON of the conversation includes the details of errors.
     #[serde(skip)]
     error_details: bool,
-    /// Keeps the shared session values of the user in memory while this conversation is open.
+    /// Keeps the session values of the user in memory while this conversation is open. All conversations of
+    /// the user share these values.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
-    /// The connection to the log, and the parts already saved.
+    /// The log to which the conversation is saved, and the state at the last save.
     #[serde(skip)]
     pub(crate) saved: Saved,
-    /// In the copy for a parallel agent, the number of messages copied from the original conversation.
-    /// Otherwise 0.
+    /// The number of messages copied from another conversation, if this conversation is the copy for a
+    /// parallel agent. Otherwise 0.
     #[serde(skip)]
     base: usize,
-    /// In the copy for a parallel agent, the replacements of copied messages.
+    /// The copied messages that were replaced, if this conversation is the copy for a parallel agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     replaced: edit::Replaced,
-    /// The number of turns begun since the conversation was loaded.
+    /// The number of turns that began since the conversation was created or loaded.
     #[serde(skip)]
     turns: u64,
-    /// The names of the nested agents running now, the outermost first.
+    /// The names of the agents that are working in this conversation now, the outermost first.
     #[serde(skip)]
     entered: Vec<String>,
     #[serde(skip)]
     answers: edit::Answers,
-    /// Alive while a run works in this conversation.
+    /// A weak reference that is alive while a run works in this conversation.
     #[serde(skip)]
     running: Weak<()>,
 }
 
-/// The id of the user who owns the conversation, passed to the tools of a run as an extension.
+/// The id of the user who owns the conversation. Tools of a run receive it as an extension of their context.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
@@ -161,8 +164,8 @@ impl Conversation {
         &self.user_id
     }
 
-    /// Returns the messages. The messages of an unfinished turn are not included until
-    /// [`settle`](Self::settle) adds them.
+    /// Returns the messages. They do not include the messages of an unfinished turn. [`settle`](Self::settle)
+    /// adds these messages.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
@@ -176,8 +179,10 @@ impl Conversation {
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
-    /// Adds a message. An unfinished turn is [settled](Self::settle) first. A message of the user also gives
-    /// up an unfinished run: [`resume`](crate::Agent::resume) then answers this message.
+    /// Adds a message. An unfinished turn is [settled](Self::settle) first.
+    ///
+    /// A message of the user also ends an unfinished run: [`resume`](crate::Agent::resume) then answers this
+    /// message instead of continuing the run.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
         let message = message.into();
@@ -200,12 +205,13 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Returns the messages to be shared with a request.
+    /// Returns the list of messages, mutable so that a request can share the list without copying.
     pub(crate) fn history(&mut self) -> &mut Messages {
         &mut self.messages
     }
 
-    /// Returns the messages from the index `begin` on. All messages together are shared, not copied.
+    /// Returns the messages from the index `begin` on. If `begin` is 0, the returned list shares the messages
+    /// instead of copying them.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
         match begin {
             0 => self.messages.clone(),
@@ -219,16 +225,16 @@ impl Conversation {
         self.session.clone().with_id(self.id.clone())
     }
 
-    /// Sets the session values shared by all conversations of a user, with the key prefix `user:`. They are
-    /// not saved with this conversation.
+    /// Sets the session values with the key prefix `user:`, which all conversations of a user share. They are
+    /// not saved with the conversation.
     #[must_use]
     pub fn with_user_state(mut self, user: SessionMap) -> Self {
         self.session = self.session.with_user(user);
         self
     }
 
-    /// Sets the session values shared by all conversations, with the key prefix `app:`. They are not saved
-    /// with this conversation.
+    /// Sets the session values with the key prefix `app:`, which all conversations share. They are not saved
+    /// with the conversation.
     #[must_use]
     pub fn with_app_state(mut self, app: SessionMap) -> Self {
         self.session = self.session.with_app(app);
@@ -237,28 +243,32 @@ impl Conversation {
 
     /// Keeps the latest `max` messages, and removes all older messages.
     ///
-    /// Fewer than `max` messages may remain, because providers require a user message at the beginning of a
-    /// history. The latest user message and all messages after it always remain, even if these are more than
-    /// `max` messages.
+    /// Fewer than `max` messages may remain, because providers require that a history begins with a user
+    /// message. More than `max` messages remain if the latest user message is older. This message and all
+    /// messages after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
         self.settle();
         let start = start_of_latest(&self.messages, max);
         self.remove_first(start);
     }
 
-    /// Completes a turn left unfinished by a crash, a dropped run or an
+    /// Completes a turn that was left unfinished by a crash, a dropped run or an
     /// [interruption](crate::AgentError::Interrupted).
     ///
-    /// The message and the results of the turn are kept. Each call without a result gets an error result, as
-    /// if the call had been cancelled. Pending calls cannot be decided afterwards. If the agent of the turn checks
-    /// its answers with a [guardrail](crate::guardrail), an answer in the turn is removed, because the guardrail has
-    /// not seen it.
+    /// The message and the results of the turn remain. Each call without a result gets an error result, as if
+    /// the call had been cancelled. Pending calls cannot be decided afterwards.
+    ///
+    /// If the agent of the turn checks its answers with a [guardrail](crate::guardrail), an answer in the
+    /// turn is removed, because the guardrail has not checked it.
     pub fn settle(&mut self) {
         self.stop_turn(false);
     }
 
-    /// Ends the unfinished turn before its answer is checked. If the agent of the turn checks answers, no answer is
-    /// kept. If `is_kept` is `false`, an empty message is not added.
+    /// Ends the unfinished turn before its answer was checked. If the agent of the turn checks its answers,
+    /// removes the answer.
+    ///
+    /// An empty message is added only if `is_kept` is `true` and the message has content in the JSON of the
+    /// provider.
     pub(crate) fn stop_turn(&mut self, is_kept: bool) {
         if let Some(turn) = self.turn.take() {
             let (message, results) = turn.into_unchecked_parts();
@@ -267,7 +277,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the calls waiting for a decision or a result from the program. They include the calls of
+    /// Returns the calls that wait for a decision or a result from the program. They include the calls of
     /// agents called as tools and of parallel agents.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
@@ -276,7 +286,7 @@ impl Conversation {
         found
     }
 
-    /// Returns the unfinished turn.
+    /// Returns the unfinished turn, if there is one.
     pub(crate) fn unfinished(&self) -> Option<&Turn> {
         self.turn.as_ref()
     }
@@ -287,12 +297,12 @@ impl Conversation {
         self.turn.insert(Turn::new(agent, self.turns))
     }
 
-    /// Returns the unfinished turn.
+    /// Returns the unfinished turn. Creates an empty turn if there is none.
     pub(crate) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
     }
 
-    /// Replaces the unfinished turn with an earlier copy of this turn.
+    /// Replaces the unfinished turn with an earlier copy of the same turn.
     pub(crate) fn restore_turn(&mut self, turn: Turn) {
         self.turns += 1;
         self.turn = Some(turn.renumbered(self.turns));
@@ -304,15 +314,16 @@ impl Conversation {
         self.drop_called();
     }
 
-    /// Adds a result to the unfinished turn.
+    /// Adds the result of a call to the unfinished turn.
     pub(crate) fn add_result(&mut self, result: ToolResult) {
         let error_details = self.error_details;
         self.turn().add_result(result, error_details);
     }
 
-    /// Ends the unfinished turn: adds the message of the model and the results of its calls to the
-    /// conversation. Returns the results in the order of the calls. If `is_kept` is `false`, an empty message
-    /// is not added.
+    /// Ends the unfinished turn. Adds the message of the model and the results of its calls to the
+    /// conversation, and returns these results in the order of the calls.
+    ///
+    /// An empty message is added only if `is_kept` is `true`.
     pub(crate) fn end_turn(&mut self, is_kept: bool) -> &[ToolResult] {
         let (message, results) = self.turn.take().unwrap_or_default().into_parts();
         match self.add_turn(message, results, is_kept).then(|| self.messages.last()).flatten() {
@@ -321,7 +332,7 @@ impl Conversation {
         }
     }
 
-    /// Adds a message of the model and the results of its calls. Returns whether results were added.
+    /// Adds a message of the model and the results of its calls. Returns whether there were results.
     fn add_turn(&mut self, message: AssistantMessage, results: Vec<ToolResult>, is_kept: bool) -> bool {
         self.drop_called();
         if message.is_empty() && !is_kept {
@@ -342,10 +353,10 @@ setters! { Conversation:
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Returns the index of the first message to keep.
+/// Returns the index of the first message that remains if the history is limited to `max` messages.
 ///
-/// This is the first user message within the last `max` messages, or else the latest user message. A message
-/// with feedback to an invalid answer does not count, because the question comes before it.
+/// This is the first user message within the last `max` messages, or else the latest user message. Feedback
+/// about an invalid answer does not count as a user message, because the question comes before it.
 pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     let start = messages.len().saturating_sub(max);
     let is_user = |message: &Message| message.is_input();

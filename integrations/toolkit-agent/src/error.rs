@@ -9,10 +9,11 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_core::BuildError;
 
-/// The failure of a run: the error, and the output up to the failure.
+/// The error of a failed run, together with its output up to the failure.
 ///
 /// The output contains the tokens, the cost, the numbers of calls and the messages of the run, so a program
-/// can account for a failed run. `?` converts the failure into an [`AgentError`] where a function returns one.
+/// can account for a failed run. `?` converts the failure into an [`AgentError`] where a function returns
+/// one.
 ///
 /// ```
 /// use toolkit_agent::{Agent, AgentError, ModelError, ModelResponse, Price, ScriptedModel, Usage};
@@ -36,11 +37,13 @@ use toolkit_core::BuildError;
 pub struct RunError {
     /// The error.
     pub error: AgentError,
-    /// The output up to the failure. Its text is the last answer of the model after
-    /// [`AgentError::InvalidOutput`], or a note if the agent checks answers. It is the answer if only the last save
-    /// failed ([`AgentError::Store`]). The tokens of a model call ended by a timeout or by a cancellation are unknown and
-    /// not included. After an [interruption](AgentError::Interrupted), the messages do
-    /// not include the unfinished turn, because this turn is still in progress.
+    /// The output up to the failure. After an [interruption](AgentError::Interrupted), the messages do not
+    /// include the unfinished turn, because this turn is still in progress. The tokens of a model call that
+    /// was ended by a timeout or a cancellation are unknown and not included.
+    ///
+    /// After [`AgentError::InvalidOutput`], the text is the last answer of the model, or a note if the agent
+    /// checks its answers with guardrails. If only the last save has failed ([`AgentError::Store`]), the text
+    /// is the answer.
     pub output: Box<RunOutput>,
 }
 
@@ -58,16 +61,16 @@ pub enum AgentError {
     /// The run was cancelled.
     Cancelled,
     /// The run has stopped because calls wait for decisions or results from the program. The conversation
-    /// contains the pending calls, even after it is saved and loaded again.
+    /// contains these pending calls, even after it is saved and loaded again.
     /// [`Agent::resume`](crate::Agent::resume) continues the run with
     /// [decisions](crate::RunOptions::with_decisions).
     #[non_exhaustive]
     Interrupted {
-        /// The pending calls.
+        /// The calls that wait for a decision or a result from the program.
         pending: Vec<PendingCall>,
     },
-    /// A decision is not about a pending call, or approves a call that does not wait for approval. The
-    /// conversation is unchanged.
+    /// A decision of the program names no pending call, or approves a call that does not wait for approval.
+    /// The conversation is unchanged.
     InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),
@@ -79,12 +82,12 @@ pub enum AgentError {
     Blocked {
         /// The name of the guardrail.
         guardrail: String,
-        /// The name of the agent with this guardrail.
+        /// The name of the agent that has this guardrail.
         agent: String,
         /// The reason given by the guardrail.
         reason: String,
     },
-    /// The conversation was transferred to an agent outside the team.
+    /// The model transferred the conversation to an agent that does not belong to the team.
     UnknownAgent(String),
     /// All agents of a parallel team failed. The list contains the name and the error of each agent.
     Branches(Vec<(String, Self)>),
@@ -98,13 +101,13 @@ pub enum AgentError {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// The number of model calls.
+    /// The maximum number of model calls.
     ModelCalls(u32),
-    /// The number of input and output tokens together.
+    /// The maximum number of input and output tokens together.
     Tokens(u64),
-    /// The cost of the model calls.
+    /// The maximum cost of the model calls.
     Cost(f64),
-    /// The duration of the run.
+    /// The maximum duration of the run.
     Duration(Duration),
 }
 
@@ -195,7 +198,7 @@ impl From<RunError> for AgentError {
     }
 }
 
-/// Converts errors from before a run. The output is empty.
+/// Implements `From` for errors that happen before a run begins. The output in the [`RunError`] is empty.
 macro_rules! before_run {
     ($($error:ty),+) => {
         $(impl From<$error> for RunError {

@@ -1,7 +1,7 @@
 //! Evals: agents with different models answer the same tasks, and a report compares their scores.
 //!
 //! An [`Eval`] asks every model every [`Task`], once or several times. Each run is a [`Trial`] with a new
-//! agent. A [`Score`] tells whether the trial had the expected tool calls, for example, or the expected
+//! agent. A [`Score`] says, for example, whether the trial had the expected tool calls or the expected
 //! answer. The [`Report`] prints a table of the models and a table of the tasks, and serializes all trials.
 //!
 //! ```
@@ -85,21 +85,22 @@ use std::sync::Arc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-/// One run of a task with a model. The function that builds the agent receives it.
+/// One run of a task with a model. The function that builds the agent receives the trial as its argument.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trial {
     /// The task.
     pub task: Arc<Task>,
-    /// The name of the model in the eval.
+    /// The name of the model in the report.
     pub model_name: Arc<str>,
-    /// The model, for [`Agent::builder`]. The eval counts the calls and tokens of this model.
+    /// The model of the trial, to pass to [`Agent::builder`]. The eval counts the calls and tokens of this
+    /// model.
     pub model: BoxModel,
-    /// The index of the repetition, beginning with 1.
+    /// The number of the repetition. The first repetition has the number 1.
     pub repetition: u32,
 }
 
-/// A model under test.
+/// A model that the eval compares with others.
 #[derive(Debug, Clone)]
 struct Candidate {
     name: Arc<str>,
@@ -122,7 +123,7 @@ pub struct Eval {
 debug!(Eval, self, "tasks": self.tasks.len(), "models": self.candidates, "repetitions": self.repetitions);
 
 setters! { Eval:
-    /// Sets how often each task is asked of each model, at least once.
+    /// Sets how often each model runs each task, at least once.
     repetitions(repetitions: u32) = repetitions.max(1);
     /// Sets the maximum number of trials that run at the same time, at least 1.
     ///
@@ -132,7 +133,7 @@ setters! { Eval:
 }
 
 impl Eval {
-    /// Creates an eval with these tasks.
+    /// Creates an eval of these tasks, still without models.
     #[must_use]
     pub fn new(tasks: impl IntoIterator<Item = Task>) -> Self {
         Self {
@@ -147,7 +148,7 @@ impl Eval {
     /// Adds a model, with a name for the report.
     ///
     /// The same model may be added under several names, to compare instructions, options or tools. The
-    /// function that builds the agent then chooses them by [`Trial::model_name`].
+    /// function that builds the agent reads the name from [`Trial::model_name`] and chooses between them.
     #[must_use]
     pub fn model(self, name: impl Into<String>, model: impl ChatModel) -> Self {
         self.priced_model(name, model, Price::default())
@@ -161,7 +162,8 @@ impl Eval {
         self
     }
 
-    /// Adds a scorer for all tasks, such as a [`Judge`]. The expectations of a task itself are always scored.
+    /// Adds a scorer for all tasks, such as a [`Judge`]. The expected calls and answer of a task are always
+    /// scored.
     #[must_use]
     pub fn scorer(mut self, scorer: impl Scorer) -> Self {
         self.scorers.push(Arc::new(scorer));
@@ -170,8 +172,8 @@ impl Eval {
 
     /// Runs all trials and returns the report.
     ///
-    /// `agent` builds the agent of a trial. It is called for each trial, so it can create new tools with
-    /// initial state.
+    /// `agent` is a function that builds an agent for a trial. The eval calls it once for each trial, so each
+    /// trial can have new tools with initial state.
     ///
     /// If a trial fails or panics, the report contains its error, and the other trials go on. If the returned
     /// future is dropped, all trials stop.
@@ -208,7 +210,7 @@ impl Eval {
         Report::new(names.collect(), reports)
     }
 
-    /// Returns all trials in order, each with the price of its model.
+    /// Returns all trials in their order, each with the token price of its model.
     fn trials(&self) -> Vec<(Trial, Price)> {
         let mut trials = Vec::new();
         for Candidate { name, model, price } in &self.candidates {
@@ -249,7 +251,7 @@ async fn conduct(
     report.error = ended.as_ref().err().map(ToString::to_string);
     let transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
     report.scores = task.score(&transcript).await;
-    // The scorers of the eval rate answers, so there is nothing to rate after an error.
+    // After an error, there is no answer that the scorers of the eval could rate.
     if report.error.is_none() {
         for scorer in scorers {
             match scorer.score(&task, &transcript).await {

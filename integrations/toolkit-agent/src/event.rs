@@ -13,13 +13,14 @@ use toolkit_wire::HostedCall;
 
 /// An event of a run.
 ///
-/// In JSON, the field `type` names the variant: `text`, `tool`, `finished` and so on. An event can be read back
-/// from its JSON, for example by the client of a web service. The JSON has the times of tool events in whole
-/// milliseconds, and the [details](toolkit_core::ToolError::details) of errors only if they are stored.
+/// In JSON, the field `type` names the variant: `text`, `tool`, `finished` and so on. The client of a web
+/// service, for example, can deserialize the event again. The JSON contains the times of tool events in whole
+/// milliseconds. It contains the [details](toolkit_core::ToolError::details) of an error only if the error
+/// stores them.
 ///
 /// Each event except `Finished` has a field `within`. It lists the tool calls and the parallel agents that
-/// enclose the agent, the outermost first. It is empty for the agents of the conversation itself. So the
-/// events of an agent that is called twice at the same time can be told apart.
+/// enclose the agent, the outermost first. It is empty for the agents of the conversation itself. If an agent
+/// is called twice at the same time, this field distinguishes the events of the two calls.
 ///
 /// ```
 /// use toolkit_agent::{Agent, RunEvent, RunScope, ScriptedModel};
@@ -51,219 +52,222 @@ pub enum RunEvent {
     AgentStarted {
         /// The name of the agent.
         agent: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A request goes to a model.
+    /// The agent sends a request to a model.
     #[non_exhaustive]
     ModelCalled {
-        /// The name of the calling agent.
+        /// The name of the agent that calls the model.
         agent: String,
         /// The name of the model.
         model: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// Parts of a request did not reach the model, because the provider's API cannot express these parts. A
-    /// run emits each loss once per agent.
+    /// Parts of a request were left out, because the provider's API cannot express them. A run emits each
+    /// loss only once for the same agent.
     #[non_exhaustive]
     RequestLosses {
-        /// The name of the calling agent.
+        /// The name of the agent that has made the request.
         agent: String,
-        /// The losses that the run has not emitted before.
+        /// The losses that the run has not emitted for this agent before.
         losses: Vec<RequestLoss>,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The next piece of the answer's text.
     #[non_exhaustive]
     Text {
-        /// The name of the agent that answers.
+        /// The name of the agent whose model is answering.
         agent: String,
-        /// The text.
+        /// The next piece of the text.
         text: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The next piece of the model's reasoning.
     #[non_exhaustive]
     Reasoning {
-        /// The name of the agent that answers.
+        /// The name of the agent whose model is answering.
         agent: String,
-        /// The text.
+        /// The next piece of the reasoning.
         text: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The model starts to write a call.
+    /// The model begins to write a tool call.
     #[non_exhaustive]
     CallStarted {
-        /// The name of the agent that answers.
+        /// The name of the agent whose model is answering.
         agent: String,
         /// The id of the call.
         call_id: CallId,
         /// The name of the tool, as the model wrote it.
         tool: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The next piece of the arguments of a call, as the model writes it. Only calls announced by
-    /// [`CallStarted`](Self::CallStarted) have pieces. Together, the pieces of a call are the JSON of its
-    /// arguments; spaces and escapes may differ. The pieces of a custom tool's call are its free text. A call has
-    /// no pieces if it has no arguments, or if the provider sends them at once.
+    /// The next piece of a tool call's arguments, as the model writes them.
+    /// [`CallStarted`](Self::CallStarted) always comes before.
+    ///
+    /// Together, the pieces of a call are the JSON of its arguments, except that spaces and escapes may
+    /// differ. The pieces of a custom tool's call are its free text. A call has no pieces if it has no
+    /// arguments, or if the provider sends them at once.
     #[non_exhaustive]
     CallArguments {
-        /// The name of the agent that answers.
+        /// The name of the agent whose model is answering.
         agent: String,
         /// The id of the call.
         call_id: CallId,
         /// The next piece of the arguments.
         piece: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A tool event: a call was queued, started, retried, ended and so on.
+    /// An event of the dispatcher: a tool call was queued, started, retried, ended and so on.
     #[non_exhaustive]
     Tool {
-        /// The name of the calling agent.
+        /// The name of the agent that has made the tool call.
         agent: String,
         /// The event.
         event: Box<ToolEvent>,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The provider has called a tool that it runs itself. If the output arrives later, there is a second
-    /// event with the same id and the output.
+    /// The provider has called a tool that the provider itself runs. If the output arrives later, a second
+    /// event with the same id contains the output.
     #[non_exhaustive]
     HostedCall {
-        /// The name of the agent that answers.
+        /// The name of the agent whose model is answering.
         agent: String,
-        /// The call.
+        /// The call, with the output if it has arrived.
         call: Box<HostedCall>,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The result of a call, in the order of completion.
+    /// The result of a tool call. Results are emitted in the order of completion.
     #[non_exhaustive]
     Result {
-        /// The name of the calling agent.
+        /// The name of the agent that has made the call.
         agent: String,
         /// The result.
         result: Box<ToolResult>,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The result of a call comes later: the run is going to be interrupted.
+    /// A call waits for a decision or a result from the program. The run will be interrupted.
     #[non_exhaustive]
     CallPending {
-        /// The name of the calling agent.
+        /// The name of the agent that has made the call.
         agent: String,
         /// The id of the call.
         call_id: CallId,
-        /// The reason why the result comes later.
+        /// The reason why the call waits.
         reason: Pending,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A complete message of the model. The preceding text events contained the pieces of this message.
+    /// A complete message of the model. Earlier text events contained the pieces of this message.
     #[non_exhaustive]
     Message {
-        /// The message; its [`agent`](AssistantMessage::agent) names the author.
+        /// The message. Its field [`agent`](AssistantMessage::agent) names the author.
         message: Box<AssistantMessage>,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An answer failed or broke off, and the model is called again after a pause. Discard the pieces of the
-    /// failed answer.
+    /// An answer failed or broke off, and the agent calls the model again after a pause. Listeners should
+    /// discard the pieces of the failed answer.
     #[non_exhaustive]
     ModelRetried {
-        /// The name of the calling agent.
+        /// The name of the agent that calls the model.
         agent: String,
         /// The message of the error.
         error: String,
         /// The time until the next attempt.
         pause: Duration,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The messages sent to a model became fewer or shorter, because they had outgrown the model's context
-    /// window. See [`Compaction`](crate::compaction::Compaction).
+    /// A [compaction](crate::compaction::Compaction) left out or shortened messages sent to a model, because
+    /// they were too long for the model's context window.
     #[non_exhaustive]
     Compacted {
-        /// The name of the agent.
+        /// The name of the agent whose messages were compacted.
         agent: String,
-        /// The tokens of the request before the compaction: the count of the provider, if there is one, and
-        /// estimates of newer messages.
+        /// The tokens of the request before the compaction. The provider's last token count is used if there
+        /// is one, and newer messages are estimated.
         tokens_before: u64,
         /// The estimated tokens of the request after the compaction.
         tokens_after: u64,
-        /// The number of messages that this compaction has replaced with a summary or a note. 0 if it has only
-        /// shortened tool results.
+        /// The number of messages that this compaction has replaced with a summary or a note. 0 if the
+        /// compaction has only shortened tool results.
         messages_left_out: usize,
-        /// The reason, if a summary failed. The model then reads the summary so far, and a note about the other
-        /// messages.
+        /// The reason why a new summary failed. `None` if nothing failed. After a failure, the model reads
+        /// the earlier summary and a note about the messages left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary_error: Option<String>,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// A guardrail has replaced or blocked a value, or ended the run.
     #[non_exhaustive]
     Guardrail {
-        /// The name of the agent with this guardrail.
+        /// The name of the agent that has this guardrail.
         agent: String,
         /// The name of the guardrail.
         guardrail: String,
         /// The effect of the guardrail.
         action: GuardAction,
-        /// The text in place of a blocked value, or the reason for the end of the run. Empty for a replaced value.
+        /// The text that replaces a blocked value, or the reason for the end of the run. Empty for a replaced
+        /// value.
         reason: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
-        /// The name of the agent that gives up the conversation.
+        /// The name of the agent that has transferred the conversation.
         from: String,
-        /// The name of the agent that takes over the conversation.
+        /// The name of the agent that continues the conversation.
         to: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An agent of a parallel team failed; the others continue.
+    /// One of several parallel agents failed. The others continue.
     #[non_exhaustive]
     BranchFailed {
-        /// The name of the agent.
+        /// The name of the agent that failed.
         agent: String,
         /// The message of the error.
         error: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// An agent ends.
     #[non_exhaustive]
     AgentEnded {
-        /// The name of the agent.
+        /// The name of the agent that ends.
         agent: String,
-        /// The enclosing calls and parallel agents, the outermost first.
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -275,17 +279,17 @@ pub enum RunEvent {
     },
 }
 
-/// A part of a run that encloses an agent.
+/// A tool call or a parallel agent that encloses other agents of a run.
 ///
 /// In JSON: `{"call": "call_1"}` or `{"branch": 0}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunScope {
-    /// A call of the agent as a tool, with the id of the call. If the id does not identify the call, because
-    /// several calls have the same id, `#` and a number follow the id.
+    /// A call of an agent as a tool, with the id of the call. If several calls have the same id, `#` and a
+    /// number follow the id.
     Call(CallId),
-    /// A branch of a parallel group, with the index of its agent.
+    /// One of several parallel agents, with its index in the group.
     Branch(usize),
 }
 

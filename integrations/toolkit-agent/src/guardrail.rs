@@ -1,4 +1,4 @@
-//! Guardrails: checks of inputs, model calls, tool calls and answers.
+//! Guardrails: checks of inputs, requests, responses, tool calls, outputs and answers.
 
 use crate::helpers::BoxFuture;
 use crate::message::UserMessage;
@@ -9,39 +9,41 @@ use std::future::ready;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolCall, ToolOutput};
 
-/// A check of one kind of value in the runs of an agent. The check can replace the value, block it, or end the
+/// A check of one type of value in the runs of an agent. The check can replace or block the value, or end the
 /// run.
 ///
 /// The type of the checked value decides when the check runs:
 ///
 /// | type | when the check runs | after [`Verdict::Block`] |
 /// | --- | --- | --- |
-/// | [`UserMessage`] | on the input of the agent, before its first model call | the text is the answer of the agent; the input is removed from the conversation |
+/// | [`UserMessage`] | before the first model call | the text is the agent's answer; the input is removed |
 /// | [`ModelRequest`] | before each model call | the text is the response; the model is not called |
 /// | [`ModelResponse`] | after each model call, before its tool calls run | the text is the response; its calls do not run |
 /// | [`ToolCall`] | before each call of a tool, inside of all middleware | the model reads the text as an error; the tool does not run |
 /// | [`ToolOutput`] | after each successful call, and on results that the program [supplies](crate::Decision) | the model reads the text instead of the output, as an error |
 /// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
 ///
-/// A check of a [`ToolCall`] gets the arguments that the tool receives: near misses such as `"5"` for 5 are
-/// coerced, and parameters have their own names instead of aliases. If the check replaces the call, the tool gets the
-/// new arguments. A replacement with the name of another tool denies the call.
+/// A check of a [`ToolCall`] runs inside of all middleware. It gets the arguments that the tool receives:
+/// near misses such as `"5"` for 5 are coerced, and parameters have their own names instead of aliases. If
+/// the check replaces the call, the tool gets the new arguments. A replacement with the name of another tool
+/// denies the call.
 ///
-/// In a typed run, such as [`run_as`](crate::Agent::run_as), answers are checked only if the form is valid. If the
-/// agent has a guardrail for [`AgentOutput`], an invalid answer is withheld: it is neither emitted nor kept. The
-/// violations may quote parts of the answer. The model reads them, and
-/// [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput) contains them.
+/// In a typed run, such as [`run_as`](crate::Agent::run_as), an answer is checked only if it matches the
+/// requested type. If the agent has a guardrail for [`AgentOutput`], an invalid answer is withheld: it
+/// appears neither in events nor in the conversation. The error messages about an invalid answer may quote
+/// parts of it. The model reads them, and [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput)
+/// contains them.
 ///
-/// If a run stops before the check of its answer begins, the conversation does not keep the answer. The check of a
-/// typed run reads the accepted arguments of one call. If the agent has a guardrail for [`AgentOutput`], the text and
-/// the other answers in the same message are withheld.
+/// If a run stops before the check of its answer begins, the conversation does not contain the answer. In a
+/// typed run, the check may read the arguments of one call. The text and the other answers in the same
+/// message were then not checked, so they are withheld.
 ///
-/// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) contain this answer
-/// until the conversation gets new input or is resumed. Then the answer is withheld.
+/// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) contain
+/// this answer until the conversation gets new input or is resumed. Then the answer is withheld.
 ///
-/// Guardrails for the same type run in the order in which they were added, each with the value that the
-/// earlier one has returned. An agent that is called as a tool or gets the conversation by a transfer has
-/// guardrails of its own.
+/// Guardrails for the same type run in the order in which they were added. Each checks the value that the
+/// guardrail before it has returned. An agent that is called as a tool, or continues a transferred
+/// conversation, uses only its own guardrails.
 ///
 /// ```
 /// use toolkit_agent::guardrail::{Guardrail, GuardContext, Verdict};
@@ -73,18 +75,19 @@ pub struct Guardrail {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict<T> {
-    /// The value is accepted.
+    /// The value is accepted unchanged.
     Pass,
-    /// The value is replaced.
+    /// Another value replaces the checked value.
     Replace(T),
-    /// The value is blocked, and the text takes its place. See [`Guardrail`] for the reader of the text.
+    /// The value is blocked, and the text replaces it. [`Guardrail`] says where the text goes for each type
+    /// of value.
     Block(String),
-    /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked), for this reason. Calls that are
-    /// running are cancelled, and no other call begins. In a team, all agents stop.
+    /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked), which contains this reason.
+    /// Running calls are cancelled, and no further call begins. In a team, all agents stop.
     End(String),
 }
 
-/// The situation in which a [`Guardrail`] runs.
+/// The agent, the session and the run in which a [`Guardrail`] checks a value.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GuardContext {
@@ -94,7 +97,7 @@ pub struct GuardContext {
     pub session: Session,
     /// The id of the run.
     pub invocation_id: String,
-    /// The call of the tool, in a check of a [`ToolOutput`].
+    /// The tool call that is checked, or whose output is checked. `None` in checks of other values.
     pub call: Option<ToolCall>,
 }
 
@@ -103,18 +106,18 @@ pub struct GuardContext {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GuardAction {
-    /// The value was replaced.
+    /// The guardrail has replaced the value.
     Replaced,
-    /// The value was blocked.
+    /// The guardrail has blocked the value.
     Blocked,
-    /// The run was ended.
+    /// The guardrail has ended the run.
     Ended,
 }
 
 pub(crate) type CheckFn<T> =
     Arc<dyn Fn(T, GuardContext) -> BoxFuture<'static, (T, Verdict<T>)> + Send + Sync>;
 
-/// The check of a guardrail, for one type of values.
+/// The function of a guardrail. The variant names the type of the values that it checks.
 #[derive(Clone)]
 pub(crate) enum Check {
     Input(CheckFn<UserMessage>),
@@ -128,14 +131,15 @@ pub(crate) enum Check {
 mod sealed {
     use super::{Check, CheckFn};
 
-    /// A type that a guardrail can check. Programs cannot add types.
+    /// A type of values that a guardrail can check. Other crates cannot implement this trait.
     pub trait Sealed: Clone + Send + 'static {
         #[allow(private_interfaces, reason = "programs cannot name the trait")]
         fn check(check: CheckFn<Self>) -> Check;
     }
 }
 
-/// A type of values that a [`Guardrail`] can check. It decides when the check runs.
+/// A type of values that a [`Guardrail`] can check. The type decides when the check runs. Other crates cannot
+/// implement this trait.
 pub trait Guarded: sealed::Sealed {}
 
 macro_rules! guarded {
@@ -159,7 +163,7 @@ guarded! {
 }
 
 impl Guardrail {
-    /// Creates a guardrail from a function. The name is in the events and errors of a run.
+    /// Creates a guardrail from a function. Events and errors of a run contain `name`.
     #[must_use]
     pub fn new<T: Guarded>(
         name: impl Into<String>,
@@ -220,9 +224,10 @@ impl Guardrail {
     }
 
     /// Runs the check of an input at the same time as the first model call, so that the check costs no time.
-    /// Until the check has passed, no tool call starts and no event of the response is emitted. If the check replaces or blocks
-    /// the input or ends the run, the model call is dropped. Tokens that the provider has reported by then are
-    /// counted.
+    ///
+    /// Until the check has passed, no tool call starts and no event of the response is emitted. If the check
+    /// replaces or blocks the input, or ends the run, the model call is dropped. Tokens that the provider has
+    /// reported by then are counted.
     ///
     /// This setting has no effect on checks of other values.
     #[must_use]

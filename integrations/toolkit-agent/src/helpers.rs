@@ -1,4 +1,4 @@
-//! Macros and small functions for all modules.
+//! Macros and small functions used throughout the crate.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The maximum nesting depth of a value that `serde_json` can parse.
 pub(crate) const MAX_NESTING: usize = 127;
 
-/// Checks the nesting depth of valid JSON. Returns an error message if the JSON has more than `max` levels.
+/// Checks that valid JSON is not nested deeper than `max` levels. Otherwise, returns an error message.
 pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
     let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -33,8 +33,8 @@ pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
 /// A boxed `Send` future.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Declares builder methods. Each method sets the field with the same name as its parameter. The field
-/// belongs to the value itself, or to its field `$part`.
+/// Declares builder methods. Each method sets the field that has the same name as its parameter. With
+/// `Type.part`, the fields belong to `self.part` instead of `self`.
 macro_rules! setters {
     ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
         impl $type {
@@ -54,7 +54,7 @@ macro_rules! setters {
     };
 }
 
-/// Implements `Debug` and shows only the listed values, for types with closures, locks or secrets.
+/// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
 macro_rules! debug {
     ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
         impl std::fmt::Debug for $type $(<$lifetime>)? {
@@ -65,7 +65,7 @@ macro_rules! debug {
     };
 }
 
-/// Implements `From` for an enum, to convert the content of a variant into this variant.
+/// Implements `From` for an enum. The content of a variant is converted to the variant.
 macro_rules! from_contents {
     ($type:ident: $($variant:ident($content:ty)),+) => {
         $(impl From<$content> for $type {
@@ -76,7 +76,7 @@ macro_rules! from_contents {
     };
 }
 
-/// Declares the object-safe form of a trait and implements it for all implementations of the trait.
+/// Declares the object-safe form of a trait, and implements it for all types that implement the trait.
 macro_rules! object_safe {
     (
         $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {

@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The limits of a run. All agents of the run share them, except where noted. `None` means no limit. A
-/// [resumed](crate::Agent::resume) run counts from zero again.
+/// The limits of a run. All agents of the run share them, unless a field says otherwise. `None` means no
+/// limit. A [resumed](crate::Agent::resume) run counts from zero again.
 ///
-/// An agent in the run of another agent, as a tool or as a member of a team, is also held to its own limits,
-/// unless these are the default limits. The work of the agent counts for the run as well. If a called agent
-/// reaches its own limit, the calling model reads an error, and the run continues. If a parallel agent reaches
-/// its own limit, only this agent fails. A limit of the run, or of the parallel group, ends the group. The limits of an agent end when it transfers the conversation.
+/// An agent that is called as a tool or is a member of a team also has its own limits, unless these are the
+/// default limits. Its work counts for the run as well. If an agent called as a tool reaches its own limit,
+/// the calling model reads an error, and the run continues. If one of several parallel agents reaches its own
+/// limit, only this agent fails. If the run or the team reaches a limit, all parallel agents end. When an
+/// agent transfers the conversation, its own limits no longer apply.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,18 +42,21 @@ pub struct Limits {
     /// checked before each model call, so the last model call may exceed it. Agents without a price cost
     /// nothing.
     pub max_cost: Option<f64>,
-    /// The maximum duration of the run. A [save](crate::RunOptions::with_autosave) in progress at the end gets
-    /// five more seconds.
+    /// The maximum duration of the run. If a [save](crate::RunOptions::with_autosave) is in progress at the
+    /// end, it gets five more seconds.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// The maximum number of failures of the same tool with the same arguments, without a success of this
-    /// call in between. Further calls of this kind are refused with an error result. Each agent counts its
-    /// own calls. Default: 3.
+    /// The maximum number of failures of a tool with the same arguments. A success of this tool with these
+    /// arguments resets the count.
+    ///
+    /// After this many failures, further calls of the tool with these arguments are refused with an error
+    /// result. Each agent counts its own calls. Default: 3.
     pub max_repeated_failures: u32,
-    /// The maximum number of consecutive calls of the same tool with the same arguments and the same output.
-    /// Further calls of this kind are refused. The error result tells the model to use the output. Each agent
-    /// counts its own calls. Default: 5.
+    /// The maximum number of consecutive calls of a tool with the same arguments and the same output.
+    ///
+    /// After this many calls, further calls of the tool with these arguments are refused. The error result
+    /// tells the model to use the output. Each agent counts its own calls. Default: 5.
     pub max_repeated_calls: u32,
 }
 
@@ -84,27 +88,29 @@ setters! { Limits:
     with_max_duration(max_duration: Duration) = Some(max_duration);
     /// Sets the timeout of one model call.
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
-    /// Sets the maximum number of consecutive failures of the same tool with the same arguments, at least 1.
+    /// Sets the maximum number of failures of a tool with the same arguments, without a success in between.
+    /// The minimum is 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
-    /// Sets the maximum number of consecutive calls of the same tool with the same arguments and the same
-    /// output, at least 1.
+    /// Sets the maximum number of consecutive calls of a tool with the same arguments and the same output.
+    /// The minimum is 1.
     with_max_repeated_calls(max_repeated_calls: u32) = max_repeated_calls.max(1);
 }
 
-/// The limits of a run, with the amounts used so far.
+/// The limits of a run or of an agent, with the amounts used so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
-    /// The budget around this budget, if the limits are the own limits of an agent in a run.
+    /// The enclosing budget, which also applies. `None` if this is the budget of a run.
     outer: Option<Arc<Self>>,
     started: Instant,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
     /// The tokens used so far, and their cost.
     spent: Mutex<(Usage, f64)>,
-    /// The tokens, the cost and the numbers of calls before an interruption. The limits do not apply to them.
+    /// The tokens, the cost and the numbers of calls from before an interruption. The limits do not apply to
+    /// these amounts.
     earlier: Mutex<Spent>,
-    /// The limits of this budget that were reached. Limits of the budgets around this budget are not included.
+    /// The limits of this budget that were reached. Limits of enclosing budgets are not included.
     exceeded: Mutex<Vec<Limit>>,
 }
 
@@ -122,19 +128,20 @@ impl Budget {
         }
     }
 
-    /// Creates the budget of an agent with its own limits. The agent also uses `outer`.
+    /// Creates the budget of an agent with its own limits. The work of the agent also counts for `outer`, the
+    /// enclosing budget.
     pub(crate) fn within(outer: Arc<Self>, mut limits: Limits) -> Self {
         let timeouts = [limits.model_timeout, outer.limits.model_timeout];
         limits.model_timeout = timeouts.into_iter().flatten().min();
         Self { outer: Some(outer), ..Self::new(limits) }
     }
 
-    /// Returns the budget around this budget.
+    /// Returns the enclosing budget, if there is one.
     pub(crate) fn outer(&self) -> Option<&Arc<Self>> {
         self.outer.as_ref()
     }
 
-    /// Counts a model call, or returns an error if a limit of the run or of the agent is reached.
+    /// Counts a model call. If a limit of the run or of the agent is reached, returns an error instead.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
         if self.time_left().is_some_and(|left| left.is_zero()) {
             return Err(self.out_of_time());
@@ -160,7 +167,7 @@ impl Budget {
         outer
     }
 
-    /// Counts a tool call and returns `true`. At a limit, returns `false` without counting.
+    /// Counts a tool call. Returns `false` without counting if a limit is reached.
     pub(crate) fn take_tool_call(&self) -> bool {
         if !take(&self.tool_calls, self.limits.max_tool_calls.unwrap_or(u32::MAX)) {
             return false;
@@ -181,16 +188,16 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Sets what the run had spent before it was interrupted: tokens, cost and numbers of calls. Does nothing if
-    /// anything is counted already.
+    /// Sets the tokens, the cost and the numbers of calls that the run had used before an interruption. Does
+    /// nothing if the budget has already counted something.
     pub(crate) fn set_earlier(&self, earlier: Spent) {
         if self.sum() == Spent::default() {
             *lock(&self.earlier) = earlier;
         }
     }
 
-    /// Returns the tokens, the cost and the numbers of calls so far, including the part before an
-    /// interruption.
+    /// Returns the tokens, the cost and the numbers of calls counted so far. They include the amounts from
+    /// before an interruption.
     pub(crate) fn sum(&self) -> Spent {
         let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =
@@ -200,8 +207,8 @@ impl Budget {
         sum
     }
 
-    /// Returns the tokens, the cost and the numbers of calls of the complete run so far, including the work of
-    /// agents without limits of their own.
+    /// Returns the tokens, the cost and the numbers of calls of the complete run so far. They include the
+    /// work of all agents of the run.
     pub(crate) fn sum_of_run(&self) -> Spent {
         self.outer.as_ref().map_or_else(|| self.sum(), |outer| outer.sum_of_run())
     }
@@ -216,7 +223,7 @@ impl Budget {
         self.exceed(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
-    /// Notes that a limit is reached. Returns the error.
+    /// Records that `limit` is reached. Returns the error.
     fn exceed(&self, limit: Limit) -> AgentError {
         let mut exceeded = lock(&self.exceeded);
         if !exceeded.contains(&limit) {
@@ -225,15 +232,15 @@ impl Budget {
         AgentError::Limit(limit)
     }
 
-    /// Returns whether a limit of this budget, or of a budget around it, is reached. The own limits of the agents
-    /// within this budget do not count.
+    /// Returns whether `limit` was reached in this budget or in an enclosing one. The limits of agents within
+    /// this budget do not count.
     pub(crate) fn has_exceeded(&self, limit: &Limit) -> bool {
         let outer = || self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit));
         lock(&self.exceeded).contains(limit) || outer()
     }
 
-    /// Returns the time left until the run or the agent reaches its maximum duration. Returns `None` if the
-    /// duration is not limited.
+    /// Returns the time until the run or the agent reaches its maximum duration. Returns `None` if no
+    /// duration is limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let own = self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()));
         let outer = self.outer.as_ref().and_then(|outer| outer.time_left());

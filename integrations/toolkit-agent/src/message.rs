@@ -9,7 +9,7 @@ use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
 use toolkit_wire::Usage;
 
-/// The result that the model reads after it has called the answer tool.
+/// The result of a call whose arguments are the final answer, if the answer is valid.
 pub(crate) const ACCEPTED: &str = "The answer was accepted.";
 
 /// One message of a conversation, independent of any provider.
@@ -55,12 +55,13 @@ impl Message {
         }
     }
 
-    /// Returns whether the message is input of the user, and not feedback of an agent to an invalid answer.
+    /// Returns whether the message is input of the user. Feedback of an agent about an invalid answer is not
+    /// input.
     pub(crate) fn is_input(&self) -> bool {
         matches!(self, Self::User(message) if !message.is_feedback)
     }
 
-    /// Returns whether the message is from an agent other than `agent`.
+    /// Returns whether the message was written by an agent other than `agent`.
     pub(crate) fn is_of_other(&self, agent: &str) -> bool {
         let author = match self {
             Self::User(_) => return false,
@@ -80,8 +81,9 @@ pub struct UserMessage {
     /// The contents, in order.
     #[serde(with = "toolkit_core::output::serde::contents")]
     pub content: Vec<Content>,
-    /// Whether an agent wrote this message to ask its model for another answer, after an invalid answer. Such a
-    /// message is no input: input guardrails skip it, and no shortened history begins with it.
+    /// Whether an agent wrote this message to ask its model for another answer, because an answer was
+    /// invalid. Such feedback is not input: guardrails for inputs skip it, and no shortened history begins
+    /// with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_feedback: bool,
 }
@@ -102,7 +104,7 @@ impl UserMessage {
         Self { content: content.into_iter().collect(), is_feedback: false }
     }
 
-    /// Creates a message that asks the model for another answer.
+    /// Creates feedback: a message that asks the model for another answer, because an answer was invalid.
     pub(crate) fn feedback(text: String) -> Self {
         Self { is_feedback: true, ..Self::from(text) }
     }
@@ -122,12 +124,12 @@ impl<T: Into<String>> From<T> for UserMessage {
     }
 }
 
-/// The text and the tool calls of the model.
+/// A message of the model: its text, its reasoning and its tool calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The name of the agent. Empty if unknown.
+    /// The name of the agent whose model wrote the message. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text of the answer.
@@ -136,21 +138,23 @@ pub struct AssistantMessage {
     /// The visible reasoning of the model.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// The tool calls, in the order of the answer.
+    /// The tool calls, in the order in which the model wrote them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// The name of the tool whose calls in this message give the final answer of a run. Empty if no call does.
+    /// The name of the tool whose arguments are the final answer of a run. Empty if no call in this message
+    /// gives the final answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer_tool: String,
-    /// The token counts of the message. Counts not reported by the provider are 0.
+    /// The token counts of the model call that returned the message. Counts that the provider does not report
+    /// are 0.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
     /// The same message in the JSON of the provider's API. Later requests to the same API contain this JSON
     /// unchanged, including its signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
-    /// Whether the provider paused this message during a long turn with its own tools. The provider continues
-    /// the message if the next request ends with it.
+    /// Whether the provider paused this message during a long turn with the provider's own tools. If the next
+    /// request ends with this message, the provider continues it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
     /// Whether an agent has changed the message, while a conversation kept by the provider still contains the
@@ -173,7 +177,7 @@ impl AssistantMessage {
         self
     }
 
-    /// Returns whether the arguments of `call` are the final answer of a run.
+    /// Returns whether the arguments of `call` are the final answer of a run, valid or not.
     pub(crate) fn is_answer(&self, call: &ToolCall) -> bool {
         !self.answer_tool.is_empty() && self.answer_tool == call.name
     }
@@ -191,7 +195,8 @@ impl AssistantMessage {
     }
 }
 
-/// An assistant message in the JSON of one API format. Some formats use several JSON messages for one answer.
+/// An assistant message in the JSON of one API format. Some formats use several JSON messages for one
+/// assistant message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NativeMessages {
@@ -199,20 +204,21 @@ pub struct NativeMessages {
     pub format: String,
     /// The JSON messages, sent back unchanged in later requests.
     pub messages: Vec<Value>,
-    /// The id of the response, if the provider stored the response. A later request can continue from it. See
-    /// [`ServerState`](crate::model::ServerState).
+    /// The id of the response, if the provider has stored it. A later request can continue from this
+    /// response. See [`ServerState`](crate::model::ServerState).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The id of the provider's conversation that contains the messages, if there is one.
+    /// The id of the conversation at the provider, if the provider stores the messages in a conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// The id of the container in which the provider ran code for this message. Anthropic needs the container
-    /// to continue a turn, so the requests of the same turn contain it. To keep the files of the container
-    /// after further input of the user, set the field `container` with
+    /// The id of the container in which the provider ran code for this message. Anthropic needs the id to
+    /// continue a turn, so later requests of the same turn contain it.
+    ///
+    /// To keep the files of the container for later turns, set the field `container` with
     /// [`ModelOptions::with_extra`](crate::ModelOptions::with_extra).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// The time at which the container expires, as in `2026-11-23T12:00:00Z`.
+    /// The time at which the container expires, such as `2026-11-23T12:00:00Z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_expires_at: Option<String>,
 }
@@ -237,7 +243,7 @@ impl NativeMessages {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolMessage {
-    /// The name of the agent. Empty if unknown.
+    /// The name of the agent that made the calls. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// One result for each call.
@@ -252,7 +258,7 @@ impl ToolMessage {
     }
 }
 
-/// Sets whether the JSON of a result includes the details of its error.
+/// Sets whether the JSON of `result` includes the details of an error.
 pub(crate) fn store_details(result: &mut ToolResult, stored: bool) {
     if let Err(error) = &mut result.outcome {
         *error = error.clone().with_stored_details(stored);

@@ -26,18 +26,18 @@ use crate::message::{Message, Messages};
 use std::sync::Arc;
 use toolkit_core::{ToolConfig, ToolRegistry};
 
-/// A request to a model.
+/// A request to a model: instructions, messages, tools and options.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelRequest {
     /// The system prompt. Empty if there is none.
     pub instructions: String,
-    /// The conversation so far. A request shares the messages with its conversation, so that they are not copied for
-    /// each model call.
+    /// The conversation so far. A request shares the list with its conversation instead of copying the
+    /// messages.
     pub messages: Messages,
     /// The tools available to the model.
     pub tools: Arc<ToolRegistry>,
-    /// The tool choice.
+    /// The tool choice and the other settings for tool use.
     pub tool_use: ToolConfig,
     /// Options for the answer. A request shares them with its agent; `Arc::make_mut` changes them for this request.
     pub options: Arc<ModelOptions>,
@@ -62,7 +62,7 @@ setters! { ModelRequest:
     with_instructions(instructions: impl Into<String>) = instructions.into();
     /// Sets the tools available to the model.
     with_tools(tools: impl Into<Arc<ToolRegistry>>) = tools.into();
-    /// Sets the tool choice.
+    /// Sets the tool choice and the other settings for tool use.
     with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
     /// Sets options for the answer.
     with_options(options: impl Into<Arc<ModelOptions>>) = options.into();
@@ -70,8 +70,8 @@ setters! { ModelRequest:
 
 /// A language model.
 ///
-/// Implementations need only `name` and an `async fn respond`. A client with streaming also implements
-/// [`stream`](Self::stream), so that tool calls start while the model is still writing.
+/// Implementations need only `name` and an `async fn respond`. A client that supports streaming also
+/// implements [`stream`](Self::stream), so that tool calls start while the model is still writing.
 ///
 /// ```
 /// use toolkit_agent::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
@@ -99,17 +99,17 @@ pub trait ChatModel: Send + Sync + 'static {
     /// Returns the name of the model at the provider.
     fn name(&self) -> &str;
 
-    /// Returns the name of the provider, for spans. Well-known names are those of the attribute
-    /// `gen_ai.provider.name` in OpenTelemetry, such as `openai` and `aws.bedrock`. By default, returns an
-    /// empty string: the provider is unknown.
+    /// Returns the name of the provider, for tracing spans. Well-known names, such as `openai` and
+    /// `aws.bedrock`, are listed for the attribute `gen_ai.provider.name` in OpenTelemetry. By default,
+    /// returns an empty string: the provider is unknown.
     fn provider(&self) -> &str {
         ""
     }
 
-    /// Answers a request.
+    /// Answers a request with a complete response.
     ///
     /// # Errors
-    /// [`ModelError`] if the provider refused, failed, or sent an invalid response.
+    /// [`ModelError`] if the provider has refused the request, has failed, or has sent an invalid response.
     fn respond(
         &self,
         request: ModelRequest,
@@ -124,13 +124,15 @@ pub trait ChatModel: Send + Sync + 'static {
         async { self.respond(request).await.map(ModelStream::from) }
     }
 
-    /// Returns the losses if the provider enforces `output` in its native form: the constraints of the schema
-    /// that the provider's dialect of JSON Schema cannot express.
+    /// Returns the losses if the provider enforces the schema of `output`: the constraints that the
+    /// provider's dialect of JSON Schema cannot express.
     ///
-    /// An agent asks before it chooses a [mode](crate::structured::AnswerMode) for an answer of a type. By
-    /// default, the losses are [unknown](OutputLosses::unknown), so that an agent asks for the native form only if
-    /// the program has chosen it. A model that wraps another model forwards this method. A model that enforces each
-    /// schema completely returns [`OutputLosses::default`].
+    /// An agent calls this before it chooses an [answer mode](crate::structured::AnswerMode). By default, the
+    /// losses are [unknown](OutputLosses::unknown). The agent then uses
+    /// [`Native`](crate::structured::AnswerMode::Native) only if the program has set it.
+    ///
+    /// A model that wraps another model forwards this method. A model that enforces every schema completely
+    /// returns [`OutputLosses::default`].
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         let _ = output;
         OutputLosses::unknown()

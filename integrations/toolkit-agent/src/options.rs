@@ -1,11 +1,11 @@
-//! The options of one run.
+//! The options of a run.
 
 use crate::limits::Limits;
 use crate::pending::Decisions;
 use crate::session::Sessions;
 use toolkit_core::{CancellationToken, RunContext};
 
-/// The options of one run.
+/// The options of a run, such as its limits, its cancellation and its autosave.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
@@ -16,14 +16,14 @@ pub struct RunOptions {
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new id.
     pub invocation_id: Option<String>,
-    /// The sessions with the store for saving the conversation during the run. Default: the conversation is
-    /// not saved.
+    /// The sessions in whose store the run saves its conversation. Default: the run does not save the
+    /// conversation.
     pub autosave: Option<Sessions>,
-    /// Whether spans contain the messages of model calls. Default: `false`.
+    /// Whether tracing spans contain the messages of model calls. Default: `false`.
     pub traced_messages: bool,
     /// The decisions about the pending calls of an interrupted run.
     pub decisions: Decisions,
-    /// The context passed to the tools in the run, with extensions and state of the program. The agent adds
+    /// The context that tools receive in the run, with extensions and state of the program. The agent adds
     /// its name, the id of the run and the session.
     pub context: RunContext,
 }
@@ -46,20 +46,21 @@ setters! { RunOptions:
     /// Sets the decisions about the pending calls of an interrupted run, for
     /// [`Agent::resume`](crate::Agent::resume). Calls without a decision stay pending.
     with_decisions(decisions: Decisions) = decisions;
-    /// Sets whether the spans of model calls contain instructions, messages and answers. They may be private or
-    /// large. This has an effect only with the feature `tracing`. For the arguments and outputs of tools, see
-    /// [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
+    /// Sets whether the tracing spans of model calls contain instructions, messages and answers, which may be
+    /// private or large. This has an effect only with the feature `tracing`. For the arguments and outputs of
+    /// tools, see [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
     with_traced_messages(traced_messages: bool) = traced_messages;
-    /// Saves the conversation during the run: after the input is added, before each call runs, after each
-    /// result while other calls run, after each turn, and at the end. Each save includes the conversations of
-    /// agents called as tools and of parallel agents.
+    /// Saves the conversation during the run: after the input is added, before each tool call runs, after
+    /// each result while other calls run, after each turn, and at the end. Each save includes the
+    /// conversations of agents called as tools and of parallel agents.
     ///
     /// After a crash, the store contains the last saved state. [`Agent::resume`](crate::Agent::resume)
-    /// continues from it.
+    /// continues the run from this state.
     with_autosave(autosave: &Sessions) = Some(autosave.clone());
-    /// Sets the context passed to the tools in the run. Its extensions may contain the caller of a web
-    /// service or a trace context, for example. Create a new context for each run, because clones share the
-    /// `temp:` values of the session and the counts of an
-    /// [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
+    /// Sets the context that tools receive in the run. Its extensions may contain the caller of a web service
+    /// or a trace context, for example.
+    ///
+    /// Create a new context for each run, because clones share the `temp:` values of the session and the
+    /// counts of an [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
     with_context(context: RunContext) = context;
 }

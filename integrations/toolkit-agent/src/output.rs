@@ -11,35 +11,36 @@ use serde::{Deserialize, Serialize};
 pub struct AgentOutput {
     /// The answer.
     pub text: String,
-    /// The name of the answering agent.
+    /// The name of the agent that gave the answer.
     pub agent: String,
-    /// The reason why the answer ended.
+    /// The reason why the model stopped.
     pub finish: FinishReason,
-    /// Whether the agent asks an enclosing [`LoopAgent`](crate::team::LoopAgent) to end.
+    /// Whether the agent asks the [`LoopAgent`](crate::team::LoopAgent) around it to end.
     pub escalate: bool,
 }
 
 impl AgentOutput {
-    /// Creates the output of a finished agent.
+    /// Creates the output of an agent that has answered normally.
     #[must_use]
     pub fn new(agent: impl Into<String>, text: impl Into<String>) -> Self {
         Self { agent: agent.into(), text: text.into(), ..Self::default() }
     }
 }
 
-/// The output of a run. The output of a [resumed](crate::Agent::resume) run also covers the part before the
-/// run stopped.
+/// The output of a run. After a [resumed](crate::Agent::resume) run, it also covers the part of the run
+/// before the interruption.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct RunOutput {
     /// The answer.
     pub text: String,
-    /// The name of the answering agent.
+    /// The name of the agent that gave the answer.
     pub agent: String,
-    /// The reason why the answer ended.
+    /// The reason why the model stopped.
     pub finish: FinishReason,
-    /// Whether a tool or agent [escalated](toolkit_core::context::ActionsHandle::escalate).
+    /// Whether a tool or an agent has [asked](toolkit_core::context::ActionsHandle::escalate) the loop around
+    /// the agent to end.
     pub escalate: bool,
     /// The tokens of all model calls.
     pub usage: Usage,
@@ -50,11 +51,12 @@ pub struct RunOutput {
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
-    /// The messages added by this run, also before an interruption.
+    /// The messages that the run has added to the conversation, including those added before an interruption.
     pub messages: Messages,
 }
 
-/// The tokens, the cost and the numbers of calls of a run, including the part before an interruption.
+/// The tokens, the cost and the numbers of calls that a run has used so far. They include the amounts from
+/// before an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Spent {
@@ -72,7 +74,7 @@ impl Spent {
         self.tool_calls = self.tool_calls.saturating_add(other.tool_calls);
     }
 
-    /// Returns an output with these numbers. All other fields have their default values.
+    /// Returns the output of a run with these amounts. All other fields have their default values.
     pub(crate) fn output(self) -> RunOutput {
         let Self { usage, cost, model_calls, tool_calls } = self;
         RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
@@ -80,7 +82,7 @@ impl Spent {
 }
 
 impl AgentOutput {
-    /// Converts the output of the answering agent into the output of the run.
+    /// Converts the output of an agent into the output of its run. `spent` and `messages` belong to the run.
     pub(crate) fn in_run(self, spent: Spent, messages: Messages) -> RunOutput {
         let Self { text, agent, finish, escalate } = self;
         RunOutput { text, agent, finish, escalate, messages, ..spent.output() }

@@ -1,11 +1,11 @@
-//! Tool calls waiting for a decision or a result from the program.
+//! Tool calls that wait for a decision or a result from the program.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_core::error::Pending;
 use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 
-/// A tool call waiting for a decision or a result from the program.
+/// A tool call that waits for a decision or a result from the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
@@ -15,7 +15,7 @@ pub struct PendingCall {
     /// conversation have the same id, a number is appended, as in `call_1#2`: some providers use an id again in
     /// each turn. So a decision reaches no later call.
     pub id: String,
-    /// The name of the agent making the call.
+    /// The name of the agent that made the call.
     pub agent: String,
     /// The tool call.
     pub call: ToolCall,
@@ -33,11 +33,12 @@ pub struct PendingCall {
 pub enum Decision {
     /// The call runs.
     Approve,
-    /// The call runs. Later calls of the tool also run if they need approval for the same reason. This holds
-    /// for the open [`Conversation`](crate::Conversation) and its clones. It is not saved: after the
-    /// conversation is opened again, such calls need approval again.
+    /// The call runs. Later calls of the tool that need approval for the same reason run as well.
+    ///
+    /// This applies to the open [`Conversation`](crate::Conversation) and its clones. It is not saved: after
+    /// the conversation is loaded again, such calls need approval again.
     ApproveForSession,
-    /// The call runs with these arguments instead of the arguments from the model.
+    /// The call runs with these arguments, which replace the arguments from the model.
     Change(serde_json::Value),
     /// The call does not run. The model reads the reason.
     Deny(String),
@@ -56,8 +57,8 @@ impl Decision {
         matches!(self, Self::Approve | Self::ApproveForSession | Self::Change(_))
     }
 
-    /// Converts the decision into the result of the call, without running the call. Decisions to run the call
-    /// become a cancellation error.
+    /// Converts the decision into the result of a call that does not run. A decision to run the call becomes
+    /// the error of a cancelled call.
     pub(crate) fn into_outcome(self, tool: &str) -> Result<ToolOutput, ToolError> {
         match self {
             Self::Deny(reason) => Err(ToolError::denied(tool, &reason)),
@@ -101,26 +102,26 @@ impl Decisions {
         self
     }
 
-    /// Approves a call.
+    /// Adds the decision to approve a call, so that it runs.
     #[must_use]
     pub fn approve(self, id: impl Into<String>) -> Self {
         self.with(id, Decision::Approve)
     }
 
-    /// Denies a call. The model reads the reason.
+    /// Adds the decision to deny a call, so that it does not run. The model reads the reason.
     #[must_use]
     pub fn deny(self, id: impl Into<String>, reason: impl Into<String>) -> Self {
         self.with(id, Decision::Deny(reason.into()))
     }
 
-    /// Sets the result of a call. A string becomes the text of the result. The model reads any other value as
-    /// JSON.
+    /// Adds the result of a call that does not run. A string becomes the text of the result. The model reads
+    /// any other value as JSON.
     #[must_use]
     pub fn answer(self, id: impl Into<String>, answer: impl Into<serde_json::Value>) -> Self {
         self.with(id, Decision::Answer(answer.into()))
     }
 
-    /// Returns the decision about a call.
+    /// Returns the decision about the call with this id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Decision> {
         self.0.get(id)
@@ -132,13 +133,13 @@ impl Decisions {
         self.0.is_empty()
     }
 
-    /// Returns whether any decision is about a call made inside the agent call `id`.
+    /// Returns whether any decision is about a call made by the agent that the call `id` has called.
     pub(crate) fn are_within(&self, id: &str) -> bool {
         let prefix = format!("{id}/");
         self.0.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
     }
 
-    /// Checks that each decision is about a pending call, and that only calls waiting for approval are
+    /// Checks the decisions. Each must be about a pending call, and only calls that wait for approval can be
     /// approved.
     pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
         for (id, decision) in &self.0 {

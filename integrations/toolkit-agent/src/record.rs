@@ -1,4 +1,4 @@
-//! Recording of model calls to a file, and replay without a network.
+//! Recording of model calls to a file, and replay of the recorded responses without a network.
 
 mod difference;
 mod exchange;

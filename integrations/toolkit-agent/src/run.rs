@@ -1,4 +1,4 @@
-//! The entry points of a run: one agent answers in one conversation.
+//! The functions that start a run: an agent answers in a conversation.
 
 use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
@@ -21,17 +21,17 @@ impl Agent {
     /// Answers `input` in a new conversation.
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer.
+    /// [`RunError`] if the agent has no answer.
     pub async fn run(&self, input: impl Into<UserMessage>) -> Result<RunOutput, RunError> {
         self.run_in(&mut Conversation::default(), input).await
     }
 
     /// Answers `input` in a conversation, and adds the new messages to the conversation.
     ///
-    /// If the future is dropped, the run stops, and the conversation can still be continued.
+    /// If the returned future is dropped, the run stops, and the conversation can still be continued.
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer.
+    /// [`RunError`] if the agent has no answer.
     pub async fn run_in(
         &self,
         conversation: &mut Conversation,
@@ -43,7 +43,7 @@ impl Agent {
     /// Answers `input` in a conversation, with the given options.
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer.
+    /// [`RunError`] if the agent has no answer.
     pub async fn run_with(
         &self,
         conversation: &mut Conversation,
@@ -53,19 +53,18 @@ impl Agent {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
-    /// Resumes an unanswered conversation, for example after a crash, an error, a cancelled run or an
-    /// [interruption](AgentError::Interrupted).
+    /// Continues a conversation that has no answer yet, for example after a crash, an error, a cancelled run
+    /// or an [interruption](AgentError::Interrupted).
     ///
-    /// After a crash, a call without a saved result runs again only if its tool is
-    /// idempotent, or read-only and not marked as not idempotent.
-    /// An agent called as a tool continues from its saved conversation. For any other call, the model reads
-    /// that the call may have run.
+    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or
+    /// as read-only and not as non-idempotent. An agent called as a tool continues from its saved
+    /// conversation. For any other call, the model reads that the call may have run.
     ///
-    /// If the conversation already has its answer, the answer is returned again and nothing is changed.
+    /// If the conversation already has an answer, returns this answer again and changes nothing.
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer: with [`AgentError::Interrupted`] if calls are still pending, or
-    /// with [`AgentError::InvalidDecision`] if a decision does not fit a pending call.
+    /// [`RunError`] if the agent has no answer. The error is [`AgentError::Interrupted`] if calls are still
+    /// pending, and [`AgentError::InvalidDecision`] if a decision does not fit a pending call.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
@@ -95,7 +94,8 @@ impl Agent {
         self.stream(options, |agent, run| async move { agent.execute(conversation, input, run).await })
     }
 
-    /// Resumes an unanswered conversation, and returns the events of the run as a stream.
+    /// Continues a conversation that has no answer yet, and returns the events of the run as a stream. See
+    /// [`resume`](Self::resume).
     #[must_use]
     pub fn resume_stream<'a>(
         &self,
@@ -115,12 +115,13 @@ impl Agent {
     {
         let (sender, events) = unbounded_channel();
         let run = Run::new(self.clone(), options, Some(sender));
-        // The task that polls the stream may have another span.
+        // The stream may be polled by a task with another current span.
         let work = in_current(execute(self.clone(), run));
         RunStream { run: Some(Box::pin(work)), events, result: None }
     }
 
-    /// Begins a run with the input, or continues the latest run. Runs the agent and collects the output.
+    /// Begins a run with `input`, or continues the latest run if `input` is `None`. Returns the output of the
+    /// run.
     pub(crate) async fn execute(
         &self,
         conversation: &mut Conversation,
@@ -158,13 +159,13 @@ impl Agent {
                 }
             }
         }
-        // A crash may have stopped a repetition after an invalid answer.
+        // The run may have stopped while it repeated an invalid answer. Then it continues without tool calls.
         let run = if conversation.is_repetition() { run.for_answers_only() } else { run };
         let output = match run.save(conversation).await {
             Ok(()) => self.join_run(conversation, &run).await,
             Err(error) => Err(error),
         };
-        // Connect again, because the agent may have put another conversation in its place.
+        // Connected again, because the agent may have replaced the conversation with another one.
         run.connect(conversation, true);
         conversation.leave_all();
         let output = match output {
@@ -194,11 +195,11 @@ impl Agent {
 }
 
 impl Sessions {
-    /// Answers `input` with `agent` in the conversation `id` of a user. The conversation is created if the
-    /// store does not contain it, and saved [during the run](RunOptions::with_autosave).
+    /// Answers `input` with `agent` in the conversation `id` of a user. Creates the conversation if the store
+    /// does not contain it. Saves the conversation [during the run](RunOptions::with_autosave).
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer, or the conversation cannot be read or saved.
+    /// [`RunError`] if the agent has no answer, or if the conversation cannot be read or saved.
     pub async fn run(
         &self,
         agent: &Agent,
@@ -210,19 +211,19 @@ impl Sessions {
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
     }
 
-    /// Resumes an unanswered saved conversation, for example after a crash.
+    /// Continues a saved conversation that has no answer yet, for example after a crash.
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer, or the conversation cannot be read or saved.
+    /// [`RunError`] if the agent has no answer, or if the conversation cannot be read or saved.
     pub async fn resume(&self, agent: &Agent, user: &str, id: &str) -> Result<RunOutput, RunError> {
         self.resume_with(agent, user, id, RunOptions::default()).await
     }
 
-    /// Resumes an unanswered saved conversation with the given options, for example with
+    /// Continues a saved conversation that has no answer yet, with the given options. They may contain
     /// [decisions](RunOptions::with_decisions) about pending calls.
     ///
     /// # Errors
-    /// [`RunError`] if there is no answer, or the conversation cannot be read or saved.
+    /// [`RunError`] if the agent has no answer, or if the conversation cannot be read or saved.
     pub async fn resume_with(
         &self,
         agent: &Agent,
@@ -235,8 +236,8 @@ impl Sessions {
     }
 
     /// Answers `input` with `agent` in the conversation `id` of a user, and returns the events of the run as
-    /// a stream. The conversation is created if the store does not contain it. The stream borrows nothing, so
-    /// a web server can send it to a client.
+    /// a stream. Creates the conversation if the store does not contain it. The stream is `'static`, so a web
+    /// server can send it to a client.
     #[must_use]
     pub fn run_stream(
         &self,
@@ -248,7 +249,7 @@ impl Sessions {
         self.stream(agent, (user.into(), id.into()), Some(input.into()), RunOptions::default())
     }
 
-    /// Resumes an unanswered saved conversation, and returns the events of the run as a stream.
+    /// Continues a saved conversation that has no answer yet, and returns the events of the run as a stream.
     #[must_use]
     pub fn resume_stream(
         &self,
@@ -279,10 +280,10 @@ impl Sessions {
 ///
 /// Polling the stream drives the run. Dropping the stream stops the run.
 pub struct RunStream<'a> {
-    /// `None` after the end of the run.
+    /// The run. `None` after its end.
     run: Option<BoxFuture<'a, Result<RunOutput, RunError>>>,
     events: UnboundedReceiver<RunEvent>,
-    /// The result of the run, yielded after all events.
+    /// The result of the run, which the stream yields after all events.
     result: Option<Result<RunOutput, RunError>>,
 }
 
@@ -312,7 +313,7 @@ impl Stream for RunStream<'_> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            // Unlike `poll_recv`, this also returns an event if the task has used up its budget.
+            // Unlike `poll_recv`, this also returns an event if the task has used up its cooperative budget.
             if let Ok(event) = self.events.try_recv() {
                 return Poll::Ready(Some(Ok(event)));
             }

@@ -13,8 +13,8 @@ type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send
 
 /// A scripted model for tests, with a log of its requests.
 ///
-/// Each answer is used once, in order. After the last answer, the model answers with the
-/// [`fallback`](Self::fallback), or with an error if there is none. Clones share the script and the log.
+/// Each answer is used once, in order. After the last answer, the model uses the
+/// [`fallback`](Self::fallback), or returns an error if there is none. Clones share the script and the log.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -38,7 +38,7 @@ struct Script {
 }
 
 enum Step {
-    /// The calls of an unfinished answer.
+    /// Tool calls of one answer, to which further calls may be added.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),
@@ -51,13 +51,14 @@ impl ScriptedModel {
         Self::default()
     }
 
-    /// Adds a text answer.
+    /// Adds an answer that is text.
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         self.response(ModelResponse::text(text))
     }
 
-    /// Adds a tool call. Adjacent calls belong to one answer, unless [`then`](Self::then) separates them.
+    /// Adds a tool call. Calls added one after another belong to the same answer, unless [`then`](Self::then)
+    /// separates them.
     #[must_use]
     pub fn call(self, tool: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         let mut steps = self.steps();
@@ -72,7 +73,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Ends the current answer, so that the next tool call added to the script begins a new answer.
+    /// Ends an answer of tool calls. The next tool call then begins a new answer.
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();
@@ -85,19 +86,19 @@ impl ScriptedModel {
         self
     }
 
-    /// Adds a response.
+    /// Adds a complete response.
     #[must_use]
     pub fn response(self, response: ModelResponse) -> Self {
         self.step(Step::Answer(Ok(response.into())))
     }
 
-    /// Adds an error.
+    /// Adds an error in place of an answer.
     #[must_use]
     pub fn error(self, error: ModelError) -> Self {
         self.step(Step::Answer(Err(error)))
     }
 
-    /// Adds a response computed from the request.
+    /// Adds a function that computes the response from the request.
     #[must_use]
     pub fn respond_with(
         self,
@@ -106,14 +107,14 @@ impl ScriptedModel {
         self.step(Step::Computed(Box::new(move |request| Ok(respond(request)))))
     }
 
-    /// Adds a streamed answer. If a request is not streamed, the model returns the response in the last
+    /// Adds a streamed response. If a request is not streamed, the model returns the response in the last
     /// delta.
     #[must_use]
     pub fn deltas(self, deltas: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
         self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
-    /// Sets the answer for requests after the end of the script.
+    /// Sets the function that answers requests after the end of the script.
     #[must_use]
     pub fn fallback(
         self,
@@ -129,7 +130,7 @@ impl ScriptedModel {
         lock(&self.0.requests).clone()
     }
 
-    /// Returns the number of remaining answers.
+    /// Returns the number of answers in the script that are not used yet.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.steps().len()

@@ -1,4 +1,4 @@
-//! Sessions: conversations and shared session values in a store.
+//! Sessions: conversations, and the session values that they share, in a store.
 
 #[cfg(feature = "files")]
 mod files;

@@ -12,7 +12,7 @@ use crate::model::{ModelRequest, ModelResponse};
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty, info_span, instrument::Instrument};
 
-/// The span of one agent's work. Its parent is the span that is current when the agent begins.
+/// The tracing span of one agent's work. Its parent is the span that is current when the agent begins.
 pub(crate) struct AgentSpan(#[cfg(feature = "tracing")] Span);
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
@@ -39,7 +39,8 @@ impl AgentSpan {
         )
     }
 
-    /// Adds the model of the agent to the current span, if this is the span of an agent.
+    /// Adds the model of an agent to the current span. Does nothing if the current span is not the span of an
+    /// agent.
     #[inline]
     pub(crate) fn with_model(provider: &str, model: &str) {
         #[cfg(feature = "tracing")]
@@ -50,7 +51,7 @@ impl AgentSpan {
         }
     }
 
-    /// Runs the agent within the span.
+    /// Runs the future `work` within the span.
     #[inline]
     pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         #[cfg(feature = "tracing")]
@@ -58,7 +59,7 @@ impl AgentSpan {
         work
     }
 
-    /// Returns the count of the tokens in this span. `outer` counts the tokens in the span around this span. Returns
+    /// Returns a counter for the tokens in this span. `outer` is the counter of the enclosing span. Returns
     /// `None` if no subscriber records the span.
     #[inline]
     pub(crate) fn usage(&self, outer: &SpanUsage) -> Option<SpanUsage> {
@@ -68,8 +69,8 @@ impl AgentSpan {
         None
     }
 
-    /// Records the tokens of all model calls within the span, and the error of the agent. A run that waits for
-    /// decisions has not failed.
+    /// Records the tokens of all model calls within the span. Also records the error of the agent, unless the
+    /// run only waits for decisions.
     #[inline]
     pub(crate) fn end<T>(&self, ended: &Result<T, AgentError>, usage: &SpanUsage) {
         #[cfg(feature = "tracing")]
@@ -83,16 +84,16 @@ impl AgentSpan {
     }
 }
 
-/// The span of one request to a model. Its parent is the span of the agent.
+/// The tracing span of one request to a model. Its parent is the span of the agent.
 pub(crate) struct ModelSpan {
     #[cfg(feature = "tracing")]
     span: Span,
-    /// Whether the span contains the messages.
+    /// Whether the span contains the messages of the request and the response.
     #[cfg(feature = "tracing")]
     has_contents: bool,
 }
 
-/// The names in the span of a model call.
+/// The names that the span of a model call contains.
 #[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain them"))]
 pub(crate) struct ModelCall<'a> {
     pub(crate) agent: &'a str,
@@ -147,7 +148,7 @@ impl ModelSpan {
         }
     }
 
-    /// Sends the request within the span.
+    /// Runs the future `work`, which sends the request, within the span.
     #[inline]
     pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         #[cfg(feature = "tracing")]
@@ -155,7 +156,7 @@ impl ModelSpan {
         work
     }
 
-    /// Polls the response within the span. The calls in the response are not made within it.
+    /// Polls a streamed response within the span. The tool calls in the response run outside of the span.
     #[inline]
     pub(crate) fn in_scope<T>(&self, poll: impl FnOnce() -> T) -> T {
         #[cfg(feature = "tracing")]
@@ -163,7 +164,7 @@ impl ModelSpan {
         poll()
     }
 
-    /// Records the response, or the error and the part of the response before the error.
+    /// Records the response. After an error, records the error and the part of the response that has arrived.
     #[inline]
     pub(crate) fn end(&self, ended: &Result<ModelResponse, AgentError>) {
         #[cfg(feature = "tracing")]
@@ -183,7 +184,7 @@ impl ModelSpan {
     }
 }
 
-/// Runs a future of another task within the current span.
+/// Runs `work` within the current span, even when another task polls `work`.
 #[inline]
 pub(crate) fn in_current<F: Future>(work: F) -> impl Future<Output = F::Output> + use<F> {
     #[cfg(feature = "tracing")]

@@ -32,10 +32,12 @@ use toolkit_core::ToolParams;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StructuredOptions {
-    /// The maximum number of answers requested from the model before the run fails. Default: 3. A
-    /// [resumed](Agent::resume_as) run has the attempts that were left, or new attempts if none were left.
+    /// The maximum number of answers that the model may give before the run fails. Default: 3.
+    ///
+    /// A [resumed](Agent::resume_as) run continues with the remaining attempts. If none remain, it gets new
+    /// attempts.
     pub attempts: u32,
-    /// The way the model gives the answer. By default (`None`), the agent chooses for each request:
+    /// The way in which the model gives the answer. By default (`None`), the agent chooses for each request:
     ///
     /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's dialect of JSON
     ///    Schema can express the complete schema.
@@ -43,9 +45,9 @@ pub struct StructuredOptions {
     /// 3. [`Text`](AnswerMode::Text), after the server has refused a request in another mode, or if the
     ///    [tool choice](crate::AgentBuilder::tool_config) forbids calls.
     ///
-    /// If the program sets `Native`, but the native form excludes valid answers, `Tool` is used instead. For
-    /// example, OpenAI's native form allows only empty maps. A [`RunEvent`](crate::RunEvent::RequestLosses)
-    /// then reports the losses.
+    /// If the program sets `Native`, but the provider would then exclude valid answers, the agent uses `Tool`
+    /// instead. For example, OpenAI's structured output allows only empty maps. A
+    /// [`RunEvent`](crate::RunEvent::RequestLosses) then reports the losses.
     pub mode: Option<AnswerMode>,
 }
 
@@ -64,13 +66,14 @@ impl StructuredOptions {
 }
 
 setters! { StructuredOptions:
-    /// Sets the maximum number of answers requested from the model, at least 1.
+    /// Sets the maximum number of answers that the model may give before the run fails. The minimum is 1.
     with_attempts(attempts: u32) = attempts.max(1);
-    /// Sets the way the model gives the answer.
+    /// Sets the way in which the model gives the answer.
     with_mode(mode: AnswerMode) = Some(mode);
 }
 
-/// Returns the JSON values in the text of an answer: the text itself, or values in code fences or in prose.
+/// Returns the JSON values in the text of an answer. The text may be a JSON value, or contain values in code
+/// fences or in prose.
 pub(crate) fn json_values(text: &str) -> Vec<Value> {
     json::find(text).into_iter().filter_map(|json| serde_json::from_str(json).ok()).collect()
 }
@@ -78,14 +81,14 @@ pub(crate) fn json_values(text: &str) -> Vec<Value> {
 impl Agent {
     /// Answers `input` in a new conversation, and returns the answer as a value of type `T`.
     ///
-    /// The model answers in one of three [modes](StructuredOptions::mode). A text answer may be in a code fence
-    /// or surrounded by other text, and near misses are coerced as in tool calls. After an invalid answer, the
-    /// model gets a list of all violations and answers again. From then on, no tool runs: the agent forbids
-    /// all other calls in its requests, and refuses them if the model makes them anyway.
+    /// The model answers in one of three [modes](StructuredOptions::mode). A text answer may be in a code
+    /// fence or surrounded by other text. Near misses are coerced as in tool calls. After an invalid answer,
+    /// the model gets a list of all violations and answers again. From then on, no tool runs: the agent
+    /// forbids tool calls in its requests, and refuses calls that the model makes anyway.
     ///
-    /// In a team, the agent that gives the final answer repairs this answer. A
-    /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again after
-    /// an invalid answer, and no tool runs then. In such a repetition, only the last agent of a
+    /// In a team, only the agent that gave an invalid answer is asked again. A
+    /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again as
+    /// a whole, but without tools. In such a repetition, only the last agent of a
     /// [`SequentialAgent`](crate::team::SequentialAgent) or [`LoopAgent`](crate::team::LoopAgent) runs, once.
     ///
     /// ```
@@ -149,8 +152,9 @@ impl Agent {
         self.execute_as(conversation, Some(input.into()), run, structured).await
     }
 
-    /// Resumes an unanswered conversation, for example after an [interruption](AgentError::Interrupted), and returns
-    /// the answer as a value together with the output of the run.
+    /// Continues a conversation that has no answer yet, for example after an
+    /// [interruption](AgentError::Interrupted). Returns the answer as a value together with the output of the
+    /// run.
     ///
     /// # Errors
     /// See [`run_as`](Self::run_as) and [`resume`](Self::resume).
@@ -175,7 +179,7 @@ impl Agent {
         self.answer_as(conversation, input, Run::new(self.clone(), run, None), &reader, form).await
     }
 
-    /// Answers in the form of `reader`.
+    /// Runs the agent and decodes its answer with `reader`. If the run fails, the error covers all attempts.
     async fn answer_as<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
@@ -193,7 +197,7 @@ impl Agent {
         };
         let ended = self.attempts(conversation, (begin, input), run, reader, form).await;
         ended.map_err(|error| {
-            // All attempts together are the run of the program.
+            // For the program, all attempts together are one run.
             let mut output = conversation.latest_run().unwrap_or_default();
             if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
                 output.text = conversation.last_answer();
@@ -202,8 +206,8 @@ impl Agent {
         })
     }
 
-    /// Runs the agent, and runs it again without calls if the agent does not repair an invalid answer itself.
-    /// `begin` is the index of the first message of the run.
+    /// Runs the agent until it gives a valid answer. After the first run, it runs without tool calls. `begin`
+    /// is the index of the first message of the first run.
     async fn attempts<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
@@ -213,7 +217,7 @@ impl Agent {
         form: Arc<AnswerFormat>,
     ) -> Result<(T, RunOutput), AgentError> {
         let mut run = run.with_answer_format(Some(form.clone()));
-        // A run that has ended with an invalid answer may have used up its attempts.
+        // If the resumed run had already ended with an invalid answer, its attempts may be used up.
         let mut has_ended = input.is_none() && conversation.finished().is_some();
         if input.is_none() {
             form.continue_from(conversation.invalid_answers());

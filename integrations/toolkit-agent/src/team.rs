@@ -1,4 +1,4 @@
-//! Agents made of other agents, and agents as tools.
+//! Agents that consist of other agents, and agents as tools.
 
 mod parallel;
 mod tools;

@@ -107,7 +107,7 @@ struct Inner {
     approved: Mutex<Option<BTreeMap<String, String>>>,
     /// Held while the tools are listed, so that lists are published in the order of the requests.
     listing: tokio::sync::Mutex<()>,
-    /// The server's last description of itself.
+    /// The latest description that the server gave of itself.
     info: Mutex<McpServerInfo>,
     closing: CancellationToken,
     /// Cancelled when the task that follows the connection has ended.
@@ -167,8 +167,7 @@ impl McpClient {
         matches!(&*self.0.link.borrow(), Link::Up(_))
     }
 
-    /// Waits until the client is connected. Returns `false` if the client was closed, or makes no further attempt
-    /// to connect again.
+    /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
     pub async fn connected(&self) -> bool {
         let mut link = self.0.link.subscribe();
         let state = link.wait_for(|link| !matches!(link, Link::Down(_))).await;

@@ -59,22 +59,22 @@ pub enum ServerTransport {
     /// A child process.
     #[non_exhaustive]
     Command {
-        /// The program.
+        /// The program to run.
         command: String,
         /// The arguments of the program.
         args: Vec<String>,
         /// The environment variables for the program, in addition to the variables that every server
         /// inherits.
         env: BTreeMap<String, String>,
-        /// The working directory.
+        /// The working directory of the program.
         cwd: Option<String>,
     },
     /// A server behind a URL. Such a server needs the feature `client-http`.
     #[non_exhaustive]
     Url {
-        /// The URL.
+        /// The URL of the server.
         url: String,
-        /// The headers of every request.
+        /// The headers sent with every request.
         headers: BTreeMap<String, String>,
     },
     /// An unsupported transport.

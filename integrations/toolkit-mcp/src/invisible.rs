@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Strings in which every third character is invisible.
+    /// Generates strings in which every third character is invisible.
     fn strings() -> impl Strategy<Value = String> {
         let near = |first: u32, last: u32| (first..=last).prop_filter_map("a character", char::from_u32);
         let character = prop_oneof![
@@ -134,7 +134,7 @@ mod tests {
 
         #[test]
         fn different_strings_look_different(one in strings(), other in strings()) {
-            // As JSON, because a string may contain the text of an escape.
+            // The strings are compared as JSON, because a string may itself contain the text of an escape.
             let shown = |text: &String| show_invisible(&Value::from(text.as_str()).to_string());
             prop_assert_eq!(one == other, shown(&one) == shown(&other));
         }

@@ -1,4 +1,4 @@
-//! A queue for the progress reports of one call, for slow readers.
+//! A queue for the progress reports of one call. A slow reader still receives the newest report.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ impl<T> Reports<T> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a report.
+    /// Adds a report to the queue. If the queue is full, the report replaces the newest waiting report.
     pub(crate) fn add(&self, report: T) {
         let mut waiting = self.waiting();
         if waiting.len() >= MAX_WAITING {

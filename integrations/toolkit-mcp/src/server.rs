@@ -66,7 +66,7 @@ use toolkit_core::{BuildError, Dispatcher, ToolError};
 /// A program served this way must write nothing else to standard output.
 ///
 /// # Errors
-/// The registry is not complete, or the transport fails.
+/// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
 pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> Result<(), ServeError> {
     McpServer::new(registry)?.serve_stdio().await
 }
@@ -255,7 +255,7 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
-    /// Creates the first page of the tool list, as for a request, and returns the length of the page. For
+    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
     /// benchmarks.
     #[doc(hidden)]
     #[must_use]

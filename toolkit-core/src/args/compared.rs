@@ -9,14 +9,14 @@ use crate::schema::__private::{
 use crate::schema::SchemaRef;
 use serde_json::{Map, Value};
 
-/// Decodes a JSON text as a parameter type and drops the value, or returns the deserialization message.
+/// Checks that a JSON text decodes as a parameter type. The decoded value is dropped; the error is the deserialization
+/// message.
 pub(super) type Decode = fn(&str) -> Result<(), String>;
 
 /// Checks that a JSON text decodes as a `T`.
 ///
 /// # Errors
-/// The deserialization message of the type. The message is empty if the type panics, or if the value ends
-/// before the text does.
+/// The deserialization message of the type. The message is empty if the type panics, or if more text follows the value.
 pub(super) fn decode_only<T: ToolParams>(text: &str) -> Result<(), String> {
     let decoded = guarded(|| match Fill::fill(&mut None::<T>, text) {
         Ok(taken) if taken == text.len() => Ok(()),

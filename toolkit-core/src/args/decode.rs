@@ -6,7 +6,7 @@ use super::param::{Param, fill_absent};
 use super::slot::Fill;
 use crate::error::ToolError;
 
-/// The capacity of the bit set of seen parameters. Tools with more parameters take the slow path.
+/// The maximum number of parameters for the fast path, which marks decoded parameters in a bit set of this size.
 const MARKS: usize = 64;
 
 /// Decodes the JSON text of a call's arguments into `slots`, one slot per parameter.

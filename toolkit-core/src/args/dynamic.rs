@@ -65,8 +65,9 @@ impl DynamicArgs {
         }
     }
 
-    /// Parses `text`. Returns the JSON text, which is mended if `coerce` is set, and its value. The value is an
-    /// error if a number is out of range: coercion may turn the number into a string.
+    /// Parses `text` and returns it with the parsed value. If `coerce` is set, syntax errors are repaired first.
+    ///
+    /// The value is an error if a number is out of range: coercion may still turn the number into a string.
     fn parse<'t>(
         &self,
         text: &'t str,
@@ -142,7 +143,7 @@ impl DynamicArgs {
     }
 }
 
-/// Returns the violations of the schema by numbers in `text` that a [`Value`] rounds.
+/// Returns the schema violations of numbers in `text` that are rounded when stored in a [`Value`].
 fn lossy(text: &str, schema: &Value) -> Vec<Violation> {
     Json::parse(text).map_or_else(|_| Vec::new(), |value| rounded(schema.into(), &value))
 }

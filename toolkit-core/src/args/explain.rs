@@ -16,19 +16,19 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// The name reported in `CallEnd::coerced` for arguments that were mended as a whole.
+/// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
 const ARGUMENTS: &str = "arguments";
 
 /// The maximum length, in characters, of a `serde_json` message quoted in a violation.
 const SAID: usize = 200;
 
-/// The ends of `serde_json` messages about the name of a map's member that is not an integer.
+/// The endings of `serde_json` messages about a map key that is not an integer.
 const NOT_AN_INTEGER_AS_NAME: [&str; 2] = ["expected key to be a number in quotes", "expected `\"`"];
 
 /// Parses the JSON text of arguments.
 ///
 /// # Errors
-/// The text is not JSON, or a number is out of range. A number out of range is named by its path.
+/// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     serde_json::from_str(text).map_err(|error| match Json::parse(text) {
         Ok(_) => ToolError::invalid_arguments(vec![refused_by_type("", text, &error)]),
@@ -52,7 +52,8 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Checks whether the text must be mended before it can be decoded. If so, reports a coercion.
+/// Reports a coercion if the arguments are not plain JSON: a text with syntax errors that can be repaired, or an object
+/// inside a JSON string.
 ///
 /// # Errors
 /// Near misses are not coerced, and the text is not JSON or is a JSON string.
@@ -164,7 +165,7 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// The accepted text with its constraint violations, or the refused text with the deserialization error.
+/// The accepted text and its constraint violations, or the refused text and the deserialization error.
 type Filled<'a> = Result<(Cow<'a, str>, Vec<Violation>), (Cow<'a, str>, Error)>;
 
 /// Fills the slot with the value or a coerced form of the value. Returns the accepted text and its constraint
@@ -205,7 +206,7 @@ fn fill<'a>(
         }
     }
     if let Ok((text, _)) = &given {
-        // A rejected coercion may have changed the slot.
+        // A rejected coercion may have changed the slot. So fill it again with the accepted text.
         let _ = slot.fill(text);
     }
     given.map_err(|error| refused.unwrap_or(error))
@@ -231,13 +232,9 @@ fn try_fill<'a>(
     Ok((text, found))
 }
 
-/// Returns a violation for each member name repeated in an object within `value`, a value that its type has
-/// refused.
-///
-/// A type without constraints itself refuses each repeated name that it reads. For other types, [`broken`]
-/// finds repeated names.
+/// Returns a violation for each repeated member name in the objects of `value`, the JSON text of arguments.
 pub(super) fn repeated_inside(value: &str, place: &str) -> Vec<Violation> {
-    // Only an object has names.
+    // A text without `{` contains no object, so no names are repeated.
     if !value.contains('{') {
         return Vec::new();
     }
@@ -319,7 +316,7 @@ pub(super) fn broken(
     if repeated.is_empty() { check_decoded(schema, &value, place, Some(accepts)) } else { repeated }
 }
 
-/// Returns the schema violations of a coerced value. `error` tells why the type refused the value.
+/// Returns the schema violations of a coerced value. `error` is the deserialization error of the type.
 pub(super) fn violations(
     place: &str,
     value: &str,
@@ -341,7 +338,7 @@ fn is_about_members(error: &Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// Returns whether the error is about an enum object with more members than the one for its variant.
+/// Returns whether the deserialization error is about an enum variant written as an object with more than one member.
 fn is_about_variants(error: &Error) -> bool {
     error.to_string().starts_with("expected value at")
 }

@@ -18,7 +18,7 @@ pub type ParamDefault = fn() -> DefaultJson;
 /// compiles faster than builder calls.
 #[derive(Debug)]
 pub struct ParamSpec {
-    /// The published name.
+    /// The name of the parameter for the model.
     pub name: &'static str,
     /// The description for the model. If empty, the description of the type is used.
     pub description: &'static str,
@@ -33,7 +33,7 @@ pub struct ParamSpec {
 pub struct ParamExtras {
     /// Further names accepted from the model.
     pub aliases: &'static [&'static str],
-    /// The default value.
+    /// The function returning the default value, if the parameter has one.
     pub default: Option<ParamDefault>,
     /// Adds the parameter's constraints to the schema.
     pub constrain: Option<fn(&mut Constraints<'_>)>,
@@ -67,7 +67,7 @@ impl ParamSpec {
 /// The data needed to decode the argument for one parameter.
 #[derive(Debug, Clone)]
 pub(crate) struct Param<'a> {
-    /// The published name.
+    /// The name of the parameter for the model.
     pub(crate) name: &'a str,
     /// Further names accepted from the model.
     aliases: &'a [&'a str],
@@ -119,7 +119,7 @@ pub(crate) fn parameters_schema(
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        // Any value is possible, so it may contain repeated names.
+        // The schema `true` allows any value, so the value may contain an object with repeated names.
         constrained.push(schema == Value::Bool(true));
         tidy_arguments(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
@@ -151,8 +151,8 @@ pub(crate) fn parameters_schema(
     (root, params, constrained)
 }
 
-/// Returns `schema` with the parameter's description and default added. `schema` is the schema of the
-/// parameter's type.
+/// Adds the description and the default of the parameter to `schema`, and returns the result. `schema` is the schema of
+/// the parameter's type.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,

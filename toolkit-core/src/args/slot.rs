@@ -46,7 +46,7 @@ impl<T: ToolParams> Fill for Option<T> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         *self = Some(T::deserialize(&mut deserializer)?);
-        // Only the iterator over further values exposes the position of the parser.
+        // Only this iterator exposes how many bytes the parser has read.
         Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
     }
 }

@@ -20,7 +20,8 @@ use std::collections::HashSet;
 pub struct ObjectInfo {
     /// The names and aliases of the fields. `None` if the type accepts any name.
     fields: Option<&'static [&'static str]>,
-    /// Whether the type ignores unknown names, leaving the decision to `additionalProperties` in the schema.
+    /// Whether the type ignores unknown names. If so, `additionalProperties` in the schema decides whether unknown
+    /// names are refused.
     closable: bool,
     /// Whether the schema constrains values more than the type does.
     has_constraints: bool,

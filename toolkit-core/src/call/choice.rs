@@ -19,7 +19,7 @@ pub enum ToolChoice {
     Tool(String),
     /// The model may call only these tools.
     Allowed {
-        /// The names of the tools.
+        /// The names of the tools that the model may call.
         names: Vec<String>,
         /// Whether the model must call one of the tools.
         required: bool,
@@ -38,7 +38,7 @@ pub enum ToolChoice {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolConfig {
-    /// The tool choice.
+    /// The tool choice: whether the model may or must call tools, and which ones.
     pub choice: ToolChoice,
     /// Whether the model may make parallel calls. `None` for the provider's default, which is almost always
     /// `true`.

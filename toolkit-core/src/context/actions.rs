@@ -33,7 +33,7 @@ pub struct ToolActions {
     pub escalate: bool,
     /// Whether the output is the final answer, so that the model does not summarize it.
     pub skip_summarization: bool,
-    /// The changes of the session.
+    /// The changes of the session requested by the call.
     #[serde(serialize_with = "readable_changes")]
     pub state_delta: SessionDelta,
 }

@@ -36,7 +36,7 @@ impl Clone for Deadline {
 }
 
 impl ToolContext {
-    /// Begins an attempt of the call and discards the writes of earlier attempts.
+    /// Begins an attempt of the call. Discards the session changes and actions written by earlier attempts.
     #[inline]
     pub(crate) fn begin(&self) {
         self.draft.begin();

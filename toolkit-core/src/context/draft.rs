@@ -6,12 +6,11 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The session changes and actions of a call, created by the first write. Clones share the draft.
+/// The session changes and actions of a call, allocated when the call first changes something. Clones share the draft.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     shared: OnceLock<Arc<Mutex<Page>>>,
-    /// The number of the attempt that writes through this clone. 0 for middleware, which is not tied to an
-    /// attempt.
+    /// The number of the attempt that uses this clone. 0 for middleware, which is not tied to an attempt.
     attempt: AtomicU64,
 }
 
@@ -41,7 +40,8 @@ impl Draft {
         }
     }
 
-    /// Closes the draft and returns the writes, or `None` if there are none. Later writes are discarded.
+    /// Closes the draft and returns its session changes and actions, or `None` if there are none. Later changes are
+    /// discarded.
     #[inline]
     pub(super) fn close(&self) -> Option<ToolActions> {
         lock(self.shared.get()?).actions.take()
@@ -52,7 +52,7 @@ impl Draft {
         self.shared.get_or_init(|| Arc::new(Mutex::new(page())))
     }
 
-    /// Adds the actions of a nested call, made by the tool through a dispatcher of its own.
+    /// Adds the actions of a nested call. The tool made this call through a dispatcher of its own.
     pub(super) fn merge(&self, nested: &ToolActions) {
         self.write(|actions| actions.merge(nested));
     }
@@ -68,7 +68,7 @@ impl Draft {
         }
     }
 
-    /// Returns the value written by the call under `key`, or `None` if the call has not written the key.
+    /// Returns the session value that the call has written under `key`, or `None` if the call has not written the key.
     /// Returns `Some(None)` if the call removed the key.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
@@ -107,14 +107,14 @@ impl SessionHandle<'_> {
         Some(self.0.run()?.session()?.id())
     }
 
-    /// Returns the value of a key, including a change made by this call.
+    /// Returns the session value of a key, including a change made by this call.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let written = self.0.draft.read(key);
         written.unwrap_or_else(|| self.0.run().and_then(|run: &RunContext| run.get(key)))
     }
 
-    /// Sets the value of a key.
+    /// Sets the value of a key in the session.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
         let (key, value) = (key.into(), value.into());
         self.0.draft.write(|actions| {
@@ -122,7 +122,7 @@ impl SessionHandle<'_> {
         });
     }
 
-    /// Removes a key.
+    /// Removes a key from the session.
     pub fn remove(&self, key: impl Into<String>) {
         let key = key.into();
         self.0.draft.write(|actions| {

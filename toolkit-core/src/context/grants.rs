@@ -17,7 +17,7 @@ pub(crate) struct Grants(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     granted: BTreeSet<Key>,
-    /// The locks in use. Without a run, each batch has its own locks.
+    /// The locks for approvals being requested. Calls without an agent run share a lock only within their batch.
     turns: BTreeMap<(Key, Option<u64>), Weak<tokio::sync::Mutex<()>>>,
 }
 
@@ -31,7 +31,7 @@ impl Grants {
         self.lock().granted.insert((tool.to_owned(), reason.to_owned()));
     }
 
-    /// Returns whether calls of `tool` were approved for `reason`.
+    /// Returns whether calls of `tool` were approved for the session with this `reason`.
     pub(crate) fn has(&self, tool: &str, reason: &str) -> bool {
         self.lock().granted.contains(&(tool.to_owned(), reason.to_owned()))
     }

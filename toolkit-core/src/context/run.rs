@@ -15,13 +15,13 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The name of the tool.
+    /// The name of the tool that reports its progress.
     pub tool_name: ToolName,
     /// The id assigned to the call by the provider. `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
-    /// The current step, for users.
+    /// A message for users, such as the current step.
     pub message: String,
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>
 
 /// The run of an agent: its name and id, session, extensions and progress listener.
 ///
-/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of
-/// each call. Clones share the `temp:` values and the counts of an
+/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of each
+/// call. Clones share the session values with the key prefix `temp:` and the counts of an
 /// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
@@ -88,7 +88,7 @@ impl RunContext {
         self
     }
 
-    /// Returns the state for a call. Values of this run take precedence over values of the registry.
+    /// Returns the state for a call: the values of this run, and the values of the registry for all other types.
     pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
         match registry {
             Some(registry) if self.state.is_empty() => Some(registry.clone()),
@@ -98,19 +98,19 @@ impl RunContext {
         }
     }
 
-    /// Returns the name of the agent.
+    /// Returns the name of the agent, if it is set.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.agent_name.as_deref()
     }
 
-    /// Returns the id of the run.
+    /// Returns the id of the run, if it is set.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.invocation_id.as_deref()
     }
 
-    /// Returns the session.
+    /// Returns the session of the run, if it has one.
     #[must_use]
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()

@@ -39,7 +39,7 @@ impl SessionMap {
         });
     }
 
-    /// Removes a key.
+    /// Removes a key and its value.
     pub fn remove(&self, key: &str) {
         self.change(|values| {
             values.remove(key);

@@ -21,16 +21,16 @@ use std::sync::Arc;
 #[must_use]
 pub struct State {
     values: BTreeMap<TypeId, Shared>,
-    /// The types of the values added by the run of each call.
+    /// The types declared as run state: the run of each call adds a value of the type.
     of_run: BTreeSet<TypeId>,
 }
 
-/// A shared value.
+/// A value of the program's state. Clones share the value.
 #[derive(Clone)]
 struct Shared {
     /// The name of the type.
     name: &'static str,
-    /// An `Arc` of the value.
+    /// The `Arc` that contains the value, with its type erased.
     value: Arc<dyn Any + Send + Sync>,
     /// Whether the value belongs to the run of a call.
     is_of_run: bool,
@@ -85,8 +85,8 @@ impl State {
         self
     }
 
-    /// Returns the values of both states. Values of this state take precedence over values of `below`.
-    /// Declarations of run state are left out.
+    /// Returns the values of both states. Values of this state take precedence over values of `below`. The result
+    /// contains no declarations of run state.
     pub(crate) fn over(&self, below: &Self) -> Self {
         let mut values = self.values.clone();
         for (id, value) in &below.values {
@@ -105,18 +105,17 @@ impl State {
         self.values.is_empty()
     }
 
-    /// Returns whether the needed value exists.
+    /// Returns whether the state contains a value of the required type.
     pub(crate) fn has_value(&self, need: &StateNeed) -> bool {
         self.values.contains_key(&(need.id)())
     }
 
-    /// Returns whether the needed value exists, or is added by the run of each call.
+    /// Returns whether the state contains a value of the required type, or the run of each call adds one.
     pub(crate) fn has(&self, need: &StateNeed) -> bool {
         self.has_value(need) || self.of_run.contains(&(need.id)())
     }
 
-    /// Returns the name of the pointer type, such as `Arc`, if the needed value was added inside of a
-    /// pointer.
+    /// Returns the name of the pointer type, such as `Arc`, if the required value was added inside of a pointer.
     pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
         let mut pointers = need.pointers.iter();
         pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
@@ -150,7 +149,8 @@ impl fmt::Debug for State {
     }
 }
 
-/// The name of a pointer type, such as `Arc`, and the type id of this pointer to the needed value.
+/// The name of a pointer type, such as `Arc`, and a function that returns the type id of a pointer to the required
+/// value.
 type Pointer = (&'static str, fn() -> TypeId);
 
 /// A type of state required by a tool.

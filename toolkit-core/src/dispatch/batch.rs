@@ -60,7 +60,7 @@ pub struct Batch {
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
-/// The parts shared by the calls of a batch.
+/// The data shared by the calls of a batch.
 struct Shared {
     settings: Arc<Settings>,
     registry: Arc<ToolRegistry>,
@@ -87,7 +87,7 @@ impl Batch {
         }
     }
 
-    /// Starts a call.
+    /// Adds a call to the batch and starts the call.
     pub fn push(&mut self, call: ToolCall) {
         let call = self.prepare(call);
         self.spawn(call);
@@ -103,7 +103,7 @@ impl Batch {
 
     fn spawn(&mut self, call: PreparedCall) {
         self.pushed += 1;
-        // Forget finished tasks now and then, so that a batch kept open for long does not grow.
+        // Forget finished tasks from time to time, so that a batch kept open for long does not grow.
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
@@ -111,7 +111,8 @@ impl Batch {
         match Handle::try_current() {
             Ok(runtime) => {
                 self.tasks.push(runtime.spawn(async move {
-                    // The slot is not moved into a variable, because the task would then have room for two.
+                    // The slot is not moved into a variable, because the future of the task would then reserve space
+                    // for two slots.
                     let Shared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
                     let ended = call.run(settings, registry, run.as_ref()).await;
@@ -279,8 +280,8 @@ impl From<CancellationToken> for Cancellation {
 }
 
 impl Cancellation {
-    /// Returns the token for the calls with this id. The caller counts as a user of the token until it calls
-    /// [`release`](Self::release).
+    /// Returns the token for the calls with this id, and counts one more use of the token. [`release`](Self::release)
+    /// ends the use.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let all = self.all.get_or_insert_default();
         let tokens = self.calls.entry(id).or_insert_with(|| CallTokens { token: all.child_token(), uses: 0 });
@@ -288,8 +289,10 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Ends one use of the token for `id`. After the last use, the token is removed. Tokens given to the
-    /// program stay, because the program never calls `release`.
+    /// Ends one use of the token with this `id`, after [`of_call`](Self::of_call). After the last use, the token is
+    /// removed.
+    ///
+    /// Tokens given to the program are never removed, because the program does not call `release`.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// The parts of a batch needed to prepare its next call.
+/// The data of a batch needed to prepare its next call.
 pub(super) struct Preparation<'a> {
     pub(super) settings: &'a Arc<Settings>,
     /// The snapshot of the tools, taken at the start of the batch.
@@ -81,7 +81,7 @@ impl Preparation<'_> {
                 let metadata = &definition.metadata;
                 let limit = self.settings.limit(metadata, registry.timeout());
                 let run = if self.settings.needs_plan(metadata) {
-                    // The lane of the call is read from the arguments, so the tool may be asked and panic.
+                    // Reading the lane from the arguments runs code of the tool, which may panic.
                     guarded(|| self.plan(tool, definition, limit, arguments)).map(Run::Planned)
                 } else {
                     Ok(Run::Direct { tool: tool.clone(), limit, arguments })
@@ -180,7 +180,7 @@ struct Plan {
     batch: Arc<u64>,
 }
 
-/// The end of a call.
+/// The outcome, the actions and the running time of an ended call.
 pub(super) struct Ended {
     outcome: Outcome,
     actions: ToolActions,

@@ -93,7 +93,7 @@ impl Execution {
         let here = runtime.clone();
         let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
-            // The receiver may be gone.
+            // Sending fails if the call was abandoned in the meantime.
             let _ = began.send(Instant::now());
             // The limit is enforced by the caller of this function. The context only shows it to the tool.
             if let Some(limit) = timeout.and_then(Limit::from_now) {
@@ -161,7 +161,7 @@ impl Middleware for Execution {
     async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
         let outcome = self.run(request.call_arguments(), request.context()).await;
         if outcome.is_err() {
-            // Writes of a failed attempt are discarded, even if middleware returns another outcome
+            // Changes of the session by a failed attempt are discarded, even if middleware returns another outcome
             // afterwards.
             request.context().begin();
         }
@@ -179,8 +179,8 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources used in the order of the batch: the tool if it is exclusive, and the lane of the
-/// call.
+/// Returns the resources for which the calls of a batch run one after another. These are the tool, if it is exclusive,
+/// and the lane of the call.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -12,11 +12,11 @@ use tokio::sync::oneshot;
 /// A resource shared by several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
-    /// The dispatcher as a whole.
+    /// All calls of the dispatcher together.
     Dispatcher,
-    /// The tool of this name.
+    /// The calls of the tool with this name.
     Tool(Box<str>),
-    /// A lane: the value of a parameter, shared by all tools with this parameter as their lane.
+    /// The calls of one lane: all calls with this value of the lane parameter, even of different tools.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 
@@ -185,7 +185,7 @@ impl Future for Place {
                 self.is_admitted = true;
                 Poll::Ready(permit)
             }
-            // The sender stays in the queue until it sends, so there is no error.
+            // The sender of the permit stays in the queue until it sends, so receiving cannot fail.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
@@ -270,7 +270,7 @@ mod tests {
     fn an_abandoned_place_does_not_block_the_queue() {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(Resource::Dispatcher, 2, 0).ok();
-        // The front place waits for the gate to be empty.
+        // The call at the front of the queue waits until no call holds the resource.
         let narrow = gates.enter(Resource::Dispatcher, 1, 0).err();
         let mut wide = pin!(gates.acquire(Resource::Dispatcher, 2, 0));
         assert!(ready(wide.as_mut()).is_none());

@@ -15,7 +15,7 @@ struct Inner {
     /// The results not yet taken, in the order of completion.
     ready: VecDeque<ToolResult>,
     ended: usize,
-    /// The number of ended calls needed to wake the batch, and the waker of the batch.
+    /// The number of ended calls at which the batch is woken, and the waker of the batch.
     waiting: Option<(usize, Waker)>,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Returns whether a call needs a queue, a permit, a thread or middleware before its tool.
+    /// Returns whether a call of the tool needs a queue, a permit, a thread or middleware before the tool runs.
     #[inline]
     pub(super) fn needs_plan(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()

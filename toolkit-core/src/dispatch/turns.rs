@@ -10,12 +10,12 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
-    /// The size at which the map is cleaned: resources without a running call are removed.
+    /// The number of resources at which the map is cleaned: resources without a running call are removed.
     many: usize,
 }
 
-/// A receiver for the end of the previous call for the same resource. An abandoned call sends its own
-/// `Before`, so that the receiver then waits for the call before the abandoned call.
+/// Receives a message when the previous call for the same resource ends. An abandoned call sends its own `Before`: the
+/// receiver then waits for the call before the abandoned one.
 struct Before(Receiver<Option<Self>>);
 
 /// A call's turn to use a resource. The turn begins when the previous call for the resource has ended.

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Location {
     /// The source file.
     pub file: &'static str,
-    /// The line, from 1.
+    /// The line number, counted from 1.
     pub line: u32,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Location {
 pub enum BuildProblem {
     /// Two tools have the same name.
     DuplicateName {
-        /// The name.
+        /// The name of both tools.
         name: String,
         /// The source location of the earlier tool, if known.
         first: Option<Location>,
@@ -47,7 +47,7 @@ pub enum BuildProblem {
     },
     /// Tools of several crates have the same name.
     CratesClash {
-        /// The name.
+        /// The name of the tools.
         name: String,
         /// The crates, each with the source location of its tool if known.
         definitions: Vec<(String, Option<Location>)>,
@@ -65,30 +65,30 @@ pub enum BuildProblem {
         tool: String,
         /// The source location of the tool, if known.
         defined_at: Option<Location>,
-        /// The fault.
+        /// The fault that prevents serving the tool.
         fault: ToolFault,
     },
     /// A name matches no registered tool, namespace or tag.
     Unknown {
         /// The kind of the missing item, such as `tool`, `namespace` or `tag`.
         what: &'static str,
-        /// The name.
+        /// The name that matches nothing.
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
-        /// Up to ten known names, if a discovery finds no similar name.
+        /// Up to ten known names, listed by a tool discovery if no name is similar.
         known: Vec<String>,
     },
     /// Two items of the same kind have the same name.
     Ambiguous {
         /// The kind of the items, such as `agent`.
         what: &'static str,
-        /// The name.
+        /// The name of both items.
         name: String,
     },
     /// A pattern cannot match any legal tool name.
     InvalidPattern {
-        /// The pattern.
+        /// The pattern as given by the program.
         pattern: String,
         /// The fault, and how to fix it.
         message: String,
@@ -139,7 +139,7 @@ pub enum ToolFault {
         /// The reason, and how to fix it.
         message: &'static str,
     },
-    /// A [check](crate::LiveRegistry::add_check) refused the tool.
+    /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
     Refused {
         /// The reason given by the check.
         reason: String,
@@ -152,8 +152,7 @@ impl BuildProblem {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. The problem suggests the `known` names most similar to
-    /// `name`.
+    /// Creates an [`Unknown`](Self::Unknown) problem with a suggestion of the `known` names most similar to `name`.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -163,8 +162,8 @@ impl BuildProblem {
         Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. The problem suggests the `known` names most similar to
-    /// `name`. If no name is similar, the problem lists up to ten names of `all`.
+    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
+    /// is similar, lists up to ten names of `all`.
     pub(crate) fn unknown_among<'a>(
         what: &'static str,
         name: &str,
@@ -260,7 +259,7 @@ impl fmt::Display for BuildProblem {
     }
 }
 
-/// A wrapper to display a location, or "an unknown place" for `None`.
+/// A wrapper to display a location. `None` is displayed as "an unknown place".
 struct At<'a>(&'a Option<Location>);
 
 impl fmt::Display for At<'_> {

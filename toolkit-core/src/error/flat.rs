@@ -5,8 +5,8 @@ use serde::Serializer;
 use serde::ser::{Error, SerializeMap};
 use serde_json::{Map, Value};
 
-/// Serializes an error as members of the surrounding object: the kind as `error`, the message, and all other
-/// fields that differ from their usual values.
+/// Serializes an error as members of the surrounding object: the kind as `error`, the message, and all other fields
+/// except those with default values.
 pub(crate) fn flat_error<'a, S: Serializer>(
     error: impl Into<Option<&'a ToolError>>,
     serializer: S,

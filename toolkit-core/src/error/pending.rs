@@ -23,7 +23,7 @@ pub enum Pending {
     /// The user must answer a question. The answer is the result of the call.
     #[non_exhaustive]
     Question {
-        /// The question.
+        /// The question for the user.
         question: String,
     },
     /// The work continues elsewhere, for example in a job queue. Its outcome is the result of the call.
@@ -95,7 +95,7 @@ impl ToolError {
 }
 
 impl Pending {
-    /// Applies `change` to every string.
+    /// Applies `change` to every string in the reason.
     pub(super) fn map_texts(&mut self, change: &dyn Fn(&str) -> String) {
         match self {
             Self::Approval { reason: text } | Self::Question { question: text } => *text = change(text),

@@ -37,7 +37,7 @@ pub(super) struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
-    /// The number of further violations, beyond those in `violations`.
+    /// The number of violations found in addition to `violations`.
     #[serde(default)]
     more: usize,
     #[serde(default, skip_serializing_if = "Details::are_private")]
@@ -46,7 +46,7 @@ pub(super) struct Repr {
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) earlier: Vec<ToolError>,
-    /// The reason why the result comes later.
+    /// The reason why the result of the call comes later, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Box<Pending>>,
 }
@@ -181,7 +181,7 @@ impl ToolError {
         error
     }
 
-    /// Creates the error for a tool if the program provides no state of type `type_name`.
+    /// Creates the error for a tool that requires state of type `type_name`, if the program does not provide it.
     #[cold]
     pub(crate) fn stateless(type_name: &str) -> Self {
         Self::failed(format_args!("the program lends no `{type_name}` to its tools"))
@@ -346,14 +346,14 @@ setters! {
     }
 }
 
-/// Creates a [failed](ToolError::failed) error.
+/// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.
 impl From<&str> for ToolError {
     fn from(reason: &str) -> Self {
         Self::failed(reason)
     }
 }
 
-/// Creates a [failed](ToolError::failed) error.
+/// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.
 impl From<String> for ToolError {
     fn from(reason: String) -> Self {
         Self::failed(reason)

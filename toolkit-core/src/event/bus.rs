@@ -5,12 +5,12 @@ use crate::guard::guarded;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::{self, Sender};
 
-/// The number of events kept for slow streams.
+/// The number of recent events kept for streams that are read slowly.
 const EVENTS_KEPT: usize = 4_096;
 
 type Listener = dyn Fn(&ToolEvent) + Send + Sync;
 
-/// The event bus of a dispatcher. Clones share the streams, and the listeners added before cloning.
+/// The event bus of a dispatcher. Clones share the streams. They also share the listeners added before cloning.
 #[derive(Clone, Default)]
 pub(crate) struct EventBus {
     /// The channel of the streams, created by the first subscription.

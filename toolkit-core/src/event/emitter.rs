@@ -25,8 +25,8 @@ struct CallProgress {
     coerced: Vec<String>,
     /// Whether the last event of the call was emitted. Later events are dropped.
     ended: bool,
-    /// Whether listeners are being called. Events emitted during this time, perhaps by a listener, wait in
-    /// the queue.
+    /// Whether the listeners are being called. Events emitted in the meantime, perhaps by a listener, wait in the
+    /// queue.
     is_emitting: bool,
     queue: VecDeque<ToolEvent>,
 }
@@ -95,7 +95,7 @@ impl EventEmitter {
     }
 }
 
-/// Emits the end of the call, even if the call is dropped.
+/// A guard that emits the last event of a call, even if the call is dropped before it ends.
 pub(crate) struct CallGuard(EventEmitter);
 
 impl CallGuard {
@@ -127,7 +127,7 @@ impl Drop for CallGuard {
             true => ToolError::panicked(tool, "no message"),
             false => ToolError::cancelled(tool),
         };
-        // The running time of a dropped call is unknown.
+        // The running time of the tool is unknown if the call is dropped.
         self.0.end(Err(&error), Duration::ZERO);
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::ReusableBoxFuture;
 
-/// A gap in a stream of events. The stream was read too slowly and missed this number of events.
+/// A gap in a stream of events: the number of events missed because the stream was read too slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
@@ -22,7 +22,7 @@ impl fmt::Display for Lagged {
 
 impl std::error::Error for Lagged {}
 
-/// The receiver of a broadcast channel as a stream.
+/// A stream of the messages of a broadcast channel.
 pub(crate) struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
 
 impl<T: Clone + Send + 'static> EventReceiver<T> {
@@ -46,8 +46,8 @@ async fn receive<T: Clone>(mut receiver: Receiver<T>) -> (Result<T, RecvError>, 
     (received, receiver)
 }
 
-/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones, from the subscription
-/// on. The stream ends when the dispatcher and all clones are dropped.
+/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones, beginning at the subscription.
+/// The stream ends when the dispatcher and all clones are dropped.
 pub struct ToolEvents(EventReceiver<ToolEvent>);
 
 impl ToolEvents {

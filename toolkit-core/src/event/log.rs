@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 /// A log of the latest ended calls, with limited size. Clones share the log.
 ///
-/// One or several [dispatchers](crate::Dispatcher::with_log) record their calls in it, including calls of
-/// unknown tools.
+/// One or several [dispatchers](crate::Dispatcher::with_log) record their calls in the log, including calls of unknown
+/// tools.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -38,7 +38,7 @@ struct Inner {
 
 #[derive(Default)]
 struct Kept {
-    /// The entries, oldest first.
+    /// The ended calls, oldest first.
     entries: VecDeque<LogEntry>,
     recorded: u64,
 }
@@ -49,9 +49,9 @@ struct Kept {
 pub struct LogEntry {
     /// The time at which the call ended.
     pub time: SystemTime,
-    /// The call.
+    /// The ended call: its tool name, ids and arguments.
     pub call: Arc<EventCall>,
-    /// The end of the call.
+    /// The end of the call: its status, error and durations.
     pub end: CallEnd,
 }
 
@@ -80,7 +80,7 @@ impl ExecutionLog {
             kept.entries.push_back(entry);
         }
         drop(kept);
-        // A large entry is dropped outside of the lock.
+        // Dropping a large entry takes time, so the lock is released first.
         drop(oldest);
     }
 
@@ -114,7 +114,7 @@ impl ExecutionLog {
         self.len() == 0
     }
 
-    /// Removes all calls.
+    /// Removes all calls from the log.
     pub fn clear(&self) {
         self.kept().entries.clear();
     }
@@ -128,7 +128,7 @@ impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, rec
 
 type Condition = dyn Fn(&LogEntry) -> bool + Send + Sync;
 
-/// A filter for the calls of a log. Without conditions, it matches all calls.
+/// A filter to select calls from a log. Without conditions, the filter matches all calls.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct LogFilter {

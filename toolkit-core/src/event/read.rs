@@ -1,4 +1,4 @@
-//! Reads events back from their JSON.
+//! Deserializes events from their JSON.
 
 use super::{CallEnd, CallStatus, EventCall, ToolEvent, ToolEventKind};
 use crate::error::{ToolError, read_flat_error};
@@ -79,7 +79,7 @@ impl Members {
         Duration::try_from_secs_f64(seconds).map_err(|error| format!("`{name}`: {error}"))
     }
 
-    /// Reads the error from the remaining members.
+    /// Removes the members of the error and deserializes it, if there is one.
     fn error(self) -> Result<Option<ToolError>, String> {
         read_flat_error(self.0).map_err(|error| error.to_string())
     }

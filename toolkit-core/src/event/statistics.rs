@@ -16,8 +16,7 @@ pub struct LogStatistics {
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// Statistics of calls. Durations include only the calls that ran their tool. Serialized durations are in
-/// milliseconds.
+/// Statistics of calls. The running times include only calls that ran their tool, and are serialized in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {
@@ -29,16 +28,16 @@ pub struct ToolStatistics {
     pub errors: BTreeMap<ErrorKind, usize>,
     /// The number of retried calls.
     pub retried: usize,
-    /// The shortest duration.
+    /// The shortest running time of a tool.
     #[serde(rename = "shortest_ms", serialize_with = "milliseconds")]
     pub shortest: Duration,
-    /// The median duration. For an even number of calls, the longer of the two middle durations.
+    /// The median running time of a tool. For an even number of calls, the longer of the two middle times.
     #[serde(rename = "median_ms", serialize_with = "milliseconds")]
     pub median: Duration,
-    /// The longest duration.
+    /// The longest running time of a tool.
     #[serde(rename = "longest_ms", serialize_with = "milliseconds")]
     pub longest: Duration,
-    /// The sum of the durations.
+    /// The sum of the running times.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
 }

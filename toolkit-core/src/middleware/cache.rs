@@ -49,7 +49,7 @@ type Key = (Box<str>, Box<str>);
 
 struct Entry {
     tool: Weak<dyn Tool>,
-    /// The state for the call. The `Weak` pointer keeps the address of the state from being used again.
+    /// The state used by the call. The `Weak` pointer keeps the address of the state from being reused.
     state: Option<Weak<State>>,
     answer: SharedOutcome,
 }
@@ -92,8 +92,8 @@ impl Cache {
         Some((name.into(), request.canonical_arguments()?.into()))
     }
 
-    /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds an empty
-    /// outcome for the caller to fill.
+    /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
+    /// outcome, to be set by the caller.
     fn answer(&self, key: &Key, tool: &Arc<dyn Tool>, state: Option<&Arc<State>>) -> SharedOutcome {
         let mut entries = self.entries();
         let state = state.map(Arc::downgrade);
@@ -113,7 +113,7 @@ impl Cache {
         answer
     }
 
-    /// Removes the entry for `key` if the entry still holds `answer`.
+    /// Removes the entry for `key`, unless another outcome has replaced `answer` in the entry.
     fn forget(&self, key: &Key, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {
@@ -141,5 +141,5 @@ setters! { Cache {
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
 } }
 
-// Outputs may be secrets.
+// The outputs are not shown, because they may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

@@ -56,8 +56,8 @@ impl Callbacks {
         Self::default()
     }
 
-    /// Adds a callback to call before the tool. The callback may change the arguments. If the callback
-    /// returns an outcome, the tool does not run.
+    /// Adds a callback that is called before the tool. The callback may change the arguments. If the callback returns
+    /// an outcome, the tool does not run.
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
@@ -70,8 +70,8 @@ impl Callbacks {
         })
     }
 
-    /// Adds an asynchronous callback to call before the tool. The callback returns `Continue` with the
-    /// request, or `Break` with the outcome of the call.
+    /// Adds an asynchronous callback that is called before the tool. The callback returns `Continue` with the request,
+    /// or `Break` with the outcome of the call.
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,

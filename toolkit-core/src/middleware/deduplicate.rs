@@ -27,16 +27,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Deduplicate {
-    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address
-    /// from being used again.
+    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address from being
+    /// reused.
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
 /// The outcomes of the calls of one batch, by tool name and arguments.
 type Calls = HashMap<(String, String), Attempts>;
 
-/// The outcomes of identical calls, one for each attempt. `made` is the number of attempts that each call has
-/// made, by the position of the call.
+/// The shared outcomes of identical calls, one for each attempt. `made` counts the attempts of each call. Its key is
+/// the position of the call.
 #[derive(Debug, Default)]
 struct Attempts {
     outcomes: Vec<SharedOutcome>,
@@ -44,15 +44,15 @@ struct Attempts {
 }
 
 impl Deduplicate {
-    /// The warning for the model in the result of a duplicate.
+    /// The warning for the model, added to the result of a duplicate call.
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
-    /// Creates the middleware.
+    /// Creates middleware that runs identical calls of a batch only once.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the outcome for the next attempt of the call. Identical calls of the batch share this outcome.
+    /// Returns the outcome that identical calls of the batch share for this attempt.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,7 +32,7 @@ pub enum Permission {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The call.
+    /// The call that needs approval.
     pub request: ToolRequest,
     /// The arguments of the call, with aliases replaced by the names of the parameters. Integers beyond 64
     /// bits are rounded; the text of [`ToolRequest::arguments_json`] is exact.
@@ -47,11 +47,13 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Granted,
-    /// The call runs. Later calls of the tool also run without another request for approval if a rule asks
-    /// with the same reason. This holds for the [session](crate::Session) and its clones, or for the run if
-    /// the run has no session. Without a [run](crate::Dispatcher::with_run), this holds for all calls with
-    /// these permissions, also for calls of other users. To keep the approval longer, the program must store
-    /// the approval and answer again.
+    /// The call runs. If a rule asks for approval of a later call of the tool with the same reason, the call runs
+    /// without another request.
+    ///
+    /// The approval is valid for the [session](crate::Session) and its clones, or for the run if the run has no
+    /// session. Without a [run](crate::Dispatcher::with_run), it is valid for all calls with these permissions,
+    /// including calls of other users. To keep the approval longer, the program must store it and answer later requests
+    /// itself.
     GrantedForSession,
     /// The call runs with these arguments instead of the arguments from the model, unless the tool refuses them or a
     /// rule denies them.
@@ -66,8 +68,8 @@ pub enum Approval {
 
 /// Approvals decided before their calls run, by call id.
 ///
-/// Add them to a run as an [extension](RunContext::with_extension). [`Permissions`] then take the approvals
-/// of these calls from the extension, and do not ask the handler.
+/// Add them to a run as an [extension](RunContext::with_extension). For these calls, [`Permissions`] use the approvals
+/// in the extension and do not ask the handler.
 ///
 /// ```
 /// use toolkit::RunContext;
@@ -97,10 +99,9 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 
 /// Allows or denies calls by rules, or asks for approval.
 ///
-/// The first rule that applies to a call decides. If no rule applies, the call is [denied](Self::otherwise).
-/// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
-/// no effect on a tool that is both read-only and privileged. [`overruled`](Self::overruled) finds such
-/// tools.
+/// The first rule that applies to a call decides. If no rule applies, the call is [denied](Self::otherwise). So add the
+/// denying rules first. For example, a rule to deny privileged tools has no effect on a read-only tool if an earlier
+/// rule allows all read-only tools. [`overruled`](Self::overruled) finds tools with such an ineffective rule.
 ///
 /// The arguments are checked before the rules, so no approval is requested for a call with invalid arguments.
 /// If a rule asks for approval, the [handler](Self::with_handler) decides within its
@@ -158,13 +159,13 @@ impl Permissions {
         Self::default()
     }
 
-    /// Adds a rule after the rules added before.
+    /// Adds a rule. The rules added before take precedence.
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Sets the decision for calls without an applicable rule.
+    /// Sets the decision for calls to which no rule applies.
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self
@@ -204,12 +205,11 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the names of the tools with an ineffective rule: a stricter rule after a more lenient rule.
-    /// The earlier rule takes precedence.
+    /// Returns the names of the tools for which a strict rule is ineffective, because an earlier, more lenient rule
+    /// takes precedence.
     ///
-    /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three
-    /// kinds of rules count as deliberate: rules for a single tool, rules for some arguments, and a final
-    /// rule for all calls.
+    /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three kinds of
+    /// rules count as deliberate: rules for a single tool, rules for some arguments, and a final rule for all calls.
     ///
     /// ```
     /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -279,7 +279,7 @@ impl Middleware for Permissions {
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
         // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
         let arguments = request.arguments_value()?;
-        // Validate the call first, so that conditions and people only see calls that can run.
+        // Validate the call first, so that conditions and approvers only receive calls that can run.
         let has_conditions = self.has_conditions(request.definition());
         if has_conditions {
             request.validate()?;

@@ -147,19 +147,19 @@ impl Middleware for RateLimit {
     }
 }
 
-/// The times at which all current reservations end: one for all tools together, and one for each tool.
+/// The end of all current reservations: one time for all tools together, and one for each tool.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
     tools: HashMap<String, Option<Instant>>,
 }
 
-/// A rate of calls.
+/// A limit for the rate of calls.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     /// The time that one call reserves: one second at a rate of 60 calls a minute.
     each: Duration,
-    /// How far the end of the reservations may lie in the future without delaying the next call. This allows
+    /// The maximum time from now to the end of the reservations at which the next call still runs at once. This allows
     /// bursts.
     ahead: Duration,
 }

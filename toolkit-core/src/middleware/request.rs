@@ -20,7 +20,7 @@ pub struct ToolRequest {
     arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// The token of the batch. It is dropped with the last call of the batch.
+    /// The token of the batch, shared by its calls. It is dropped with the last call of the batch.
     batch: Arc<u64>,
 }
 
@@ -139,14 +139,15 @@ impl ToolRequest {
         &self.arguments
     }
 
-    /// Returns the arguments as the model wrote them; [`validate`](Self::validate) checks them.
+    /// Returns the arguments as the model wrote them. They are not validated; use [`validate`](Self::validate) to check
+    /// them.
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.arguments.as_str()
     }
 
     /// Returns the arguments as a JSON object. Aliases are replaced by the names of the parameters and nested
-    /// properties, and near misses are coerced.
+    /// properties. Near misses, such as `"5"` for an integer, are coerced.
     ///
     /// The arguments are parsed on the first use, once for all middleware.
     ///
@@ -158,11 +159,10 @@ impl ToolRequest {
         self.arguments.only_value().map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
     }
 
-    /// Returns the arguments as compact JSON text, with the members that [`arguments_value`](Self::arguments_value)
-    /// returns.
+    /// Returns the arguments as compact JSON text, with the same members as [`arguments_value`](Self::arguments_value).
     ///
-    /// The text has every digit of a number, while a [`Value`] rounds integers beyond 64 bits. So show this text to a
-    /// human who approves the call.
+    /// The text contains every digit of a number, whereas a [`Value`] rounds integers beyond 64 bits. Show this text to
+    /// humans for approval.
     ///
     /// # Errors
     /// The arguments are not a JSON object.
@@ -175,10 +175,11 @@ impl ToolRequest {
     /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near
     /// misses coerced, and defaults left out.
     ///
-    /// Arguments with the same meaning have the same form, regardless of their spelling: for a number, 5, 5.0
-    /// and `"5"` are equal. No number is rounded. Returns `None` if the arguments are not a JSON object, or
-    /// if the program [computes](crate::ArgumentTransform::computed) an argument: equal arguments may then
-    /// mean different calls.
+    /// Arguments with the same meaning have the same canonical form, regardless of their spelling. For a number, 5, 5.0
+    /// and `"5"` have the same form. No number is rounded.
+    ///
+    /// Returns `None` if the arguments are not a JSON object. Also returns `None` if the program
+    /// [computes](crate::ArgumentTransform::computed) an argument, because calls with equal arguments may then differ.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         let definition = self.definition();

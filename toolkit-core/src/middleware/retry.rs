@@ -15,10 +15,9 @@ use tokio::time::sleep;
 /// are retried for tools marked as [idempotent](ToolMetadata::idempotent) or
 /// [read-only](ToolMetadata::read_only). Other errors, such as invalid arguments, are not retried.
 ///
-/// The pause before an attempt is random, between zero and a bound that doubles with each attempt, so that
-/// calls that failed together are not retried together. Each attempt has the full time limit and takes its
-/// own permits. The error of the last attempt is the error of the call, and
-/// [lists](ToolError::earlier_attempts) the earlier errors.
+/// The pause before an attempt is random, between zero and a bound that doubles with each attempt. This spreads the
+/// retries of calls that failed at the same time. Each attempt has the full time limit and takes its own permits. The
+/// error of the last attempt is the error of the call, and [lists](ToolError::earlier_attempts) the earlier errors.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};

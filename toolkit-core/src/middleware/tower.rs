@@ -14,10 +14,10 @@ use tower_service::Service;
 
 /// A [`Middleware`] made from a `tower` layer.
 ///
-/// The layer creates one service, and each call goes through a clone of this service. State shared by the
-/// clones applies to all calls, for example the permits of `ConcurrencyLimitLayer`. A service without `Clone`
-/// needs `tower::buffer`. If the layer returns a [`ToolError`], the model reads its message; for other
-/// errors, the model reads their text.
+/// The layer creates one service, and each call goes through a clone of this service. State shared by the clones
+/// applies to all calls, for example the permits of `ConcurrencyLimitLayer`. A service without `Clone` needs
+/// `tower::buffer`. If the service returns a [`ToolError`], the model reads its message. For any other error, the model
+/// reads the text of the error.
 ///
 /// ```
 /// use std::time::Duration;
@@ -68,13 +68,13 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
 /// The request type of the layers: a call and the remaining middleware.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
-    /// The call.
+    /// The call to run.
     pub request: ToolRequest,
     /// The remaining middleware and the tool.
     pub next: Next,
 }
 
-/// The innermost service. It calls the next middleware or the tool.
+/// The innermost service for the layers. It calls the next middleware or the tool.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

@@ -27,9 +27,9 @@ pub fn normalize(name: &str) -> String {
     }
 }
 
-/// Applies the rules once.
+/// Applies the rules of normalisation once.
 ///
-/// The search for a repeated first word runs before the other rules, so `add-add-get` needs a second call.
+/// For `add-add-get`, a second call is needed: the repeated first word is found only after the dashes are replaced.
 fn once(name: &str) -> String {
     without_repeated_word(name).unwrap_or_else(|| {
         let words = separate_camel_case(&underscore_blanks(&name.replace(['.', '-', '@'], "_")));

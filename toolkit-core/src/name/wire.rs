@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// A provider's rule for tool names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRule {
-    /// The maximum length, in characters.
+    /// The maximum length of a name, in characters.
     pub max_length: usize,
-    /// Accepted characters besides `A-Z a-z 0-9`.
+    /// The characters accepted in addition to `A-Z a-z 0-9`.
     pub punctuation: &'static str,
     /// Whether the first character must be a letter or `_`.
     pub letter_first: bool,
@@ -45,8 +45,8 @@ impl NameRule {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// Replaces each refused character with `_`. If the provider does not accept the first character of the
-    /// result at the beginning of a name, prepends `_`.
+    /// Replaces each refused character with `_`. Prepends `_` if the provider does not accept the first character at
+    /// the beginning of a name.
     ///
     /// The result may be too long or empty.
     #[must_use]
@@ -128,8 +128,8 @@ impl WireNames {
         self.0.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
-    /// Returns the original tool name for a changed `spelling`. Returns `None` for an unknown spelling, and
-    /// for a name accepted unchanged by the provider.
+    /// Returns the original tool name for a `spelling` that differs from the name. Returns `None` for an unknown
+    /// spelling, and for a name that needs no other spelling.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
         self.0.originals.get(spelling).cloned()
     }

@@ -4,13 +4,13 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// One piece of tool output.
+/// One piece of content in the output of a tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
     /// Plain text.
     Text(String),
-    /// A value, written as JSON.
+    /// A value written as JSON.
     Json(JsonText),
     /// An image.
     Image(Box<Media>),
@@ -114,7 +114,7 @@ pub struct Media {
     pub media_type: String,
     /// The bytes, or the URL of the bytes.
     pub data: MediaData,
-    /// The file name.
+    /// The file name, if known.
     pub name: Option<String>,
 }
 
@@ -194,7 +194,7 @@ impl fmt::Display for Media {
     }
 }
 
-/// A link to a resource.
+/// A link to a resource, identified by its URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// The URI of the resource.

@@ -39,8 +39,8 @@ use std::sync::Arc;
     note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
 )]
 pub trait IntoToolOutput {
-    /// Whether the output is JSON, as described by the schema of the type. If so, that schema becomes the
-    /// output schema of the tool.
+    /// Whether the output is JSON that matches the schema of the type. If so, this schema becomes the output schema of
+    /// the tool.
     #[doc(hidden)]
     const IS_JSON: bool = false;
 
@@ -51,7 +51,7 @@ pub trait IntoToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// Implements `IntoToolOutput` for types with an infallible conversion.
+/// Implements `IntoToolOutput` for types with a conversion that cannot fail.
 macro_rules! convert {
     ($($ty:ty: $value:ident => $output:expr;)*) => {
         $(impl IntoToolOutput for $ty {
@@ -140,7 +140,8 @@ pub(crate) fn failed(error: &dyn Error) -> ToolError {
     ToolError::failed_with(&error.to_string(), with_causes(error))
 }
 
-/// Returns the text of an error followed by the texts of its causes, without repetitions.
+/// Returns the text of an error, followed by the texts of its causes. A text that repeats the text before it is left
+/// out.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -36,7 +36,7 @@ impl<T, E> Output<Option<Result<T, E>>> {
     }
 }
 
-/// The method `split` for functions without an error: all return types except `Result` and `Option<Result>`.
+/// Provides the method `split` for functions that cannot fail: all return types except `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
     /// Returns the value unchanged; this conversion cannot fail.
     fn split(self) -> Result<Self, Failure<Never>>;
@@ -63,7 +63,7 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// The method `convert` for `Serialize` types, written as JSON. The compiler tries this trait second.
+/// Provides `convert` for `Serialize` types, by writing the value as JSON. The compiler tries this trait second.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn convert(&self) -> Result<ToolOutput, ToolError>;
@@ -76,8 +76,7 @@ impl<T: Serialize> BySerialize for Output<T> {
     }
 }
 
-/// The method `convert` for all other return types. Calling it is a compile error that names the missing
-/// trait.
+/// Provides `convert` for all other return types. Calling the method is a compile error that names the missing trait.
 #[derive(Debug)]
 pub struct Unconvertible<T>(PhantomData<T>);
 
@@ -128,7 +127,7 @@ into_error! {
     Box<dyn Error>: error => failed(&*error);
 }
 
-/// The method `into_error` for types with [`Error`]. The compiler tries this trait first.
+/// Provides `into_error` for types that implement [`Error`]. The compiler tries this trait first.
 pub trait ByError {
     /// Converts the error. The texts of its causes become details for the program.
     fn into_error(self) -> ToolError;
@@ -140,7 +139,8 @@ impl<E: Error> ByError for Failure<E> {
     }
 }
 
-/// The bound on the error type of a function: `Display`, with a compiler message for tool functions.
+/// The bound on the error type of a function: `Display`. If the bound is not met, the compiler shows a message about
+/// tool functions.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "the model has to read this error, but it does not implement `Display`",
@@ -151,12 +151,12 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// The method `into_error` for types with only `Display`. The compiler tries this trait second, because the
+/// Provides `into_error` for types that implement only `Display`. The compiler tries this trait second, because the
 /// method takes `&self` instead of `self`.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
-    /// Converts the error. The text of the error becomes the message for the model. If the alternate form
-    /// `{:#}` of the error differs, it becomes the details for the program.
+    /// Converts the error. The text of the error becomes the message for the model. If the alternate form `{:#}`
+    /// differs from this text, the alternate form becomes the details for the program.
     fn into_error(&self) -> ToolError
     where
         E: ErrorText;
@@ -180,7 +180,7 @@ pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 pub struct Returned<T>(PhantomData<T>);
 
 impl<T> Returned<T> {
-    /// The only value of this type.
+    /// The only value of the type `Returned<T>`.
     pub const TYPE: Self = Self(PhantomData);
 }
 
@@ -200,9 +200,9 @@ impl<T, E> Returned<Option<Result<T, E>>> {
     }
 }
 
-/// The method `of_success` for return types other than `Result` and `Option<Result>`.
+/// Provides `of_success` for return types other than `Result` and `Option<Result>`.
 pub trait AlwaysSuccess: Sized {
-    /// Returns the type unchanged.
+    /// Returns the placeholder unchanged, because the return type itself is the success type.
     #[inline]
     fn of_success(self) -> Self {
         self
@@ -233,8 +233,9 @@ output_schema! {
     (): None;
 }
 
-/// The method `output_schema` for types with [`IntoToolOutput`]. The compiler tries this trait first. Such a
-/// type may have content other than JSON, and then has no schema.
+/// Provides `output_schema` for types that implement [`IntoToolOutput`]. The compiler tries this trait first.
+///
+/// The output of such a type may be other content than JSON. It then has no schema.
 pub trait SchemaByConversion: Sized {
     /// Returns the function to generate the schema of the type. Returns `None` if the conversion does not
     /// write JSON.
@@ -248,7 +249,7 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
     }
 }
 
-/// The method `output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
+/// Provides `output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
     fn output_schema(&self) -> Option<SchemaFn>;
@@ -261,7 +262,7 @@ impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     }
 }
 
-/// The method `output_schema` for all other types. These types have no schema.
+/// Provides `output_schema` for all other types. These types have no schema.
 #[derive(Debug)]
 pub struct Undescribed;
 

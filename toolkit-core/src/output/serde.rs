@@ -1,7 +1,7 @@
 //! Serialized forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits. If a tool returns a `Serialize` type, the
-//! value becomes JSON output. These two types already are output and must not be converted again.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool's return value of a `Serialize` type becomes
+//! JSON output. But `Content` and `ToolOutput` are output already, so they must not be converted.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use crate::depth::readable;
@@ -76,7 +76,7 @@ impl From<ContentForm> for Content {
     fn from(form: ContentForm) -> Self {
         match form {
             ContentForm::Text { text } => Self::Text(text),
-            // A document edited by hand may contain invalid JSON. Such text becomes plain text.
+            // The JSON text may be invalid, for instance in a document edited by hand. It then becomes plain text.
             ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
                 Ok(_) => Self::Json(JsonText(json)),
                 Err(_) => Self::Text(json),

@@ -4,7 +4,7 @@ use crate::call::CallId;
 use std::error::Error;
 use std::pin::Pin;
 
-/// The full text of a truncated result.
+/// The full text of a result that was truncated, as passed to an [`OutputSink`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FullOutput {
@@ -46,8 +46,8 @@ pub trait OutputSink: Send + Sync + 'static {
     /// future is dropped. The output of the call is then truncated as if the text could not be stored.
     ///
     /// # Errors
-    /// The reason why the text could not be stored. The call does not fail; the truncated result tells the
-    /// model about the missing full output.
+    /// The reason why the text could not be stored. The call does not fail in this case: the truncated result tells the
+    /// model that the full output is missing.
     fn store(
         &self,
         full: FullOutput,

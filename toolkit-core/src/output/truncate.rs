@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// The part of a long text to keep.
+/// The choice of which part of a long text to keep.
 ///
 /// ```
 /// use toolkit::output::TruncationStrategy;
@@ -26,11 +26,11 @@ use std::task::Poll;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum TruncationStrategy {
-    /// The beginning.
+    /// Keep the beginning of the text.
     Head,
-    /// The end.
+    /// Keep the end of the text.
     Tail,
-    /// The beginning and the end, in equal parts.
+    /// Keep the beginning and the end of the text, in equal parts.
     #[default]
     HeadTail,
 }
@@ -52,10 +52,10 @@ impl TruncationStrategy {
 
 /// Settings for the truncation of long results.
 ///
-/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit set
-/// here. Limits count characters (Unicode scalar values), over all texts of a result together, including the
-/// note about the missing part. Media items and links are kept and do not count. Truncated JSON becomes plain
-/// text. The [structured](ToolOutput::structured) value for the program is never truncated.
+/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit set here.
+/// Limits count characters (Unicode scalar values), summed over all texts of a result and including the note about the
+/// missing part. Media items and links are kept and do not count. Truncated JSON becomes plain text. The
+/// [structured](ToolOutput::structured) value for the program is never truncated.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -82,7 +82,8 @@ impl Truncation {
         Self { limit: Some(limit), ..Self::default() }
     }
 
-    /// Returns the limit for a tool: `own` if set, otherwise the general limit.
+    /// Returns the size limit for a tool. `own` is the limit of the tool itself, and takes precedence over the general
+    /// limit.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }
@@ -107,7 +108,7 @@ impl Truncation {
         given_up: impl Future<Output = ()>,
     ) -> ToolOutput {
         let lengths: Vec<usize> = output.content().iter().filter_map(text_of).map(str::len).collect();
-        // A text has at least as many bytes as characters, and the number of bytes is known without counting.
+        // Counting characters is slow. If the number of bytes is within the limit, so is the number of characters.
         if lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1) <= limit {
             return output;
         }

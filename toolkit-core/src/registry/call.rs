@@ -91,8 +91,8 @@ impl ToolRegistry {
             .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
     }
 
-    /// Finds the tool for a call of `name`. For the search tool `call_deferred`, this is the target tool,
-    /// with the arguments of the target.
+    /// Finds the tool for a call of `name`. If `name` is the search tool `call_deferred`, returns the tool named in the
+    /// arguments, together with that tool's arguments.
     #[inline]
     pub(crate) fn resolve(&self, name: &str, arguments: &str) -> Result<Resolved<'_>, ToolError> {
         if let Some(tool) = self.callable(name) {
@@ -104,7 +104,7 @@ impl ToolRegistry {
         Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
     }
 
-    /// Returns the error for a call of `name` when no callable tool has this name: the tool is disabled or
+    /// Returns the error for a call of `name` when no callable tool has this name, because the tool is disabled or
     /// unknown.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
@@ -120,7 +120,7 @@ impl ToolRegistry {
     }
 }
 
-/// The tool found for a call.
+/// The tool that a call resolves to.
 pub(crate) struct Resolved<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
     /// The arguments for the tool, if they differ from the arguments of the call, as for `call_deferred`.

@@ -37,8 +37,8 @@ impl ToolRegistry {
         self
     }
 
-    /// Separates the call reason from the other arguments. Returns `None` if there is no call reason, or if
-    /// the model is not asked for the reason of calls of this tool.
+    /// Separates the call reason from the other arguments. Returns `None` if the arguments contain no call reason, or
+    /// if the registry does not ask for the reason of calls of this tool.
     #[inline]
     pub(crate) fn split_call_reason(
         &self,
@@ -49,8 +49,8 @@ impl ToolRegistry {
         if asks { split_call_reason(arguments) } else { None }
     }
 
-    /// Returns a problem for each tool with a declared parameter `call_reason`, if the model is asked for the
-    /// reason of calls of this tool.
+    /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for
+    /// a call reason under this name.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)

@@ -102,8 +102,8 @@ impl ToolRegistry {
         self.subset(|definition| filter.matches(definition))
     }
 
-    /// Returns a registry with only the tools accepted by `keep`. Rules for other tools are dropped, and
-    /// rules for namespaces and tags stay.
+    /// Returns a registry with only the tools accepted by `keep`. Rules to disable other tools are dropped, but rules
+    /// for namespaces and tags stay.
     pub(super) fn subset(&self, keep: impl Fn(&ToolDefinition) -> bool) -> Self {
         let mut subset = self.clone();
         subset.tools.retain(|_, entry| keep(entry.tool.definition()));

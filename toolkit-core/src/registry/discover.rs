@@ -7,7 +7,7 @@ use crate::tool::{FunctionTool, Tool, ToolDefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A `#[tool]` function in the list collected by the linker from all crates of the program.
+/// A `#[tool]` function found by discovery. The linker collects these functions from all crates of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     tool: fn() -> FunctionTool,
@@ -34,7 +34,7 @@ impl Registration {
 
 inventory::collect!(Registration);
 
-/// The way to handle discovered tools of the same name.
+/// A rule for discovered tools of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum NameClash {
@@ -130,7 +130,7 @@ impl Discovery {
         BuildError::unless_empty(unmatched.collect())?;
         let mut found: Vec<_> =
             tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
-        // The linker's order varies. Sorting makes an error always name the same tool first.
+        // The linker lists the functions in varying order. Sorting makes an error always name the same tool first.
         found.sort_by_cached_key(|(rank, found, tool)| {
             let place = tool.definition().metadata.defined_at.map(|place| (place.file, place.line));
             (*rank, found.module, place, tool.definition().name.clone())

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 /// # Enabling and disabling
 ///
-/// A disabled tool is not listed, and a call of the tool fails with the reason. Tools are disabled by rules.
-/// A rule for a tool takes precedence over a rule for the tool's namespace, and a namespace rule over a rule
-/// for tags. Rules also apply to tools registered or replaced later.
+/// A disabled tool is not listed, and a call of the tool fails with the reason. Tools are disabled by rules for single
+/// tools, namespaces or tags. A rule for a tool takes precedence over a rule for the tool's namespace, and a namespace
+/// rule over a rule for tags. Rules also apply to tools registered or replaced later.
 ///
 /// ```
 /// use toolkit::{ClosureTool, ToolRegistry};
@@ -83,7 +83,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools with matching tags. If the model calls such a tool, the error message contains
+    /// Disables all tools with matching [tags](TagMatch). If the model calls such a tool, the error message contains
     /// `reason`, unless `reason` is empty.
     ///
     /// # Errors
@@ -112,8 +112,8 @@ impl ToolRegistry {
         self.switches.tags.len() < before
     }
 
-    /// Returns the reason for disabling a tool, possibly an empty string. Returns `None` if there is no
-    /// disabled tool called `name`.
+    /// Returns the reason why a tool is disabled, possibly an empty string. Returns `None` if there is no disabled tool
+    /// called `name`.
     #[must_use]
     pub fn disabled_reason(&self, name: &str) -> Option<&str> {
         self.tools.get(name)?.disabled.as_deref()

@@ -6,7 +6,7 @@ use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
-/// A condition on the tags of a tool. The tool must have at least one, or all, of a set of tags.
+/// A condition on the tags of a tool: the tool must have any or all of the given tags.
 ///
 /// ```
 /// use toolkit::{ToolMetadata, ToolTag};
@@ -47,7 +47,7 @@ impl TagMatch {
     }
 }
 
-/// A filter of tools. A tool passes if the tool meets every condition of the filter.
+/// A filter to select tools. A tool passes if it meets every condition of the filter.
 ///
 /// A name pattern is compared with the qualified name, the method name and the [normalised](normalize) method
 /// name. `*` matches any number of characters, including none, and `?` matches exactly one. All other
@@ -127,8 +127,8 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns the included names and namespaces without a tool among `definitions`. Patterns with wildcards
-    /// may match no tool.
+    /// Returns the names and namespaces included by the filter that none of the `definitions` has. Patterns with
+    /// wildcards may match no tool.
     pub(super) fn unmatched<'a>(&'a self, definitions: &[&ToolDefinition]) -> Vec<(&'static str, &'a str)> {
         let included = self.include.iter().flatten().filter(|pattern| pattern.is_name());
         let has_name = |pattern: &NamePattern| definitions.iter().any(|tool| fits(pattern, &tool.name));

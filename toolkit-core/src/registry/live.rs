@@ -70,7 +70,7 @@ struct View {
     latest: ArcSwap<Latest>,
 }
 
-/// The registry last seen by the view, and the result of applying the view.
+/// The registry to which the view was last applied, and the result.
 struct Latest {
     of: Published,
     projection: Projection,
@@ -92,9 +92,8 @@ impl LiveRegistry {
 
     /// Returns a view of this registry. The view follows later changes of the registry.
     ///
-    /// If a later change makes it impossible to show a tool, the view leaves the tool out, and
-    /// [`check`](Self::check) reports the tool. This happens, for instance, if another tool takes the new
-    /// name.
+    /// If a step of the view fails for a tool after a later change, the view leaves the tool out, and
+    /// [`check`](Self::check) reports it. For instance, the new name of a renamed tool may then belong to another tool.
     ///
     /// # Errors
     /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
@@ -130,8 +129,8 @@ impl LiveRegistry {
         self.published().registry
     }
 
-    /// Returns the version of the registry: a number increased by each change of the tools. If two versions
-    /// are equal, the tools are equal too.
+    /// Returns the version of the registry: a number that increases with each change of the tools. If two versions are
+    /// equal, the tools are equal too.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.root.published.load().version
@@ -225,8 +224,8 @@ impl LiveRegistry {
 }
 
 impl Root {
-    /// Locks the registry against other changes. A panic cannot leave a registry half changed, so poisoning
-    /// is ignored.
+    /// Locks the registry against other changes. A panic cannot leave the registry partly changed, so poisoning is
+    /// ignored.
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Check>>> {
         self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,7 +7,7 @@ use crate::tool::{BoundTool, Tool};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// The way to handle two tools with the same name in a merge.
+/// A rule for tools of the same name when two registries are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {
@@ -21,7 +21,7 @@ pub enum Collision {
 }
 
 impl ToolRegistry {
-    /// Adds the tools of another registry, and the other registry's rules for disabling tools.
+    /// Adds the tools of another registry, and its rules for disabling tools.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
@@ -157,7 +157,7 @@ mod tests {
     use serde::Deserialize;
     use std::collections::BTreeMap;
 
-    /// Declares types for the arguments, each with a pattern in another keyword or position.
+    /// Declares argument types for a test. Each type has the pattern in a different schema keyword or position.
     macro_rules! with_pattern {
         ($pattern:literal) => {{
             #[derive(Deserialize, JsonSchema)]

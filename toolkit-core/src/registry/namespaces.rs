@@ -169,7 +169,7 @@ impl ToolRegistry {
     }
 }
 
-/// Returns `name` moved into `namespace`. Separators in the method name stay unchanged.
+/// Returns `name` moved into `namespace`. Separators within the method name stay unchanged.
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)

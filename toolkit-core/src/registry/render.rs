@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Values computed from the tools of a registry on first use. A changed registry gets a
+/// A cache of values computed from the tools of a registry on first use. A changed registry gets a
 /// [renewed](Self::renewed) cache.
 #[derive(Clone, Default)]
 pub(super) struct RenderCache {
@@ -26,7 +26,7 @@ pub(super) struct RenderCache {
     search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
-/// A value behind a lock. No work is done while the lock is held, so poisoning is ignored.
+/// A value protected by a mutex. No code panics while the mutex is locked, so poisoning is ignored.
 #[derive(Default)]
 struct Locked<T>(Mutex<T>);
 
@@ -94,7 +94,7 @@ impl Renderings {
 }
 
 impl RenderCache {
-    /// Returns a new cache for the changed registry. Unchanged tools keep the rendered fragments.
+    /// Returns a new cache for the changed registry. The rendered fragments of unchanged tools are reused.
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
         self.rendered.lock().0.iter().cloned().for_each(|rendering| earlier.insert(rendering));

@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// The rules for disabling tools, namespaces and tags, each with the reason.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
-    /// The rules by tool name. `None` keeps a tool enabled, even if a rule disables the tool's namespace or
-    /// tags.
+    /// The rules for single tools, by tool name. A reason disables the tool. `None` keeps it enabled, even if a rule
+    /// disables the tool's namespace or tags.
     pub(super) tools: BTreeMap<Box<str>, Option<Arc<str>>>,
     pub(super) namespaces: BTreeMap<Box<str>, Arc<str>>,
     pub(super) tags: Vec<(TagMatch, Arc<str>)>,
@@ -36,8 +36,8 @@ impl Switches {
         })
     }
 
-    /// Copies the rule for a renamed tool from `earlier`, the rules from before the renaming. A tool moved
-    /// out of a disabled namespace stays disabled.
+    /// Copies the rule for a renamed tool from `earlier`, the rules before the renaming. If the tool was disabled with
+    /// its old namespace, it stays disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
         let of_namespace = || earlier.namespaces.get(old.name.namespace()?).cloned().map(Some);
         let is_moved = old.name.namespace() != name.namespace();

@@ -46,11 +46,11 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    /// Adapts the tool with this name, or every tool if there is no name.
+    /// Changes the tool with this name, or every tool if the name is `None`.
     Adapt(Option<String>, Arc<Adapt>),
 }
 
-/// A function to adapt a tool. The `bool` is `true` if the tool has changed.
+/// A function to adapt a tool. The returned `bool` is `true` if the function has changed the tool.
 type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
 
 fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {

@@ -9,7 +9,7 @@ use crate::tool::{Tool, ToolDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The maximum number of characters about one tool in the list of deferred tools.
+/// The maximum length, in characters, of the text about one tool in the list of deferred tools.
 const MAX_LINE: usize = 200;
 
 /// The tools of one registry snapshot, shared by both search tools.
@@ -94,7 +94,7 @@ impl Catalog {
     }
 }
 
-/// Returns as many of the first lines as fit into `limit` tokens.
+/// Returns the first lines, as many as fit into `limit` tokens.
 fn fitting(lines: impl Iterator<Item = String>, limit: usize) -> Vec<String> {
     let mut size = 0_usize;
     let fits = |line: &String| {

@@ -8,8 +8,8 @@ use serde_json::Value;
 /// The argument of `call_deferred` for the name of the target tool.
 pub(super) const TARGET: &str = "_target_tool";
 
-/// The member for nested arguments. Many models nest the target's arguments in this member, as other
-/// protocols do.
+/// The argument of `call_deferred` for an object with the arguments of the target tool. Many models nest the arguments
+/// in this way, as other protocols do.
 const NESTED: &str = "arguments";
 
 /// The call of a target tool, parsed from the arguments of `call_deferred`.
@@ -46,10 +46,11 @@ impl DeferredCall {
 
     /// Returns the JSON text of the target's arguments. The values stay as the model wrote them.
     ///
-    /// If the only other member is an object called `arguments`, the members of this object become the
-    /// target's arguments, unless the target has a parameter called `arguments`. `asked` tells whether the
-    /// registry asks for the reason of each call. The call reason is dropped if the target tool opts out of
-    /// call reasons.
+    /// If there is only one argument, an object called `arguments`, its members become the target's arguments, unless
+    /// the target has a parameter called `arguments`.
+    ///
+    /// `asked` tells whether the registry asks for the reason of each call. The call reason is dropped if the target
+    /// tool opts out of call reasons.
     pub(crate) fn arguments_for(self, tool: &dyn Tool, asked: bool) -> String {
         let definition = tool.definition();
         let has = |name: &str| {

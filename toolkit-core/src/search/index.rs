@@ -25,7 +25,7 @@ const DEEPEST: usize = 16;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolMatch {
-    /// The tool.
+    /// The tool that was found.
     pub tool: Arc<dyn Tool>,
     /// The score of the match. Scores are comparable only within one search. A match by name has the score
     /// 1.0.
@@ -81,7 +81,8 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of `tool` from this index, or `None` if the tool was added or replaced later.
+    /// Returns the indexed words of `tool`. Returns `None` if this index does not contain the tool, because it was
+    /// added or replaced later.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
@@ -162,7 +163,7 @@ impl Index {
                 ranked.push((score, &entry.tool));
             }
         }
-        // A stable sort: equal scores keep the order of names.
+        // The sort is stable: tools with equal scores stay sorted by name.
         ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let least = ranked.first().map_or(0.0, |(best, _)| best * options.min_score_ratio);
         ranked.retain(|(score, _)| *score >= least);

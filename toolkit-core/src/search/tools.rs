@@ -60,7 +60,8 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
         "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
                  schema; other words are looked for in names, descriptions, tags, parameters and hints."
             .to_owned();
-    // List the tools only once, in this tool. The description of `call_deferred` refers to it.
+    // The list of tools is only in the description of `discover_tools`. The description of `call_deferred` refers to
+    // it.
     let list = catalog.list();
     if !list.is_empty() {
         about.push_str(&format!("\n\n{list}"));
@@ -117,7 +118,7 @@ fn top_k() -> i64 {
     TOP_K
 }
 
-/// A match in the JSON output for the model.
+/// A tool found by `discover_tools`, in the JSON output for the model.
 #[derive(Serialize)]
 struct Found<'a> {
     name: &'a str,
@@ -132,8 +133,7 @@ struct Found<'a> {
     parameters: Option<Value>,
 }
 
-/// Decodes the query and the number of wanted tools. The constraints are checked by hand, for better
-/// messages.
+/// Decodes the query and the maximum number of matches. The constraints are checked by hand, for better messages.
 fn read_query(arguments: &str) -> Result<(String, usize), ToolError> {
     static SHAPE: LazyLock<(Value, ObjectInfo)> = LazyLock::new(struct_args::<Discover>);
     let (schema, info) = &*SHAPE;

@@ -41,7 +41,7 @@ struct Word {
     text: String,
     ends_small: bool,
     ends_capital: bool,
-    /// Whether the previous character was passed on in a pair with the current character.
+    /// Whether the current character was already passed on, in a pair with the previous character.
     in_pairs: bool,
 }
 

@@ -73,8 +73,8 @@ impl AdaptedTool {
         changes: impl IntoIterator<Item = ArgumentTransform>,
     ) -> Result<Self, BuildError> {
         let changes = changes.into_iter().collect();
-        // If this method was called before, the new transforms refer to the argument names of the earlier
-        // call.
+        // If this method was called before, the new transforms refer to the argument names after the earlier
+        // transforms.
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         // The lane argument is read from the schema before the transforms.

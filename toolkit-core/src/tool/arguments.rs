@@ -49,8 +49,8 @@ impl Changes {
 /// The treatment of an argument given under a name hidden from the model.
 #[derive(Clone, Copy)]
 enum Unknown {
-    /// The tool refuses unknown names, so the argument is passed on under an unknown name. The tool's error
-    /// then lists all violations together.
+    /// The tool itself refuses unknown names, so the argument is passed on to the tool under an unknown name. The
+    /// tool's error then lists all violations together.
     LeftToTool,
     Refused,
     Ignored,
@@ -60,7 +60,7 @@ enum Unknown {
 enum Meaning<'a> {
     /// A transformed argument, given under the name shown to the model.
     Changed(&'a ArgumentTransform),
-    /// An argument of the tool without a transform.
+    /// An argument of the tool that has no transform.
     Own,
     /// An argument of the tool, given under a name hidden from the model, or a possible alias of a hidden
     /// argument.
@@ -167,7 +167,8 @@ impl Arguments {
         let canonical = |value| serde_json::from_str(&canonical_argument(value, name, definition)).ok();
         let default = match (&change.supply, argument.default) {
             (Some(Supply::Fixed(value)), _) => canonical(value),
-            // The schema of a hidden argument is not published, and with it the tool's own default.
+            // A hidden argument is missing from the published schema, so the tool's own default is read from the schema
+            // before the transforms.
             (None, None) if change.hidden => {
                 let property = definition.parameters.get("properties").and_then(|names| names.get(name));
                 let default = property.and_then(|property| property.get("default"));

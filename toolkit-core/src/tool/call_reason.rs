@@ -9,8 +9,7 @@ use std::borrow::Cow;
 /// The name of the extra argument.
 pub(crate) const CALL_REASON: &str = "call_reason";
 
-/// Returns whether the model is asked for the call reason. The tool's own setting decides, or else
-/// `by_default`.
+/// Returns whether the model is asked for the call reason. The tool's own setting takes precedence over `by_default`.
 ///
 /// The call reason is a member of the arguments object. The model cannot be asked if the arguments are not an
 /// object.
@@ -72,7 +71,7 @@ pub(crate) struct SplitArguments {
 ///
 /// Returns `None` if there is no call reason, or if `text` is not a JSON object.
 pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
-    // Parse the text only if the text contains the name, or an escape sequence that may hide the name.
+    // Skip the parsing if the text contains neither the name nor an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }

@@ -11,7 +11,7 @@ use crate::output::IntoToolOutput;
 use schemars::JsonSchema;
 use std::sync::Arc;
 
-/// A function to decode the arguments and call the closure.
+/// A function that decodes the arguments and calls the closure.
 type Call = dyn Fn(&str, &ToolContext, &ToolInner) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {

@@ -33,8 +33,8 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// The aliases of parameters. Each alias is mapped to the name of its parameter.
     pub(super) aliases: BTreeMap<String, String>,
-    /// The names accepted by the arguments type but missing from the schema: aliases of an unknown parameter.
-    /// `None` if these names cannot be known, as for an enum or a type with `#[serde(flatten)]`.
+    /// The names accepted by the arguments type but missing from the schema. They are aliases of parameters that are
+    /// not known. `None` if these names cannot be known, as for an enum or a type with `#[serde(flatten)]`.
     pub(super) unlisted: Option<Vec<&'static str>>,
     /// Whether the program computes an argument for each call, so equal arguments may mean different calls.
     pub(super) is_computed: bool,
@@ -43,10 +43,9 @@ pub struct ToolDefinition {
     pub(super) state_needs: Vec<StateNeed>,
     /// The parameters schema with the aliases of nested properties; `None` if there are no such aliases.
     pub(super) with_aliases: Option<Value>,
-    /// The names of parameters. For these, `null` means the same as absence, although the schema may accept
-    /// `null`.
+    /// The names of the parameters for which `null` means the same as absence, although the schema may accept `null`.
     pub(super) none_if_null: Vec<&'static str>,
-    /// The first fault of the parameters schema that keeps the tool from checking its arguments.
+    /// The first fault of the parameters schema that prevents the tool from checking its arguments.
     pub(super) schema_fault: Option<Fault>,
 }
 
@@ -196,14 +195,14 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns the first fault of the parameters schema that keeps the tool from checking its arguments.
+    /// Returns the first fault of the parameters schema that prevents the tool from checking its arguments.
     pub(crate) fn schema_fault(&self) -> Option<BuildProblem> {
         let (path, message) = self.schema_fault.clone()?;
         Some(self.problem(ToolFault::InvalidSchema { path, message }))
     }
 
-    /// Moves the aliases of properties from the schema to the other fields, and records the first fault of
-    /// the schema.
+    /// Moves the aliases of properties from the schema to other fields of the definition, and records the first fault
+    /// of the schema.
     pub(super) fn strip_aliases(&mut self) {
         self.with_aliases = strip_aliases(&mut self.parameters);
         self.schema_fault = strip_unusable(&mut self.parameters)

@@ -23,9 +23,9 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs.
 /// If the schema describes an object, empty text and `null` count as the empty object.
 ///
-/// A [`Value`] holds integers of at most 64 bits. A larger integer is refused if the `Value` would hold another
-/// number, because the handler would receive it rounded. Only where the schema accepts any `number`, it is
-/// rounded like a number with a fraction. For longer integers, such as ids, use strings.
+/// A [`Value`] holds integers of at most 64 bits. A larger integer is refused if the `Value` would hold another number,
+/// because the handler would receive it rounded. If the schema accepts any `number` there, the integer is rounded like
+/// a number with a fraction. For longer integers, such as ids, use strings.
 ///
 /// ```
 /// use serde_json::{Value, json};

@@ -86,7 +86,7 @@ impl<'a> ToolFuture<'a> {
         Self(State::Done(None))
     }
 
-    /// Returns whether the future has returned its outcome and never completes.
+    /// Returns whether the future has already returned its outcome. Such a future never completes again.
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {
         matches!(self.0, State::Done(None))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct ToolInner {
     pub(super) definition: ToolDefinition,
     pub(super) params: Vec<Param<'static>>,
-    /// For each parameter, whether the schema has constraints not ensured by decoding, such as `maximum`.
+    /// For each parameter, whether the schema has constraints that decoding does not check, such as `maximum`.
     has_constraints: Vec<bool>,
     /// The data of the arguments struct, for a tool with a struct instead of `params`.
     info: Option<ObjectInfo>,

@@ -15,8 +15,7 @@ pub(super) struct LaneArgument {
     pub(super) shown_as: Option<String>,
     /// The value of the argument if the model omits it, without default values inside of it.
     pub(super) default: Option<Value>,
-    /// Whether `null` is a value of the argument. If not, `null` counts as absent, provided there is a
-    /// default.
+    /// Whether the argument accepts the value `null`. If not, and if there is a default, `null` counts as absent.
     pub(super) takes_null: bool,
 }
 

@@ -74,8 +74,8 @@ settings! {
         /// Example arguments for the model.
         input_examples: Vec<Value>, with_input_examples(impl IntoIterator<Item = Value>)
             => input_examples.into_iter().collect();
-        /// Whether the provider should enforce the schema of the arguments; `None` leaves this to the options
-        /// of the format.
+        /// Whether the provider should enforce the schema of the arguments; If `None`, the options of the format
+        /// decide.
         strict: Option<bool>, with_strict(bool) => Some(strict);
         /// The allowed callers of the tool, by the provider's names, such as `direct` and `programmatic`. If
         /// empty, the provider's default applies.
@@ -121,8 +121,8 @@ impl ToolMetadata {
         self
     }
 
-    /// Returns whether a call may run again after it may have run before: the tool is idempotent, or it only reads
-    /// and nothing says that it is not idempotent.
+    /// Returns whether a call may be repeated although it may have run already. The tool must be idempotent, or
+    /// read-only and not marked as not idempotent.
     ///
     /// ```
     /// use toolkit::ToolMetadata;

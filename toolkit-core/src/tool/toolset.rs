@@ -1,10 +1,10 @@
-//! Toolsets: values with methods as tools.
+//! Toolsets: values whose methods are tools.
 
 use super::{FunctionTool, Tool, ToolDefinition};
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-/// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
+/// A value whose methods are tools. `#[toolset]` on an `impl` block implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
     note = "write `#[toolset]` without `extends` above an `impl` block of the type, and `#[tool]` above its methods"
@@ -20,8 +20,8 @@ pub trait Toolset: Send + Sync + 'static {
 
 /// The implementation of [`Toolset`] generated for an `impl` block with `#[toolset]`.
 ///
-/// A second block without `extends` is a second implementation. The compiler's error shows the name of this
-/// trait.
+/// If a type has two such blocks, the compiler reports two implementations of this trait. The trait's name tells the
+/// programmer that the second block needs `extends`.
 pub trait ToolsetWithoutExtends: Send + Sync + 'static {
     /// The documentation of the `impl` block.
     const DESCRIPTION: &'static str;
@@ -41,7 +41,7 @@ impl<T: ToolsetWithoutExtends> Toolset for T {
         let receiver: Receiver = self;
         let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
         let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
-        // The linker's order varies.
+        // The linker lists the blocks in varying order.
         more.sort_by_cached_key(|tool| {
             let ToolDefinition { name, metadata, .. } = tool.definition();
             (metadata.defined_at.map(|place| (place.file, place.line)), name.clone())
@@ -51,7 +51,7 @@ impl<T: ToolsetWithoutExtends> Toolset for T {
     }
 }
 
-/// The receiver of methods.
+/// The value of `self` for the methods, of any type.
 type Receiver = Arc<dyn Any + Send + Sync>;
 
 /// A function to create the tools of one `impl` block. Each tool calls its method on the given receiver.
@@ -60,9 +60,9 @@ pub type BlockTools = fn(&Receiver) -> Vec<FunctionTool>;
 /// The tools of a block with `#[toolset(extends)]`, collected in a list by the linker.
 #[derive(Debug)]
 pub struct MoreTools {
-    /// Returns the type of the block.
+    /// Returns the id of the type that the block belongs to.
     pub owner: fn() -> TypeId,
-    /// Makes the tools.
+    /// Creates the tools of the block.
     pub tools: BlockTools,
 }
 

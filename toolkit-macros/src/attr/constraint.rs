@@ -11,17 +11,17 @@ use syn::{
     Expr, ExprLit, ExprRange, ExprUnary, Generics, Lit, LitInt, LitStr, RangeLimits, UnOp, parenthesized,
 };
 
-/// The formats validated at run time.
+/// The string formats that the runtime can validate.
 const FORMATS: &[&str] =
     &["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"];
 
-/// The constraints of a parameter or of its items.
+/// The constraints of a parameter, or of the items of a list parameter.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    /// Generated statements with calls to methods of the runtime's `Constraints`.
+    /// Generated statements that call methods of the runtime's type `Constraints`.
     pub(crate) calls: TokenStream,
-    /// The names of the runtime's assertion functions for the constraints, such as `is_number`. Each name has
-    /// the span of its constraint.
+    /// The names of runtime functions that assert that a type supports the constraints, such as `is_number`. Each name
+    /// has the source location of its constraint.
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
@@ -38,7 +38,7 @@ impl Constraints {
         self.calls.is_empty()
     }
 
-    /// Parses the value of the argument called `key`. Returns `false` if the argument is no constraint.
+    /// Parses the value of the argument called `key`. Returns `false` if `key` is not the name of a constraint.
     pub(crate) fn parse(
         &mut self,
         key: &Ident,
@@ -182,7 +182,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// Reports an error if `default` is a literal and violates the constraints.
+    /// Reports an error if `default` is a literal that violates the constraints.
     pub(crate) fn check_default(&self, default: &Expr, diag: &mut Diag) {
         let (min, max) = self.range;
         if let Some(number) = number(default)
@@ -207,15 +207,16 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions for a type: it must support the constraints. The type may use
-    /// `generics`.
+    /// Generates compile-time assertions that the type `ty` supports the constraints.
+    ///
+    /// `generics` are the generic parameters that `ty` may use.
     pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
         let assertion = |name: &Ident| {
             let assertion = quote_spanned!(name.span()=> fn() = __toolkit::#name::<#ty>;);
             match generics.params.is_empty() {
                 true => quote!(const _: #assertion),
-                // A constant cannot be generic, but a function inside of it can.
+                // A constant cannot be generic, but a function inside the constant can.
                 false => quote! {
                     const _: () = {
                         fn __assertion #impl_generics() #where_clause { let _: #assertion }
@@ -240,7 +241,7 @@ impl Constraints {
     }
 }
 
-/// Returns the value of a number literal with its sign. Returns `None` for other expressions.
+/// Returns the value of a number literal, which may have a minus sign. Returns `None` for other expressions.
 fn number(expr: &Expr) -> Option<f64> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_digits().parse().ok(),
@@ -250,8 +251,8 @@ fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns an integer literal with its sign and its digits. Returns `None` for other expressions, and for a
-/// literal with a suffix.
+/// Returns whether an integer literal is negative, together with the literal. Returns `None` for other expressions, and
+/// for a literal with a suffix.
 fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
@@ -264,7 +265,7 @@ fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     }
 }
 
-/// Returns the smallest type for an integer: `i32`, `i64`, `u64`, `i128` or `u128`.
+/// Returns the smallest sufficient type for an integer: `i32`, `i64`, `u64`, `i128` or `u128`.
 fn smallest_type(is_negative: bool, number: u128) -> &'static str {
     let fits = |greatest: u128| number <= greatest + u128::from(is_negative);
     match () {
@@ -276,8 +277,8 @@ fn smallest_type(is_negative: bool, number: u128) -> &'static str {
     }
 }
 
-/// Returns the expression with the suffix of a sufficient type, if it is an integer literal beyond `i32`
-/// without a suffix. The compiler gives such a literal the type `i32`.
+/// Adds a type suffix to an integer literal beyond the range of `i32`, because the compiler gives a literal without a
+/// suffix the type `i32`. Any other expression stays unchanged.
 fn wide(expr: &Expr) -> TokenStream {
     let ty = unsuffixed(expr).and_then(|(is_negative, number)| {
         Some(smallest_type(is_negative, number.base10_parse().ok()?)).filter(|ty| *ty != "i32")
@@ -285,16 +286,17 @@ fn wide(expr: &Expr) -> TokenStream {
     ty.map_or_else(|| expr.to_token_stream(), |ty| with_suffix(expr, ty))
 }
 
-/// Returns the integer literal `expr` with a suffix.
+/// Returns the integer literal `expr` with the type suffix `suffix`.
 fn with_suffix(expr: &Expr, suffix: &str) -> TokenStream {
     let Some((is_negative, number)) = unsuffixed(expr) else { return expr.to_token_stream() };
     let number = LitInt::new(&format!("{}{suffix}", number.token()), number.span());
     if is_negative { quote!(-#number) } else { quote!(#number) }
 }
 
-/// Returns the expressions of a list with one type for all integer literals, see [`wide`].
+/// Returns the expressions of a list, with the same type suffix on all integer literals if one of them is beyond the
+/// range of `i32`.
 ///
-/// Reports an error for a literal beyond 64 bits: JSON values in schemas cannot hold such an integer.
+/// Reports an error for a literal beyond 64 bits, because JSON values in schemas cannot hold such an integer.
 fn wide_list(values: &[Expr], diag: &mut Diag) -> Vec<TokenStream> {
     let types: Option<Vec<&str>> = values
         .iter()

@@ -1,4 +1,4 @@
-//! The attribute `#[param(…)]`.
+//! The arguments of the attribute `#[param(…)]`.
 
 use super::constraint::Constraints;
 use super::reader::{each_argument, only_string, string, text, unknown_argument, value};
@@ -10,7 +10,7 @@ use syn::parse::ParseStream;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, LitStr, Token, Type};
 
-/// The arguments of all `#[param(…)]` attributes of a parameter or field.
+/// The arguments from all `#[param(…)]` attributes of one parameter or field.
 #[derive(Default)]
 pub(crate) struct ParamAttr {
     pub(crate) default: Option<DefaultAttr>,
@@ -19,22 +19,23 @@ pub(crate) struct ParamAttr {
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) constraints: Constraints,
-    /// The names of the given arguments.
+    /// The names of all arguments that are given.
     seen: Vec<Ident>,
 }
 
-/// The argument `default` (the default of the type) or `default = expr`.
+/// The value of the argument `default`: the default of the type for a plain `default`, or the expression in
+/// `default = expr`.
 pub(crate) enum DefaultAttr {
     OfType(Ident),
     Value(Box<Expr>),
 }
 
 impl DefaultAttr {
-    /// Returns the default as an expression of the type `ty`.
+    /// Generates an expression of type `ty` for the default.
     pub(crate) fn expr(&self, ty: &Type) -> TokenStream {
         match self {
             Self::OfType(key) => quote_spanned!(key.span()=> <#ty as ::core::default::Default>::default()),
-            // The conversion makes `default = "x"` fit a `String`. `Some` makes it fit an `Option<String>`.
+            // The conversion allows `default = "x"` for a `String`. `Some` allows it for an `Option<String>`.
             Self::Value(value) if only_string(value).is_some() => {
                 let inner = only_argument(ty, "Option");
                 let is_number = matches!(peel(inner.unwrap_or(ty)), Type::Path(path) if path.path.get_ident().is_some_and(is_primitive));
@@ -68,7 +69,7 @@ pub(crate) fn default_of_type(span: Span, value: &TokenStream) -> TokenStream {
 impl ParamAttr {
     const KNOWN: &'static [&'static str] = &["default", "description", "rename", "alias", "flatten"];
 
-    /// Returns the names of all arguments.
+    /// Returns the names of all arguments that `#[param(…)]` accepts.
     pub(crate) fn known() -> Vec<&'static str> {
         [Self::KNOWN, Constraints::KNOWN].concat()
     }
@@ -93,12 +94,12 @@ impl ParamAttr {
         parsed
     }
 
-    /// Returns the first given argument with a name accepted by `is_wanted`.
+    /// Returns the first given argument for whose name `is_wanted` returns `true`.
     pub(crate) fn given(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&Ident> {
         self.seen.iter().find(|key| is_wanted(&key.to_string()))
     }
 
-    /// Reports an error if `flatten` is combined with other arguments.
+    /// Reports an error if `flatten` is combined with other `#[param]` arguments.
     pub(crate) fn check_flatten(&self, diag: &mut Diag) {
         if let (Some(flatten), Some(_)) = (&self.flatten, self.given(|key| key != "flatten")) {
             diag.error(
@@ -131,10 +132,9 @@ impl ParamAttr {
     }
 }
 
-/// Parses the name of a parameter.
+/// Parses the name of a parameter, and refuses quotes, backslashes and control characters in the name.
 ///
-/// Names with quotes, backslashes or control characters are refused. JSON escapes these characters, but names
-/// are compared with the unparsed text of a call.
+/// JSON escapes these characters, but the runtime compares names with the JSON text of a call without decoding escapes.
 fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
     let name = string(input)?;
     let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();

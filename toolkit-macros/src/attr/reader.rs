@@ -10,8 +10,8 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
-/// Parses arguments separated by commas. Adds each key to `seen`, and calls `parse` for the tokens after the
-/// key.
+/// Parses arguments that are separated by commas. Adds each key to `seen`, and calls `parse` to read the tokens after
+/// the key.
 ///
 /// After an error, parsing continues with the next argument, so all errors are reported.
 pub(super) fn each_argument(
@@ -59,7 +59,7 @@ fn skip_argument(input: ParseStream<'_>) {
     }
 }
 
-/// Returns the error for an unknown argument.
+/// Returns the error for an argument that the attribute does not have. The error suggests arguments from `known`.
 pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
     let hint = hint(&key.to_string(), known);
     syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
@@ -101,7 +101,7 @@ pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Strips parentheses, and the invisible groups put around `$x:expr` by other macros.
+/// Removes parentheses around an expression, and the invisible groups that other macros put around `$x:expr`.
 pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -170,7 +170,7 @@ pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     texts.into_iter().map(one_text).collect()
 }
 
-/// Parses `= [expr, expr]`.
+/// Parses a list of expressions in the form `= [expr, expr]`.
 pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     match ungrouped(&value(input)?) {
         Expr::Array(array) => Ok(array.elems.iter().cloned().collect()),
@@ -178,7 +178,7 @@ pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     }
 }
 
-/// Parses `(name = expr, name = expr)`.
+/// Parses named values in the form `(name = expr, name = expr)`.
 pub(super) fn pairs(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<Vec<(Ident, Expr)>> {
     let list;
     parenthesized!(list in input);

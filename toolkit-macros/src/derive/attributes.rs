@@ -1,4 +1,4 @@
-//! Attributes of serde and schemars on the mirrored type.
+//! The attributes of serde and schemars on a type with `derive(ToolParams)`.
 
 use crate::diag::Diag;
 use crate::draft::find_token;
@@ -10,8 +10,8 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns `true` for `#[serde(default)]`. Returns `false` for `#[serde(default = "path")]`, because it needs
-/// no `Default` bounds.
+/// Returns `true` for `#[serde(default)]`, which needs a `Default` bound. Returns `false` for
+/// `#[serde(default = "path")]`, which needs none.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
@@ -36,7 +36,7 @@ pub(super) fn attribute_arguments(
 ) -> Vec<(Path, Option<Expr>)> {
     let mut arguments = Vec::new();
     for attr in attrs.iter().filter(|attr| is_wanted(attr)) {
-        // Errors are ignored here: serde reports them.
+        // Ignore errors here, because serde reports them.
         let _ = attr.parse_nested_meta(|meta| {
             let mut value = None;
             if meta.input.peek(Token![=]) {
@@ -53,10 +53,11 @@ pub(super) fn attribute_arguments(
     arguments
 }
 
-/// Returns the same `Default` bounds as serde infers from `default`. They are added, because schemars infers
-/// none.
+/// Returns the `Default` bounds that serde infers from `default`. The macro adds them, because schemars does not infer
+/// them.
 ///
-/// The bounds apply to the type itself, or to the type parameters of each field with a default.
+/// `#[serde(default)]` on the type adds a bound for the type. On a field, it adds bounds for the type parameters in the
+/// type of the field.
 pub(super) fn default_bounds<'a>(
     this: &TokenStream,
     generics: &Generics,
@@ -80,11 +81,11 @@ pub(super) fn default_bounds<'a>(
     bounds
 }
 
-/// Generates the defaults of the mirror for `#[serde(default)]` on a struct.
+/// Generates functions that let `#[serde(default)]` on a struct work for its mirror, the hidden copy with derives.
 ///
-/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the type implements `Default`, so
-/// the mirror has an inherent function `default` that returns the type. The derive of `Deserialize` requires
-/// that the mirror implements the trait, but calls the implementation of the type.
+/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the struct implements `Default`, so the
+/// mirror has an inherent function `default` that returns the struct. The derive of `Deserialize` requires that the
+/// mirror implements `Default`, but calls only the implementation of the struct.
 pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
@@ -105,7 +106,7 @@ pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenSt
     }
 }
 
-/// Reports attributes of this macro without an effect on the item. `item` describes the item in the message.
+/// Reports helper attributes that have no effect on an item. `item` describes the item in the error message.
 pub(super) fn refuse_helpers(attrs: &[Attribute], helpers: &[&str], item: &str, diag: &mut Diag) {
     for attr in attrs {
         if let Some(helper) = helpers.iter().find(|helper| attr.path().is_ident(helper)) {

@@ -1,4 +1,4 @@
-//! The fields of a mirror.
+//! The fields of a mirror, the hidden copy of a type with derives.
 
 use super::attributes::{
     attribute_arguments, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
@@ -14,11 +14,11 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, Field, Generics, Path, parse_quote};
 
-/// The mirrored type.
+/// A type with `derive(ToolParams)`, whose fields are translated for its mirror.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,
-    /// `true` for a struct with `#[serde(default)]`.
+    /// `true` if the type is a struct with `#[serde(default)]`.
     pub(super) has_default: bool,
     /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
@@ -70,7 +70,7 @@ pub(super) fn mirror_field(
     }
     let aliases = serde_values(&field.attrs, "alias");
     if !aliases.is_empty() {
-        // The constraints are checked for the field's name and for its aliases.
+        // Constraints are checked for the name of the field and for its aliases.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
     if sets_list(&field.attrs) {
@@ -108,8 +108,9 @@ pub(super) fn mirror_field(
     is_described
 }
 
-/// Returns whether attributes of schemars may set a list of values that the type of the field does not
-/// enforce: the schema of another type, or the keywords `enum` and `const`.
+/// Returns whether attributes of schemars may set allowed values that the field's type does not enforce.
+///
+/// This is possible with the schema of another type, or with the keywords `enum` and `const`.
 fn sets_list(attrs: &[Attribute]) -> bool {
     attrs.iter().filter(|attr| attr.path().is_ident("schemars")).any(|attr| {
         let arguments = attribute_arguments(std::slice::from_ref(attr), |_| true);
@@ -177,8 +178,7 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
     Some((json, generics))
 }
 
-/// Returns `true` if serde and schemars use the type of the field, and no attribute such as `with` replaces
-/// it.
+/// Returns `true` if serde and schemars use the type of the field itself. Attributes such as `with` replace the type.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];

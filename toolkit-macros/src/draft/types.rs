@@ -1,4 +1,4 @@
-//! Parameter types: the decoded type and the way its value is passed.
+//! Types of parameters: the type to decode into, and the way to pass the decoded value to the function.
 
 use super::Source;
 use crate::diag::Diag;
@@ -8,7 +8,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, Lifetime, PathArguments, Type, TypePath, TypeReference};
 
-/// The conversion of a decoded value into the argument of the function.
+/// The conversion of a decoded value into the argument that the function expects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassMode {
     /// A decoded `T` is passed as `T`.
@@ -23,8 +23,8 @@ pub(crate) enum PassMode {
 }
 
 impl PassMode {
-    /// Generates the argument from the variable called `value`. `name` is the parameter, for the location of
-    /// errors.
+    /// Generates the argument for the function from the variable called `value`. Errors point at `name`, the name of
+    /// the parameter.
     pub(crate) fn argument(self, value: &Ident, name: &Ident) -> TokenStream {
         match self {
             Self::Owned => value.into_token_stream(),
@@ -67,7 +67,7 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     if !is_decodable(inner, ty, diag) {
         return None;
     }
-    // Errors are shown at the type in the signature.
+    // Errors must point at the type in the signature.
     let option_of = |inner: &Type| syn::parse_quote_spanned!(ty.span()=> ::core::option::Option<#inner>);
     let (owned, pass) = match (optional, owned_form(inner)) {
         (false, owned) => (owned.unwrap_or_else(|| inner.clone()), PassMode::Ref),
@@ -89,7 +89,7 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     if let Some(mutable) = &reference.mutability {
         diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
     }
-    // Other lifetimes are parameters of the function. They are reported when its signature is checked.
+    // Other lifetimes are parameters of the function. They are reported by the check of the signature.
     let is_static = |lifetime: &&Lifetime| lifetime.ident == "static";
     if let Some(lifetime) = reference.lifetime.as_ref().filter(is_static) {
         diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
@@ -98,8 +98,8 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     reference.mutability.is_none()
 }
 
-/// Returns the owned form of an unsized type, such as `String` for `str`. Arguments are decoded into the
-/// owned form.
+/// Returns the owned form of an unsized type, such as `String` for `str`, because arguments can be decoded only into
+/// owned types.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -121,10 +121,9 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Reports an error if the type `ty` contains `impl Trait`, `Self` or a reference. Returns whether there was
-/// no error.
+/// Reports an error if `ty` contains `impl Trait`, `Self` or a reference. Returns `true` if it contains none of them.
 ///
-/// `full` is the complete type of the parameter, and `ty` is this type or a part of it.
+/// `full` is the complete type of the parameter. It is `ty`, or contains `ty`.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
@@ -142,8 +141,9 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     false
 }
 
-/// Reports an error for a type without a fixed size, such as `[T]`, also inside of an `Option` or a `Vec`.
-/// Returns whether there was an error. `may_borrow` states whether a reference to the type is possible.
+/// Reports an error for a type without a fixed size, such as `[T]`, also inside an `Option` or a `Vec`.
+///
+/// Returns whether there was an error. If `may_borrow` is `true`, the message may suggest a reference to the type.
 fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
     let Some(inner) = unsized_part(ty) else { return false };
     let name = spelling(inner);
@@ -158,7 +158,7 @@ fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
     true
 }
 
-/// Returns the type without a fixed size that is `ty` itself, or inside of the `Option` or the `Vec` `ty`.
+/// Finds a type without a fixed size: `ty` itself, or a type nested in its `Option` and `Vec` arguments.
 fn unsized_part(ty: &Type) -> Option<&Type> {
     let ty = peel(ty);
     if is_unsized(ty) { Some(ty) } else { container_argument(ty).and_then(unsized_part) }
@@ -177,8 +177,8 @@ pub(crate) fn is_unsized(ty: &Type) -> bool {
     }
 }
 
-/// Returns the type to emit in place of a type without a fixed size, so that the compiler reports no further
-/// errors. Returns `None` for other types.
+/// Returns a replacement for a type without a fixed size, so that the compiler reports no further errors. Returns
+/// `None` for other types.
 pub(super) fn sized_form(ty: &Type) -> Option<Type> {
     unsized_part(ty)?;
     if is_unsized(peel(ty)) {
@@ -197,8 +197,8 @@ fn replace_unsized(ty: &mut Type) {
     }
 }
 
-/// Reports an error if the type of a field contains a reference or has no fixed size. Returns `false` if the
-/// type has no fixed size.
+/// Reports an error if the type of a field contains a reference or has no fixed size. Returns `false` only if the type
+/// has no fixed size.
 pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
     if refuse_unsized(ty, false, diag) {
         return false;
@@ -219,7 +219,7 @@ fn refuse_reference(ty: &Type, owned: &str, diag: &mut Diag) {
     diag.error(ty, format!("a reference inside of a type cannot be decoded; write `{owned}`"));
 }
 
-/// Returns the types directly inside of a type. Array lengths and other expressions are skipped.
+/// Returns the types directly inside a type, such as `T` in `Vec<T>`. Array lengths and other expressions are skipped.
 fn parts(ty: &mut Type) -> Vec<&mut Type> {
     match ty {
         Type::Reference(reference) => vec![&mut reference.elem],
@@ -244,12 +244,12 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
     }
 }
 
-/// Returns `true` if `is_wanted` accepts the type or any type inside it.
+/// Returns `true` if `is_wanted` returns `true` for `ty` or for any type nested in it.
 fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
 
-/// Returns the first token accepted by `is_wanted`, at any depth.
+/// Returns the first token for which `is_wanted` returns `true`, at any depth.
 pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Group(group) => find_token(group.stream(), is_wanted),
@@ -257,7 +257,7 @@ pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> 
     })
 }
 
-/// Returns the spelling of a type without references, such as `Vec<String>` for `Vec<&str>`.
+/// Returns the text of a type with owned types in place of inner references, such as `Vec<String>` for `Vec<&str>`.
 fn owned_spelling(ty: &Type) -> String {
     if let Type::Reference(reference) = peel(ty) {
         return format!("&{}", owned_spelling(&reference.elem));
@@ -267,7 +267,7 @@ fn owned_spelling(ty: &Type) -> String {
     short_spelling(&ty)
 }
 
-/// Returns the spelling of a type, without the module paths written by [`owned_form`].
+/// Returns the text of a type without the module paths that [`owned_form`] adds.
 fn short_spelling(ty: &Type) -> String {
     let modules = ["vec", "string", "path"].iter();
     modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))

@@ -1,4 +1,4 @@
-//! The generated closure for a call: decodes the arguments and calls the user's function.
+//! The generated closure that handles a call: it decodes the arguments and calls the user's function.
 
 use super::params::default_path;
 use crate::draft::{PassMode, Source, StateForm, is_arc};
@@ -8,10 +8,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates a closure for the call. It is placed in the same function body as the schemas of the parameters.
+/// Generates the closure that handles a call. Put it in the same function body as the parameter schemas.
 ///
-/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single
-/// error.
+/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single error.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
@@ -46,7 +45,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates code to get the receiver of a method. `Toolset::tools` binds the receiver to the tool.
+/// Generates code that gets the receiver of a method from the call. `Toolset::tools` stores the receiver in the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let (owner, receiver) = (model.draft.owner?.ty, model.draft.sig.receiver()?);
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
@@ -75,8 +74,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier invisible to the user's code. Errors about the identifier point at the parameter's
-/// type.
+/// Returns an identifier that the user's code cannot refer to. Errors about it point at the parameter's type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }
@@ -85,10 +83,10 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates code to decode the arguments. Each argument is stored in a variable named by [`value_ident`].
+/// Generates code that decodes the arguments into variables, with names from [`value_ident`].
 ///
-/// The variables are bound together as one tuple. The compiler generates drop code for each exit of the
-/// function, and a single tuple keeps this code small.
+/// All variables are bound as a single tuple. This keeps the code small, because the compiler generates drop code for
+/// each exit of the function.
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {
         let (value, ty) = (value_ident(0, param), param.ty);
@@ -107,8 +105,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
     });
     let fill = params().map(|(index, param)| {
         let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
-        // Because of the parentheses, the expression has the same span as the schema, so the compiler reports
-        // only one error for both.
+        // With the parentheses, the expression has the same span as the schema. The compiler then reports only one
+        // error for both.
         quote_spanned!(param.span=> &mut (#slots.#index))
     });
     let values = params().map(|(index, param)| {
@@ -162,17 +160,17 @@ fn call(model: &Model<'_>) -> TokenStream {
         let path = owner.path(function.span());
         quote_spanned!(function.span()=> #path::)
     });
-    // The whole call has the span of the name, because a future that is not `Send` is reported there.
+    // The whole call has the span of the name, because the compiler reports a future that is not `Send` there.
     quote_spanned!(function.span()=> #owner #function(#(#arguments),*))
 }
 
-/// Generates the conversion of the returned value into the tool's result.
+/// Generates code that converts the function's return value into the tool's result.
 fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
     let span = match &model.draft.sig.output {
         ReturnType::Default => model.draft.sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    // The pattern and its use share one identifier: the type may come from another macro, with other hygiene.
+    // The pattern and its use share one identifier, because the type may come from another macro with other hygiene.
     let value = Ident::new("__value", span);
     let convert = quote_spanned!(span=> #value.convert());
     let into_error = quote_spanned!(span=> #value.into_error());

@@ -1,4 +1,4 @@
-//! Generated parameter specifications and defaults.
+//! Generation of parameter specifications and defaults.
 
 use crate::checked::checks;
 use crate::draft::PassMode;
@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Type};
 
-/// Generates a function for each default, and the assertions for the types of constrained parameters.
+/// Generates a function for each default, and assertions that parameter types support their constraints.
 pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return TokenStream::new();
@@ -30,7 +30,7 @@ pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     quote!(#(#defaults)* #(#assertions)* #checks)
 }
 
-/// Generates the list of parameter specifications.
+/// Generates the list of `ParamSpec` values, one for each parameter.
 pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return quote!(&[]);
@@ -46,21 +46,22 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     quote!(&[#(#specs),*])
 }
 
-/// Returns `true` for a type usual for state: `&T` or `Arc<T>`, also inside an `Option`. A slice is not such
-/// a type.
+/// Returns `true` for a reference other than a slice and for an `Arc`, also inside an `Option`. Such types are usually
+/// meant for state.
 fn is_shared(param: &ParamModel<'_>) -> bool {
     let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
     let is_reference = matches!(param.pass, PassMode::Ref | PassMode::OptionRef);
     is_reference && only_argument(inner, "Vec").is_none() || only_argument(inner, "Arc").is_some()
 }
 
-/// Returns the name of the function generated for a default.
+/// Returns the name of the generated function that returns the default of the parameter at `index`.
 fn default_ident(index: usize) -> Ident {
     format_ident!("__toolkit_default_{index}")
 }
 
-/// Returns the path of the function generated for a default. In a generic `impl` block, the path includes the
-/// type and constant arguments of the block.
+/// Returns the path of the generated function that returns the default of the parameter at `index`.
+///
+/// In a generic `impl` block, the path includes the type and constant arguments of the block.
 pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     let ident = default_ident(index);
     let arguments = model.draft.generics().and_then(type_arguments);

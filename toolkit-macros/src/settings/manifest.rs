@@ -1,19 +1,19 @@
-//! A reader for the strings and flags of a `Cargo.toml`.
+//! Reads the strings, numbers and flags in a `Cargo.toml`.
 //!
-//! Reading stops at the first syntax error. Cargo itself reports such an error.
+//! Reading stops at the first syntax error, because Cargo itself reports the error.
 
 use super::PACKAGE;
 
-/// A value and the path of keys leading to it, such as `dependencies`, `toolkit`, `package`.
+/// A value in a manifest, and the keys that lead to it, such as `dependencies`, `toolkit`, `package`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     path: Vec<String>,
-    /// The content of a string, or the text of any other plain value.
+    /// The content of a string, or the text of a number or flag.
     pub(super) value: String,
 }
 
 impl Entry {
-    /// Returns the keys after `table` if the entry is in this table, otherwise `None`.
+    /// Returns the keys that follow `table` if the entry is in this table, otherwise `None`.
     pub(super) fn below(&self, table: &[&str]) -> Option<&[String]> {
         let (first, rest) = self.path.split_at_checked(table.len())?;
         (first == table).then_some(rest)
@@ -23,13 +23,12 @@ impl Entry {
         self.below(table).is_some()
     }
 
-    /// Returns the last key.
+    /// Returns the last key of the entry.
     pub(super) fn key(&self) -> &str {
         self.path.last().map_or("", String::as_str)
     }
 
-    /// Returns the table and the name of the dependency described by the entry. Returns `None` if the entry
-    /// describes no dependency.
+    /// If the entry describes a dependency, returns the name of the dependency table and the name of the dependency.
     pub(super) fn dependency(&self) -> Option<(&str, &str)> {
         match self.path.as_slice() {
             [.., table, name, _] | [.., table, name] if table.ends_with("dependencies") => {
@@ -39,14 +38,14 @@ impl Entry {
         }
     }
 
-    /// Returns the name of the dependency if the entry shows that the dependency is the facade's package.
+    /// Returns the name of the dependency if the entry shows that it is the package `toolkit-ai`.
     pub(super) fn names_facade(&self) -> Option<&str> {
         let (_, name) = self.dependency()?;
         (name == PACKAGE || self.key() == "package" && self.value == PACKAGE).then_some(name)
     }
 }
 
-/// Returns the strings, numbers and flags of a manifest, in the order of the text.
+/// Returns the strings, numbers and flags of a manifest, in their order in `text`.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
     let mut reader = Reader { rest: text, entries: Vec::new() };
     let _ = reader.document();
@@ -80,7 +79,7 @@ impl Reader<'_> {
         if self.eat("=") { self.value(path) } else { None }
     }
 
-    /// Reads `a.b."c"`.
+    /// Reads keys separated by dots, such as `a.b."c"`.
     fn keys(&mut self) -> Option<Vec<String>> {
         let mut keys = vec![self.plain(&[])?];
         while self.eat(".") {

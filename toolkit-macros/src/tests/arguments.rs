@@ -1,11 +1,11 @@
-//! Arguments of attributes: each has an effect or is refused.
+//! Tests that each argument of an attribute either has an effect or is refused.
 
 use crate::attr::{METADATA, ParamAttr, ToolAttr};
 use crate::diag::hint;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// Returns one example for each argument of `#[tool]`.
+/// Returns an example of each argument of `#[tool]`.
 fn tool_arguments() -> Vec<TokenStream> {
     let values = [" = \"x\"", "", " = 1", "(\"x\", T)", "(\"x\", T)", " = [x]"];
     assert_eq!(values.len(), METADATA.len(), "each row of the table has an example");
@@ -29,7 +29,7 @@ fn tool_arguments() -> Vec<TokenStream> {
     own.chain(forwarded).map(|argument| argument.parse().expect("an argument")).collect()
 }
 
-/// Returns one example for each argument of `#[param]`.
+/// Returns an example of each argument of `#[param]`.
 fn param_arguments() -> Vec<TokenStream> {
     let examples = ParamAttr::known().into_iter().map(|name| {
         let value = match name {
@@ -47,11 +47,11 @@ fn param_arguments() -> Vec<TokenStream> {
     examples.collect()
 }
 
-/// Checks that an argument changes the output of a macro. A compile error is also a change.
+/// Checks that an argument changes the output of a macro. A compile error in the output also counts.
 fn assert_effect(place: &str, argument: &TokenStream, expand: impl Fn(Option<&TokenStream>) -> TokenStream) {
     let (with, without) = (expand(Some(argument)).to_string(), expand(None).to_string());
     assert!(!without.contains("compile_error"), "{place}: {without}");
-    // A refused argument and the function itself would also differ from the tool.
+    // If the argument is refused, the compile error makes the outputs differ.
     assert_ne!(with, without, "`{argument}` does nothing on {place}");
 }
 
@@ -306,7 +306,8 @@ fn strict_docs_means_described() {
     }
 }
 
-/// Returns `word` with each letter in turn left out, doubled, exchanged with the next letter, or replaced.
+/// Returns misspellings of `word`: each letter in turn is left out, doubled, exchanged with the next letter, or
+/// replaced.
 fn mistyped(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();

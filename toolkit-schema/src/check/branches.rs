@@ -1,4 +1,4 @@
-//! The check of unions.
+//! The check of a value against the branches of a union.
 
 use super::decoded::Reading;
 use super::found::{Found, Message};
@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::ptr;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
-    /// similar branch.
+    /// Inspects the branches of a union. If the value matches no branch, reports the violations of the most similar
+    /// branch.
     pub(super) fn inspect_branches(
         &mut self,
         schema: &'a Value,
@@ -30,13 +30,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the number of fitting branches, and the violations found for the closest of the other
-    /// branches.
+    /// Returns the number of branches that the value matches, and the violations of the closest other branch.
     ///
-    /// For `anyOf`, the search stops at the first fitting branch, so the number is at most 1.
+    /// For `anyOf`, the search stops at the first matching branch, so the number is at most 1.
     ///
-    /// A decoded value is of a branch whose form it has as it is written, unless the type refuses the value there.
-    /// Only if there is no such branch, the value may be of a branch with other names or forms.
+    /// For a decoded value, branches are first compared literally. Aliases and coerced forms are considered only if the
+    /// value literally belongs to no branch.
     fn closest_branch(
         &mut self,
         keyword: &str,
@@ -60,8 +59,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.closest_of(keyword, &mut candidates, value)
     }
 
-    /// Returns the number of fitting candidates, and the violations found for the closest of the other candidates.
-    /// Removes candidates that the value cannot be of, if others remain.
+    /// Returns the number of matching candidates, and the violations of the closest other candidate.
+    ///
+    /// Removes the candidates that turn out not to be the decoded variant, unless none would remain.
     fn closest_of(
         &mut self,
         keyword: &str,
@@ -107,14 +107,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
         let is_of_type = |branch: &&&Value| has_type(self.root, branch, value);
         if self.scope == Scope::Constraints && candidates.iter().any(|branch| is_of_type(&branch)) {
-            // A type may decode a value of another JSON type, but prefers the branch with the value's own
-            // type.
+            // A Rust type may decode a value of another JSON type, but prefers the branch with the value's own type.
             candidates.retain(|branch| is_of_type(&branch));
         }
         candidates
     }
 
-    /// Adds violations for a value without a fitting branch, or with several fitting branches.
+    /// Adds violations for a value that matches no branch, or several branches of a `oneOf`.
     fn add_unfit(
         &mut self,
         schema: &'a Value,
@@ -130,7 +129,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             return self.inspect_other_forms(schema, keyword, choice.as_ref(), value, closest);
         }
         match (fitting, value.members(), choice, closest) {
-            // A type may decode a struct from an array, so an array may fit several structs.
+            // Rust types may decode a struct from an array, so an array may match several structs.
             (2.., ..) if is_decoded && matches!(value.kind, Kind::Array(_)) => {}
             (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
             (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
@@ -159,13 +158,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the distance between the value and a branch, given the violations found for the branch.
-    /// Returns `None` if the branch does not explain why the value is invalid.
+    /// Returns the distance between the value and a branch. `found` contains the violations of the branch. Returns
+    /// `None` if these violations do not explain why the value is invalid.
     ///
-    /// For a decoded value, the distance is the number of violations other than constraints: the branch that
-    /// matches the value's shape is closest. If the type cannot be asked, a branch with violated constraints is
-    /// closest, because the value may be of that branch. Otherwise, the distance is the number of violations, if
-    /// all of them are inside the value.
+    /// For a decoded value, the distance is the number of violations other than constraints, so the branch with the
+    /// value's members and types is closest. Without a decoder, a branch with a violated constraint is always closer.
+    ///
+    /// For other values, the distance is the number of violations. They must all be inside the value.
     fn rank(&self, found: &[Found<'a, 'v>]) -> Option<(usize, usize)> {
         if self.scope == Scope::Constraints {
             let shapes = found.iter().filter(|found| found.kind != ViolationKind::Constraint).count();
@@ -177,7 +176,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
-/// Returns the branches of a union matching the value's type and tag.
+/// Returns the branches of a union that match the value's type and tag.
 pub(crate) fn candidates<'a>(
     root: &Value,
     branches: &'a [Value],
@@ -191,15 +190,15 @@ pub(crate) fn candidates<'a>(
                 && !has_other_tag(root, branch, choice, value)
                 && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
         }
-        // A type may decode a struct from an array.
+        // Rust types may decode a struct from an array.
         Kind::Array(_) => may_be(root, branch, "array") || may_be(root, branch, "object"),
         _ => true,
     };
     branches.iter().filter(may_be_of).collect()
 }
 
-/// Returns whether the branch allows the value's type. An array also counts as an object, because a type may
-/// decode a struct from an array.
+/// Returns whether a branch allows the JSON type of the value. An array is also allowed in place of an object, because
+/// a Rust type may decode a struct from an array.
 fn has_type(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
     let is_struct = |name: &str| name == "object" && matches!(value.kind, Kind::Array(_));

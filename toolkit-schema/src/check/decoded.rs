@@ -1,5 +1,5 @@
-//! The check of values already decoded by their types. A type may accept names and forms missing from its
-//! schema.
+//! Checks values that their Rust types have already decoded. A Rust type may accept names and forms that are missing
+//! from its schema.
 
 use super::found::{Found, Message};
 use super::{MOST, Scope, Search};
@@ -16,33 +16,35 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The cost of asking a type once: `STEPS_PER_QUESTION` steps, and one step for every `BYTES_PER_STEP` bytes
-/// of the whole value.
+/// The cost of one call of the decoder: `STEPS_PER_QUESTION` steps, and one step for every `BYTES_PER_STEP` bytes of
+/// the decoded text.
 const STEPS_PER_QUESTION: usize = 100;
 const BYTES_PER_STEP: usize = 8;
 
-/// A member given under an alias: the index of the member, and the name and the schema of its property.
+/// A member given under an alias: the index of the member, the name of its property, and the schema of that property.
 pub(super) type Alias<'a> = (usize, &'a str, &'a Value);
 
-/// The ways in which a decoded value may differ from its schema, each including the ways before it.
+/// How much a decoded value may differ from its schema. Each variant also allows the differences of all variants before
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Hash)]
 pub(super) enum Reading {
-    /// The value has the form and the names of the schema.
+    /// The value has the same names and types as the schema.
     Literal,
-    /// Members and variants may have names that the schema does not list.
+    /// Members and variants may have aliases that the schema does not list.
     Names,
-    /// Values may have other forms, such as a string for a number or a list for a struct.
+    /// Values may have other JSON types, such as a string for a number or a list for a struct.
     Forms,
 }
 
-/// Coerces a part of a value, like [`coerced_part`](crate::coerce). The search receives the coercion as a
-/// function, because the coercion itself uses the search.
+/// A function that coerces a value, such as `coerced_part` in the module `coerce`.
+///
+/// The check receives this function as a value, because the coercion itself uses the check.
 pub(super) type Coerce = fn(SchemaRef<'_>, &Json<'_>, &mut usize, usize) -> Option<String>;
 
-/// Returns the violated constraints of a value already decoded by its type. `at` is the path of the value.
+/// Returns the violated constraints of a value that its Rust type has already decoded. `at` is the path of the value.
 ///
-/// Parts of the value may need the coercion `coerce` to fit the schema. `accepts` returns whether the type
-/// decodes a JSON text, if the type can be asked.
+/// `coerce` converts values whose JSON type differs from the schema. `accepts` returns whether the Rust type can decode
+/// a JSON text, and is `None` if no decoder is available.
 pub(crate) fn check_decoded(
     schema: SchemaRef<'_>,
     value: &Json<'_>,
@@ -56,10 +58,11 @@ pub(crate) fn check_decoded(
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects an array that a type has decoded as a struct, with the values in the order of the fields.
-    /// Returns whether the value is such an array.
+    /// Inspects an array that a Rust type has decoded as a struct, with the items in the order of the struct's fields.
+    /// Returns whether the value is an array where the schema expects an object.
     ///
-    /// An array in the place of any other object cannot be compared with the schema: it is a violation.
+    /// Some object schemas are no plain struct, such as those with a tag. For them, an array is a violation, because
+    /// its items cannot be matched to properties.
     pub(super) fn inspect_as_struct(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
         let Kind::Array(items) = &value.kind else { return false };
         let is_decoded = self.scope == Scope::Constraints && self.reading == Reading::Forms;
@@ -76,10 +79,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         true
     }
 
-    /// Inspects a value decoded from a JSON type not allowed by the schema, such as a number from a string.
+    /// Inspects a value of a JSON type that the schema does not allow, such as a string decoded as a number.
     pub(super) fn inspect_coerced(&mut self, schema: &'a Value, value: &Json<'v>) {
         let depth = self.depth + self.open.len();
-        // A type that accepts more than its schema may not read the value as the coercion would.
+        // A type that accepts more than its schema may interpret the value in another way than the coercion.
         let coerced = match self.exact {
             true => None,
             false => (self.coerce)(SchemaRef::new(self.root, schema), value, &mut self.left, depth),
@@ -95,7 +98,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the value with the JSON text `text` in place of `value`.
+    /// Checks the JSON value in `text` in place of `value`, and adds the violations to `self.found`.
     fn inspect_instead(&mut self, schema: &'a Value, value: &Json<'v>, text: &str) {
         let Ok(instead) = Json::parse(text) else { return };
         let around = self.around(value);
@@ -124,14 +127,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.left = left;
     }
 
-    /// Returns the text before and the text after `part` in the whole value.
+    /// Returns the text before and the text after `part` in the whole checked value.
     fn around(&self, part: &Json<'_>) -> Option<(&'v str, &'v str)> {
         let start = part.text.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
         self.text.get(..start).zip(self.text.get(start + part.text.len()..))
     }
 
-    /// Returns whether the type accepts one of `others` in place of `value`. Returns `true` if the type
-    /// cannot be asked.
+    /// Returns whether the Rust type still decodes the whole value if one of `others` replaces `value`. Returns `true`
+    /// if no decoder is available.
     pub(super) fn accepts_instead(&mut self, value: &Json<'_>, others: &[&str]) -> bool {
         let around = self.around(value);
         let (Some((before, after)), Some(accepts)) = (around, &mut self.accepts) else { return true };
@@ -146,8 +149,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects a decoded value without a fitting branch. `closest` contains the violations of the most
     /// similar branch.
     ///
-    /// If the value's tag or its only member is missing from the schema, the type may know it under another
-    /// name. The value is then inspected as each variant that the type accepts in its place.
+    /// The value's tag or its only member may have an alias that is missing from the schema. The value is then
+    /// inspected as each variant that the Rust type accepts in its place.
     pub(super) fn inspect_other_forms(
         &mut self,
         schema: &'a Value,
@@ -173,10 +176,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Finds the members given under aliases missing from the schema, and their properties. The result is in
-    /// the order of the members.
+    /// Finds members given under aliases that are missing from the schema. Returns them in their original order, with
+    /// the properties that have these aliases.
     ///
-    /// The aliases are found by asking the type. If the type cannot be asked, each member missing from the
+    /// The aliases are found by decoding changed objects. If no decoder is available, each member missing from the
     /// schema counts as an alias of every property with constraints.
     pub(super) fn aliases(
         &mut self,
@@ -211,13 +214,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             if !is_constrained && !self.exact && !is_required() {
                 continue;
             }
-            // If the type accepts the property beside all members, none of them is an alias of the property.
+            // If the type accepts the property in addition to all members, none of them is an alias of the property.
             let sample = sample(self.root, of_own).map(|sample| both(own, &sample.to_string()));
             if sample.is_some_and(|text| self.accepts_instead(object, &[&text])) {
                 continue;
             }
-            // A name is an alias of the property if the type accepts the property in place of the name, but
-            // not beside the name.
+            // A name is an alias of the property if the type accepts the property in place of the name, but not in
+            // addition to the name.
             for index in unlisted.iter().copied() {
                 if self.left == 0 {
                     break;
@@ -239,14 +242,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         aliases
     }
 
-    /// Returns whether the type can be asked for aliases.
+    /// Returns whether a decoder is available to find aliases.
     pub(super) fn knows_aliases(&self) -> bool {
         self.scope == Scope::Constraints && self.accepts.is_some()
     }
 }
 
-/// Returns a copy of the object for each variant. In each copy, the variant's name replaces the unknown tag
-/// or the unknown name of a member.
+/// Returns copies of an object with an unknown variant, one for each possible variant name. The name replaces the
+/// unknown tag, or the name of a member.
 fn variants(choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Vec<String> {
     let Kind::Object(members) = &value.kind else { return Vec::new() };
     let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
@@ -264,7 +267,7 @@ fn variants(choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> Vec<String>
             if !allowed.iter().any(|own| is_equal(own, given)) =>
         {
             let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
-            // serde also accepts the index of a variant.
+            // serde also accepts the index of a variant as its tag.
             let number = given.text.parse().ok().and_then(|number: usize| allowed.get(number));
             let allowed = number.map_or(allowed.as_slice(), std::slice::from_ref);
             allowed.iter().map(|own| write(index, &own.to_string())).collect()

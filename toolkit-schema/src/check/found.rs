@@ -1,4 +1,4 @@
-//! The violations found by a search. Their messages are written only if the violations are reported.
+//! The violations found by a search. Their messages are written only for violations that are reported.
 
 use super::SEVERAL;
 use crate::describe::{describe_for, describe_in};
@@ -11,23 +11,24 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
 
-/// A violation found by a search.
+/// A violation found by a search, before its message is written.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
-    /// The length of the first part of `path`, up to the surrounding value.
+    /// The length of the part of `path` that leads to the enclosing object or array.
     pub(super) parent: usize,
     pub(super) path: String,
     pub(super) kind: ViolationKind,
-    /// Whether the schema is stricter than its type. The violation is then reported regardless of its kind.
+    /// Whether the violated schema is stricter than its Rust type. If so, the violation is reported regardless of its
+    /// kind.
     pub(super) exact: bool,
     pub(super) message: Message<'a, 'v>,
 }
 
-/// The message of a violation.
+/// The message of a violation, either finished or still to be written.
 #[derive(Clone)]
 pub(super) enum Message<'a, 'v> {
     Text(String),
-    /// The value with the JSON text `text` violates the keyword `keyword` of `schema`.
+    /// A value, given as the JSON text `text`, violates the keyword `keyword` of `schema`.
     Mismatch {
         schema: Cow<'a, Value>,
         keyword: &'static str,
@@ -54,7 +55,7 @@ impl Found<'_, '_> {
         let message = match self.message {
             Message::Text(text) => text,
             Message::Mismatch { schema, keyword, text } => {
-                // Only a string is compared with the expected values.
+                // Only strings are compared with the expected values.
                 let value = if text.starts_with('"') { Json::parse(text).ok() } else { None };
                 let expected = match keyword {
                     SEVERAL => Some("a value that fits exactly one of the alternatives".to_owned()),
@@ -76,7 +77,7 @@ impl Found<'_, '_> {
     }
 }
 
-/// Removes the violations about names: unknown members, and the missing members of objects with unknown
+/// Removes the violations about member names: unknown members, and missing members of objects that have unknown
 /// members.
 pub(super) fn remove_names(found: &mut Vec<Found<'_, '_>>) {
     let parent = |found: &Found<'_, '_>| found.path.get(..found.parent).map(str::to_owned);
@@ -89,7 +90,7 @@ pub(super) fn remove_names(found: &mut Vec<Found<'_, '_>>) {
     });
 }
 
-/// Describes the values expected by a schema, to explain a violation of `keyword`.
+/// Describes the values that a schema expects, to explain a violation of `keyword`.
 pub(super) fn expected(
     root: &Value,
     schema: &Value,

@@ -1,4 +1,4 @@
-//! The check of the members and items inside of a value.
+//! The check of the members of an object and the items of an array.
 
 use super::decoded::Alias;
 use super::{Scope, Search, check_text, expected, missing, no_such_property};
@@ -41,7 +41,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Reports each property given under two names. A type refuses such an object.
+    /// Reports each property given twice, by its name or an alias. Deserialization refuses such an object.
     fn inspect_repeated(&mut self, schema: &'a Value, members: &[(Cow<'v, str>, Json<'v>)]) {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
         let mut given = HashSet::new();
@@ -54,8 +54,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the member called `name`. `parent` is the length of the path to the object. `aliases`
-    /// contains the properties that have this name as an alias.
+    /// Inspects the member called `name`.
+    ///
+    /// `parent` is the length of the path to the object. `aliases` contains the properties with `name` as an alias.
     fn inspect_member(
         &mut self,
         schema: &'a Value,
@@ -65,7 +66,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         aliases: &[Alias<'a>],
     ) {
         let (named, other) = member_schemas(schema, name);
-        // A type treats `null` for an optional member like an absent member.
+        // For an optional member, a Rust type treats `null` as an absent member.
         let is_decoded = self.exact || self.scope == Scope::Constraints;
         let is_absent = |property: &Value| {
             let has_default = property.get("default").is_some_and(|default| !default.is_null());
@@ -95,8 +96,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the names of the given properties, and the entries of `keyword` for these names. Aliases are
-    /// replaced by the names of their properties.
+    /// Returns the names of the given properties, and the entries of `keyword` for these names. Every alias is replaced
+    /// by the name of its property.
     fn given_and_needed<'s>(
         &self,
         schema: &'s Value,
@@ -123,7 +124,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
         let (given, needed) = self.given_and_needed(schema, "dependentRequired", members, aliases);
         let needed = needed.into_iter().flat_map(|needs| names(Some(needs)));
-        // The type has already checked `required`, but does not know `dependentRequired`.
+        // The Rust type has already checked `required`, but does not know `dependentRequired`.
         let is_decoded = self.scope == Scope::Constraints;
         let kind = if is_decoded { ViolationKind::Constraint } else { ViolationKind::Missing };
         let needed = needed.map(|name| (name, kind));
@@ -176,10 +177,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether a part of `value` is evaluated by `schema`, or by an inner schema for the same value.
+    /// Returns whether a member or item of `value` is evaluated by `schema`, or by an inner schema for the same value.
     ///
-    /// `own` returns whether a schema itself evaluates the part. An inner schema counts only if `value` fits
-    /// it.
+    /// `own` returns whether a single schema evaluates the member or item. An inner schema counts only if `value`
+    /// matches it.
     fn is_evaluated(&mut self, schema: &'a Value, value: &Json<'v>, own: &dyn Fn(&Value) -> bool) -> bool {
         self.left = self.left.saturating_sub(1);
         let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));
@@ -234,8 +235,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
-/// Returns the name of the property that a member gives, under this name or an alias. Returns `name` itself if
-/// there is no such property.
+/// Returns the name of the property that has `name` as its name or alias. Returns `name` itself if there is no such
+/// property.
 fn own_name<'s>(schema: &'s Value, name: &'s str) -> &'s str {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.and_then(|properties| property(properties, name)).map_or(name, |(own, _)| own)

@@ -1,4 +1,4 @@
-//! Repeated names: two members with the same name in one object.
+//! Repeated names in JSON objects.
 
 use super::branches::candidates;
 use crate::discriminator::discriminator;
@@ -12,32 +12,32 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::ptr;
 
-/// The maximum number of reported names.
+/// The maximum number of repeated names to report.
 const MOST: usize = 64;
 
-/// The maximum number of schemas that apply to the same value.
+/// The maximum number of schemas to consider for one value.
 const MOST_SCHEMAS: usize = 256;
 
-/// The maximum number of bytes that a type is asked to decode to find out whether it ignores members.
+/// The maximum number of bytes decoded to find out whether a Rust type ignores members. For a very large value, the
+/// limit is four times its size.
 const MOST_ASKED: usize = 1 << 20;
 
-/// Returns a violation for each name given more than once in the same object, at every depth.
+/// Returns a violation for each name that occurs more than once in an object, at every depth.
 ///
-/// `at` is the path of the value. Only one of the values can be meant, but a map would silently keep the
-/// last.
+/// `at` is the path of the value. Repeated names are mistakes, because a map would silently keep only the last value.
 #[must_use]
 pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     repeated_names_in(SchemaRef::from(&Value::Bool(true)), value, at, None)
 }
 
-/// Returns a violation for each name given more than once in the same object, unless the type ignores the
-/// name.
+/// Returns a violation for each name that occurs more than once in an object, unless the Rust type ignores the name.
 ///
-/// A type ignores a name if the schema of the object lists other properties, but not this name. The name may
-/// still be an alias unknown to the schema. The type itself then refuses the repeated alias, but may keep the
-/// last of the repeated names inside of the alias' value. To find this out, `accepts` is asked about changed
-/// texts of the value. If `accepts` is `None`, names repeated inside of the value are violations. The questions have a
-/// budget: in a value with very many such members, the members after the last question count as read.
+/// A Rust type may ignore a member that the schema does not list. Such a name may be repeated. But names inside its
+/// value are not always ignored, because the member may have an alias that is missing from the schema. In case of
+/// doubt, `accepts` is called with changed texts of the value, and returns whether the Rust type can decode them.
+///
+/// If `accepts` is `None`, names repeated inside such a member are violations. The number of calls is limited. After
+/// the last call, names repeated inside any further such member are violations as well.
 #[must_use]
 pub fn repeated_names_in(
     schema: SchemaRef<'_>,
@@ -54,18 +54,18 @@ pub fn repeated_names_in(
 
 struct Names<'a, 't> {
     root: &'a Value,
-    /// The text of the whole value.
+    /// The JSON text of the whole checked value.
     text: &'a str,
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
-    /// The number of bytes left for questions to the type.
+    /// The number of bytes left to decode.
     left: usize,
     path: String,
     found: Vec<Violation>,
 }
 
 impl<'a> Names<'a, '_> {
-    /// Collects the names repeated in `value`. `schemas` contains all schemas of the value; without a schema,
-    /// every name counts.
+    /// Collects the names repeated in `value`. `schemas` contains all schemas that apply to `value`. Without any
+    /// schema, every name is checked.
     fn collect(&mut self, schemas: &[&'a Value], value: &Json<'_>) {
         let here = self.path.len();
         match &value.kind {
@@ -106,7 +106,7 @@ impl<'a> Names<'a, '_> {
             Kind::Array(items) => {
                 let parts = self.parts(schemas, value);
                 for (index, item) in items.iter().enumerate() {
-                    // A list may stand for a struct, with the values in the order of the fields.
+                    // An array may be decoded as a struct, with the items in the order of the fields.
                     let of_item = |part: &&'a Value| {
                         item_schema(part, index).or_else(|| fields(part)?.values().nth(index))
                     };
@@ -120,8 +120,8 @@ impl<'a> Names<'a, '_> {
         }
     }
 
-    /// Returns the schemas, the targets of their references, and the schemas inside of them for the same
-    /// value.
+    /// Returns all schemas that apply to `value`: the targets of references in `schemas`, and their branches and
+    /// `allOf` parts.
     fn parts(&self, schemas: &[&'a Value], value: &Json<'_>) -> Vec<&'a Value> {
         let mut parts: Vec<&'a Value> = Vec::new();
         let mut open: Vec<&'a Value> = schemas.to_vec();
@@ -149,7 +149,8 @@ impl<'a> Names<'a, '_> {
         parts
     }
 
-    /// Returns whether the type ignores a member: it accepts the member twice, with arbitrary values.
+    /// Returns whether the Rust type ignores a member. To test this, the decoder receives the member twice, with
+    /// arbitrary values.
     fn ignores(&mut self, name: &str, member: &Json<'_>) -> bool {
         let start = member.text.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let around =
@@ -161,10 +162,10 @@ impl<'a> Names<'a, '_> {
     }
 }
 
-/// Returns whether a type reads every name of an object. `parts` contains all schemas of the object.
+/// Returns whether a Rust type reads every member of an object. `parts` contains all schemas of the object.
 ///
-/// A map has a schema for other names, and a value of any type has no schema. An object schema without any
-/// properties may be the schema of such a value, too.
+/// The schema of a map has `additionalProperties`, and a type such as `Value` has no constraints. An object schema
+/// without any properties may belong to such a type, too.
 fn reads_all(parts: &[&Value]) -> bool {
     let has = |part: &Value, keyword: &str| part.get(keyword).is_some();
     let is_untyped = |part: &Value| match part.as_object() {

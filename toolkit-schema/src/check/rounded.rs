@@ -1,4 +1,4 @@
-//! Numbers that a `serde_json::Value` rounds.
+//! The check of numbers that a `serde_json::Value` cannot store exactly.
 
 use super::{MOST, Scope, Search, TOO_COMPLEX};
 use crate::json::{Json, Kind};
@@ -7,11 +7,10 @@ use crate::violation::{Violation, ViolationKind};
 use crate::words::value_in_words;
 use std::ptr;
 
-/// Returns the violations of a schema by numbers that a [`Value`](serde_json::Value) rounds.
+/// Returns the violations of a schema by numbers that a [`Value`](serde_json::Value) cannot store exactly.
 ///
-/// The numbers are compared with the schema as they are written. In addition, an integer that would become
-/// another integer is a violation, except where the schema accepts any `number`: such a number is rounded
-/// like every number with a fraction.
+/// The original text of each number is compared with the schema. An integer that would become a different integer is
+/// also a violation, unless the schema accepts any `number`.
 #[must_use]
 pub fn rounded(schema: SchemaRef<'_>, value: &Json<'_>) -> Vec<Violation> {
     if value.is_exact() {
@@ -26,7 +25,7 @@ pub fn rounded(schema: SchemaRef<'_>, value: &Json<'_>) -> Vec<Violation> {
 }
 
 impl<'v> Search<'_, 'v, '_> {
-    /// Adds a violation for each integer inside of the value that would become another integer.
+    /// Adds a violation for each integer in the value that would be stored as a different integer.
     fn add_rounded(&mut self, value: &Json<'v>) {
         match &value.kind {
             Kind::Number

@@ -1,4 +1,4 @@
-//! Violations, their order, and their number.
+//! Tests of violations, their order and their number.
 
 use super::*;
 use crate::properties::LOOKED_UP;

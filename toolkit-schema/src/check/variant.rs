@@ -1,4 +1,4 @@
-//! The variants that a decoded value cannot be of, because its type refuses it there.
+//! Detection of union variants that a value cannot have been decoded as, because the Rust type refuses the value there.
 
 use super::Search;
 use super::decoded::Reading;
@@ -10,11 +10,11 @@ use crate::types::fields;
 use serde_json::Value;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Returns whether the type has decoded `value` as a variant other than `branch`: the type itself refuses a
-    /// member that violates `branch`, such as -1 for a `u8`.
+    /// Returns whether the Rust type must have decoded `value` as another variant than `branch`. It refuses a member
+    /// that violates `branch`, such as -1 for a `u8`.
     ///
-    /// To ask the type about one member, all other members of the variant are replaced by samples. The answer
-    /// counts only if the type accepts the samples without the violating member.
+    /// To test one member alone, samples replace all other members of the variant. The result is `true` only if the
+    /// Rust type accepts the samples without the violating member, but not with it.
     pub(super) fn is_of_other_variant(&mut self, branch: &'a Value, value: &Json<'v>) -> bool {
         if self.reading != Reading::Literal || self.accepts.is_none() {
             return false;
@@ -24,8 +24,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.accepts_instead(value, &[&plain]) && !self.accepts_instead(value, &[&violating])
     }
 
-    /// Returns the value as JSON text with samples instead of its parts, and without members that the schema does
-    /// not list. With `keeps`, violating parts stay as written.
+    /// Returns JSON text of the same structure as `value`, but with sample values for its members and items. Members
+    /// that the schema does not list are left out.
+    ///
+    /// If `keeps` is `true`, violating members and items keep their original text.
     fn of_samples(&mut self, schema: &'a Value, value: &Json<'v>, keeps: bool) -> Option<String> {
         if !self.fits(schema, value) {
             let own = resolve(self.root, schema)?;

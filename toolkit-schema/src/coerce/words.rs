@@ -1,4 +1,4 @@
-//! Coercion of words: names and allowed strings that differ only by letter case and separators.
+//! Coercion of names and allowed strings that differ only by letter case, spaces, `-` and `_`.
 
 use super::Coercion;
 use crate::discriminator::{Discriminator, discriminator};
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 const NO_WORD: &str = "\u{1}";
 
 impl Coercion<'_> {
-    /// Returns the only word equal to `text` except for letter case and separators.
+    /// Returns the only one of `words` that equals `text` except for letter case, spaces, `-` and `_`.
     ///
     /// Returns `None` if no word or several words match, or if `text` must stay unchanged.
     pub(super) fn only_alike<'w>(
@@ -27,10 +27,11 @@ impl Coercion<'_> {
         Some(if self.unknown == Some(text) { NO_WORD } else { only })
     }
 
-    /// Renames the only member of an object to the variant name with the same letters.
+    /// Renames the only member of an object to the name of a similar variant. Letter case, spaces, `-` and `_` are
+    /// ignored.
     ///
-    /// Returns `None` if the branches are not the variants of an externally tagged enum, if the object has
-    /// more members, or if there is no single matching name.
+    /// Returns `None` if the branches are not the variants of an externally tagged enum, if the object has other
+    /// members, or if not exactly one name matches.
     pub(super) fn with_name_of_variant(&mut self, branches: &[Value], value: &Json<'_>) -> Option<String> {
         let choice = discriminator(self.root, branches);
         let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
@@ -42,8 +43,8 @@ impl Coercion<'_> {
 
     /// Returns the new name of each member, or `None` for a member that keeps its name.
     ///
-    /// A map with an enum as its key accepts only the names of the variants, all with the same schema. A name
-    /// is replaced by the only variant with the same letters, unless this variant is given, too.
+    /// Only a map with an enum as its key type has new names. A name that is not a variant is replaced by the only
+    /// variant with the same letters, unless the map already has a member for this variant.
     pub(super) fn with_names_of_map(
         &mut self,
         schema: &Value,
@@ -69,7 +70,7 @@ impl Coercion<'_> {
     }
 }
 
-/// Returns a word in lowercase and without spaces, `-` and `_`.
+/// Returns `word` in lowercase, without spaces, `-` and `_`.
 pub(super) fn folded(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
 }

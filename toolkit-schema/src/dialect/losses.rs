@@ -1,4 +1,4 @@
-//! The losses of a conversion: constraints missing from the converted schema.
+//! Losses of a conversion: constraints missing from the converted schema.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,12 +11,12 @@ pub struct SchemaLoss {
     pub path: String,
     /// The removed keyword.
     pub keyword: String,
-    /// An explanation of the loss: the cause, and the replacement of the constraint if there is one.
+    /// An explanation of the loss: its cause, and where the constraint is stated instead, if anywhere.
     pub reason: String,
 }
 
 impl SchemaLoss {
-    /// Creates a report on the loss of `keyword` in the schema at `path`, a JSON pointer.
+    /// Creates a loss of the keyword `keyword` in the schema at `path`, a JSON pointer.
     #[must_use]
     pub fn new(path: impl Into<String>, keyword: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), keyword: keyword.into(), reason: reason.into() }
@@ -29,27 +29,28 @@ impl fmt::Display for SchemaLoss {
     }
 }
 
-/// A collector of losses, with at most one loss for each keyword of each schema.
+/// Collects losses, and keeps at most one loss for each keyword of each schema.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) list: Vec<SchemaLoss>,
     seen: HashSet<(String, String)>,
-    /// The first loss to make the converted schema stricter than the original schema.
+    /// The first loss that made the converted schema stricter than the original schema.
     pub(super) narrowed: Option<SchemaLoss>,
 }
 
 impl Losses {
-    /// Adds a loss. The converted schema accepts more values than the original schema, but the tool itself
-    /// still checks the values.
+    /// Adds a loss that makes the converted schema accept more values than the original schema.
+    ///
+    /// The tool itself still checks these values.
     pub(super) fn widen(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         if self.seen.insert((path.to_owned(), keyword.to_owned())) {
             self.list.push(SchemaLoss::new(path, keyword, reason));
         }
     }
 
-    /// Adds a loss. The converted schema accepts fewer values than the original schema.
+    /// Adds a loss that makes the converted schema accept fewer values than the original schema.
     ///
-    /// A model constrained to the converted schema then cannot send some values accepted by the tool.
+    /// A model constrained to the converted schema cannot send some values that the tool accepts.
     pub(super) fn narrow(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         let reason = reason.into();
         self.narrowed.get_or_insert_with(|| SchemaLoss::new(path, keyword, reason.as_str()));

@@ -9,22 +9,22 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 use std::rc::Rc;
 
-/// Keywords with a joint effect on the members of an object. For instance, `additionalProperties` depends on
-/// `properties`. `REST` is the same group without `properties`.
+/// Keywords that together affect the members of an object. For instance, the effect of `additionalProperties` depends
+/// on `properties`. `REST` is the same group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
-/// Keywords with a joint effect on the items of an array.
+/// Keywords that together affect the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// All groups of keywords with a joint effect.
+/// All groups of keywords whose effects depend on each other.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// Merges two schemas into one schema with the constraints of both. Constraints that cannot be merged are
-/// kept side by side in `allOf`.
+/// Merges two schemas into one schema with the constraints of both. Constraints that cannot be merged are added to
+/// `allOf`.
 ///
-/// `left` is the remaining number of schemas to merge. Without this limit, many references could make a
-/// schema exponentially large.
+/// `left` is the number of schemas that may still be merged. Without this limit, many references could make a schema
+/// exponentially large.
 pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
     if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
         return one.clone();
@@ -73,10 +73,10 @@ fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
     node.set("allOf", &path, Held::Schemas(list));
 }
 
-/// Merges two schemas, and returns whether a closed object was opened for the merge.
+/// Merges two schemas, even if one of them is an object that forbids properties of the other.
 ///
-/// An object closed by `additionalProperties: false` is opened if it would forbid properties of the other
-/// schema. It then allows these properties.
+/// An object with `additionalProperties: false` then allows the other schema's properties, too. The returned boolean is
+/// `true` if such a change was needed.
 pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
     if !clash(OBJECT, one, other) {
         return (merge(one, other, left), false);
@@ -95,7 +95,7 @@ pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize)
     (merged, true)
 }
 
-/// Returns whether a merge would change the meaning of the keywords in `group`.
+/// Returns whether a merge would change the effect of the keywords in `group`.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
     if !has_any(one) || !has_any(other) {
@@ -108,7 +108,8 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether a merge would apply the `REST` keywords of `one` to members described only by `other`.
+/// Returns whether a merge would apply `additionalProperties` or another `REST` keyword of `one` to members that only
+/// `other` describes.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
@@ -126,8 +127,9 @@ fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     REST.iter().any(constrains) && (has_foreign() || (has_rest() && !same_rest()))
 }
 
-/// Adds the keyword in `entry` to `node`. If `node` already has the keyword, the two values are merged.
-/// Returns the value in `entry` if the two values cannot be merged.
+/// Adds the keyword in `entry` to `node`, and merges the values if `node` already has the keyword.
+///
+/// Returns the value in `entry` if the two values cannot be merged, otherwise `None`.
 fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
     let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
         node.entries.push(entry.clone());
@@ -173,10 +175,9 @@ fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Nam
     merged
 }
 
-/// Merges two different values of a keyword.
+/// Merges two different values of a keyword into one value with the effect of both.
 ///
-/// Returns the JSON value `null` if no value can satisfy both constraints. Returns `None` if the two values
-/// cannot be merged.
+/// Returns `Value::Null` if no value can satisfy both constraints. Returns `None` if the two values cannot be merged.
 fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });
@@ -207,7 +208,7 @@ fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the types allowed by both values of `type`. An `integer` is also a `number`.
+/// Returns the types that both values of the keyword `type` allow. An `integer` is also a `number`.
 fn common_types<'a>(one: &'a Value, other: &'a Value) -> Vec<&'a str> {
     let (one, other) = (types(Some(one)), types(Some(other)));
     let own = one.clone().filter(|name| other.clone().any(|wide| includes(wide, name)));

@@ -1,14 +1,14 @@
-//! A schema parsed into its keywords. Each keyword remembers its position in the original schema.
+//! A schema parsed into its keywords. Each keyword stores its position in the original schema.
 
 use crate::types::{names, types};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// A JSON pointer into the original schema.
+/// The position of a schema in the original document, as a JSON pointer.
 pub(super) type Path = Rc<str>;
 
-/// A parsed schema.
+/// A schema parsed into its keywords, with its position in the original document.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) path: Path,
@@ -30,19 +30,19 @@ pub(super) enum Form {
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) keyword: &'a str,
-    /// The position, in the original schema, of the schema with this keyword.
+    /// The position of the schema that contained this keyword in the original document.
     pub(super) path: Path,
     pub(super) held: Held<'a>,
 }
 
-/// The value of a keyword.
+/// The parsed value of a keyword.
 #[derive(Debug, Clone)]
 pub(super) enum Held<'a> {
     Value(Cow<'a, Value>),
     Schema(Rc<Node<'a>>),
     Schemas(Vec<Rc<Node<'a>>>),
     Named(Rc<Named<'a>>),
-    /// A `$ref` kept in the schema. The number is the index of the target in `Refs`.
+    /// A `$ref` that is not replaced by its target. The number is the index of the target in `Refs`.
     Reference(usize),
 }
 
@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the target of `$ref`, as an index in `Refs`. Returns `None` if `$ref` is absent.
+    /// Returns the index in `Refs` of the target of `$ref`, or `None` if `$ref` is absent.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }
@@ -141,7 +141,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Joins two paragraphs with a line break. `more` is left out if `text` contains it already.
+/// Joins two paragraphs with a line break. `more` is left out if `text` already contains it.
 pub(super) fn join_lines(text: Option<&str>, more: &str) -> String {
     match text {
         None | Some("") => more.to_owned(),

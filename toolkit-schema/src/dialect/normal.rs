@@ -1,5 +1,4 @@
-//! Normalisation of schemas: references are followed, `allOf` is merged, and older drafts are read as draft
-//! 2020-12.
+//! Normalisation of schemas: references are resolved, `allOf` is merged, and older drafts are read as draft 2020-12.
 
 use super::losses::Losses;
 use super::merge::merge;
@@ -13,29 +12,29 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::rc::Rc;
 
-/// The number of `allOf` parts merged in one group.
+/// The number of `allOf` parts that are merged into one schema at a time.
 const GROUP: usize = 16;
 
-/// The references to keep in the schema, instead of replacing them by their targets.
+/// The references that stay in the schema. All other references are replaced by their targets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keep<'k> {
-    /// Whether references to recursive schemas are kept. Otherwise recursion is cut off.
+    /// Whether references to recursive schemas stay. Otherwise, recursion is cut off.
     pub(super) recursive: bool,
-    /// If set, all other references are kept, too, because the schema would otherwise be too large.
+    /// If set, all references stay, because the schema would otherwise be too large.
     ///
-    /// The set contains the recursive targets. References to these targets are kept only if `recursive` is
+    /// The set contains the targets of recursive references. A reference to one of them stays only if `recursive` is
     /// `true`.
     pub(super) others: Option<&'k HashSet<usize>>,
 }
 
-/// A normalised schema, together with the targets of all kept references.
+/// A normalised schema, together with the targets of all references left in it.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
     pub(super) targets: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets with a direct or indirect reference to themselves.
+    /// The targets of references that directly or indirectly refer to themselves.
     pub(super) recursive: HashSet<usize>,
-    /// Whether the whole schema was read, without cutting anything off because of its size.
+    /// Whether the whole schema was read. Otherwise, it was too large, and parts were cut off.
     pub(super) is_complete: bool,
 }
 
@@ -62,8 +61,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns the maximum number of schemas to read or write. `schemas` is the number of schemas in the
-/// document.
+/// Returns the maximum number of schemas to read or write for a document that contains `schemas` schemas.
 pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
 }
@@ -72,7 +70,7 @@ pub(super) fn budget(schemas: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Place<'p> {
     path: &'p Path,
-    /// The number of schemas around this schema.
+    /// The number of schemas that enclose this schema.
     depth: usize,
 }
 
@@ -80,16 +78,16 @@ struct Reader<'r, 'a> {
     refs: &'r Refs<'a>,
     keep: Keep<'r>,
     losses: &'r mut Losses,
-    /// The targets currently being read.
+    /// The targets of references that are currently being read.
     active: Vec<usize>,
-    /// The targets found to contain a reference back to themselves.
+    /// The targets of references that were found to refer back to themselves.
     recursive: HashSet<usize>,
-    /// The targets already read.
+    /// The targets of references that have already been read.
     ///
-    /// If recursion is cut off, recursive targets are not stored here: their form depends on the schemas
-    /// around them.
+    /// If recursion is cut off, recursive targets are not stored here, because their form depends on the enclosing
+    /// schemas.
     read: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets of kept references, still to be read.
+    /// The targets of references that must still be read, because the references stay in the schema.
     wanted: Vec<usize>,
     /// The remaining number of schemas to read before the schema counts as too large.
     left: usize,
@@ -143,7 +141,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 "items" if is_tuple => "prefixItems",
                 "additionalItems" if is_tuple => "items",
-                // References are followed, so the names and ids of schemas are not needed any more.
+                // References are resolved, so the names and ids of schemas are not needed any more.
                 "additionalItems" | "definitions" | "id" => continue,
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
@@ -155,7 +153,7 @@ impl<'a> Reader<'_, 'a> {
             node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
         }
         parts.insert(0, Rc::new(node));
-        // Merge in groups: each merge copies the result so far, so merging a long list one by one would take
+        // Merge in groups, because each merge copies the previous result. Merging a long list one by one would take
         // quadratic time.
         while parts.len() > 1 {
             parts = parts.chunks(GROUP).map(|group| self.merged(group)).collect();
@@ -174,8 +172,8 @@ impl<'a> Reader<'_, 'a> {
         self.schema(schema, Place { path: &path, depth: at.depth + 1 })
     }
 
-    /// Reads the value of `keyword`. `written` is the spelling of the keyword in the original schema, such as
-    /// `definitions` for `$defs`.
+    /// Reads the value of `keyword`. `written` is the name of the keyword in the original schema, such as `definitions`
+    /// for `$defs`.
     ///
     /// Returns `None` and reports a loss if the value has the wrong type.
     fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
@@ -204,7 +202,7 @@ impl<'a> Reader<'_, 'a> {
 
     /// Reads the target of a reference.
     ///
-    /// Returns a schema with only a `$ref` if the reference is kept. Returns `None` and reports a loss if the
+    /// Returns a schema with only a `$ref` if the reference must stay. Returns `None` and reports a loss if the
     /// reference cannot be resolved.
     fn reference(&mut self, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
         let path = at.path;
@@ -260,11 +258,13 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Returns the bound set by `keyword` in a schema written in the style of draft 4.
+/// Returns the bound that `keyword` sets in a draft 4 schema.
 ///
-/// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive.
-/// `exclusiveMaximum` does the same for `maximum`. Returns `None` if the schema has another style. Returns
-/// `Some(None)` if it has the style of draft 4, but `keyword` sets no bound.
+/// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive. `exclusiveMaximum` does
+/// the same for `maximum`.
+///
+/// Returns `None` if the schema does not use such a boolean. Returns `Some(None)` if the schema uses one, but `keyword`
+/// sets no bound.
 fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
     let (exclusive, bound) = match keyword {
         "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),

@@ -1,4 +1,4 @@
-//! The references inside a schema, with their targets.
+//! The references inside a schema, together with their targets.
 
 use super::node::Path;
 use crate::keyword::{Role, subschemas};
@@ -8,22 +8,22 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ptr;
 
-/// The maximum depth of nested schemas to read.
+/// The maximum nesting depth of schemas to read.
 pub(super) const DEEPEST: usize = 64;
 
-/// Keywords with a reference to another schema. Within one document, all of them mean the same as `$ref`.
+/// Keywords that refer to another schema. Within one document, all of them mean the same as `$ref`.
 pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// The target of a reference.
+/// A schema that a reference points to.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) path: Path,
     pub(super) schema: &'a Value,
-    /// The unique name of the target in `$defs`.
+    /// The unique name under which the target is written to `$defs`.
     pub(super) name: String,
 }
 
-/// All references inside a schema, with their targets.
+/// All references inside a schema, together with their targets.
 #[derive(Debug)]
 pub(super) struct Refs<'a> {
     root: &'a Value,
@@ -31,7 +31,7 @@ pub(super) struct Refs<'a> {
     numbers: HashMap<String, usize>,
     names: HashSet<String>,
     anchors: HashMap<&'a str, String>,
-    /// The JSON pointer to each definition, at any depth. The key is the name of the definition.
+    /// The JSON pointers to all definitions in the document. The keys are the names of the definitions.
     definitions: HashMap<&'a str, String>,
     /// The number of schemas in the document.
     pub(super) size: usize,
@@ -56,8 +56,7 @@ impl<'a> Refs<'a> {
         self.targets.get(number)
     }
 
-    /// Finds the target of a reference. Returns the index of the target and the target, or the reason why
-    /// there is no target.
+    /// Finds the target of a reference. Returns the target with its index, or an explanation if there is no target.
     pub(super) fn resolve(&self, reference: &str) -> Result<(usize, &Target<'a>), &'static str> {
         let pointer = self.pointer(reference)?;
         let number = self.numbers.get(&pointer).copied();
@@ -85,7 +84,7 @@ impl<'a> Refs<'a> {
         name.and_then(|name| self.definitions.get(name)).cloned().ok_or(NOWHERE)
     }
 
-    /// Adds the target of a reference to `targets` if the target exists and is not there yet.
+    /// Adds the target of `reference` to `targets`. Does nothing if there is no target, or if it was added before.
     fn add(&mut self, reference: &str) {
         let Some(pointer) = self.pointer(reference).ok().filter(|known| !self.numbers.contains_key(known))
         else {
@@ -135,7 +134,7 @@ impl<'a> Refs<'a> {
             for reference in found.drain(..) {
                 self.add(reference);
             }
-            // Some targets are outside of the known keywords. Visit these targets, too.
+            // Some targets are outside of the known keywords. Inspect these targets, too.
             let targets = self.targets.iter().filter(|target| !seen.contains(&ptr::from_ref(target.schema)));
             open.extend(targets.map(|target| (target.schema, target.path.to_string(), 0)));
         }

@@ -1,4 +1,4 @@
-//! Remarks on constraints. A remark states a constraint in words, in the description for the model.
+//! Remarks: sentences in a description that state a constraint for the model.
 
 use super::node::{Held, Node};
 use crate::describe::describe;
@@ -8,11 +8,13 @@ use serde_json::Value;
 /// The maximum number of characters quoted from a value or a schema.
 const QUOTED: usize = 200;
 
-/// The maximum number of remarks on a keyword with named schemas, such as `patternProperties`.
+/// The maximum number of remarks on a keyword with several named schemas, such as `patternProperties`.
 const NAMED: usize = 20;
 
-/// Returns the remarks on a keyword not supported by the provider. The list is empty if no remark would
-/// help the model to write a value. `sketch` returns an inner schema as JSON.
+/// Returns remarks for the model on a keyword that the provider does not support.
+///
+/// The list is empty if no remark would help the model to write a valid value. `sketch` returns the JSON of an inner
+/// schema.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
     let words = |schema: &Node<'_>| in_words(&sketch(schema));
     match held {
@@ -37,7 +39,7 @@ pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>)
     }
 }
 
-/// Returns the remark on a keyword without inner schemas, as in `at most 5 items`.
+/// Returns the remark on a keyword whose value is no schema, as in `at most 5 items`.
 pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     if let Some(words) = phrase(keyword, value) {
         return Some(shorten_to(&words, 2 * QUOTED));
@@ -68,7 +70,7 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns the remark on a keyword with inner schemas. `schemas` contains a description of each inner schema.
+/// Returns the remark on a keyword whose value contains schemas. `schemas` contains a description of each of them.
 pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     let (before, between) = match keyword {
         "not" => ("not ", ""),

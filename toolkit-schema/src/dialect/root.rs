@@ -1,4 +1,4 @@
-//! Conversion of a tool's parameters to a single object schema, as required by providers.
+//! Conversion of a tool's parameters to a single object schema, as providers require.
 
 use super::merge::merge;
 use super::node::{Entry, Form, Held, Node, Path};
@@ -9,10 +9,10 @@ use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// The maximum number of schemas merged into the root.
+/// The maximum number of schemas to merge into the root schema.
 const MERGED: usize = 10_000;
 
-/// Converts any root schema to one object schema.
+/// Converts the root schema to a single object schema.
 pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
     let (tree, left) = (writer.tree, std::mem::replace(&mut writer.left, MERGED));
     let mut node = Root { writer, active: Vec::new() }.flatten(&tree.root, 0);
@@ -48,12 +48,12 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
 
 struct Root<'r, 'w, 'a> {
     writer: &'r mut Writer<'w, 'a>,
-    /// The targets currently being merged into the root.
+    /// The targets of references that are currently being merged into the root.
     active: Vec<usize>,
 }
 
 impl<'a> Root<'_, '_, 'a> {
-    /// Converts `node` to one object schema. References, `allOf` and unions at its top level are merged.
+    /// Merges the references, `allOf` and unions at the top level of `node` into one object schema.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
         if depth > DEEPEST || self.writer.left == 0 {
@@ -131,8 +131,8 @@ impl<'a> Root<'_, '_, 'a> {
         }
         let properties = names.into_iter().map(|name| {
             let found = found.remove(name).unwrap_or_default();
-            // If a branch does not describe the property, but the schema around the union does, only that
-            // description is used.
+            // If the schema that contains the union describes the property, but a branch does not, only the description
+            // of that schema is used.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
             (name, if is_open { Rc::new(Node::new(path, Form::True)) } else { any_of(found, path) })
         });
@@ -153,7 +153,7 @@ impl<'a> Root<'_, '_, 'a> {
     }
 }
 
-/// Returns one schema for a property described in several branches. Different descriptions become a union.
+/// Returns one schema for a property that several branches describe. Different descriptions become a union.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = HashSet::new();
     let mut different: Vec<Rc<Node<'a>>> =
@@ -166,7 +166,7 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     Rc::new(union)
 }
 
-/// Lists the properties of a branch, with optional properties marked.
+/// Lists the properties of a branch as text, and marks optional properties.
 fn parameters(branch: &Node<'_>) -> String {
     let required = branch.required();
     let properties = branch.named("properties").iter().map(|(name, schema)| {

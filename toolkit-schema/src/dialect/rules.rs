@@ -1,41 +1,40 @@
-//! The providers' subsets of JSON Schema.
+//! The subset of JSON Schema that each provider supports.
 //!
-//! Sources: OpenAI's guide to structured outputs and the conversion of its SDK; Anthropic's guide to
-//! strict tools and the conversion of its SDK; the `Schema` type of Google's `generateContent`.
+//! Sources: OpenAI's guide to structured outputs and the conversion in its SDK; Anthropic's guide to strict tools and
+//! the conversion in its SDK; the `Schema` type of Google's `generateContent`.
 
 use serde_json::Value;
 
-/// The rules of a provider's subset.
+/// The rules of a provider for the JSON Schema subset that it supports.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// Whether every property must be required. The model may then send `null` for an optional property.
     pub(super) all_required: bool,
-    /// Whether every object must have `additionalProperties: false`. Otherwise no object can have this
-    /// keyword.
+    /// Whether every object must have `additionalProperties: false`. If not, this keyword is forbidden.
     pub(super) closed: bool,
     pub(super) nulls: Nulls,
     pub(super) literals: Literals,
     /// Whether every array must have `items`.
     pub(super) needs_items: bool,
-    /// Whether `default` is supported.
+    /// Whether the keyword `default` is supported.
     pub(super) default: bool,
-    /// Returns whether a schema may have a keyword with a given value. The parameters are the schema's type,
-    /// the keyword and its value.
+    /// Returns whether the provider supports a keyword with a given value. The parameters are the schema's type, the
+    /// keyword and its value.
     pub(super) keeps: fn(&str, &str, &Value) -> bool,
 }
 
-/// The ways of providers to allow `null` beside other values.
+/// The ways in which providers let a schema allow `null` in addition to other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// A list of types, such as `[string, null]`, or a union.
+    /// A list of types such as `[string, null]` for simple types. For other schemas, a union.
     TypeList,
-    /// A union, or `null` as one of the values of `enum`.
+    /// `null` added to the values of `enum`, or a union if there is no `enum`.
     Union,
-    /// `nullable: true`.
+    /// The keyword `nullable: true`.
     Flag,
 }
 
-/// The ways of providers to list the allowed values.
+/// The ways in which providers let a schema list the allowed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literals {
     /// `enum` or `const`, together with `type`.
@@ -96,7 +95,7 @@ pub(super) static GEMINI: Rules = Rules {
     },
 };
 
-/// Formats supported by both strict subsets.
+/// The string formats that both OpenAI and Anthropic support in strict tools.
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 

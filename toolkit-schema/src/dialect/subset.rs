@@ -12,20 +12,20 @@ use crate::keyword::Keyword;
 use crate::reference::SchemaRef;
 use serde_json::{Map, Value, json};
 
-/// The keywords for values of all types.
+/// The keywords that apply to values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
-/// The maximum number of union branches to compare with each other.
+/// The maximum number of union branches that are compared with each other.
 const COMPARED: usize = 64;
 
-/// A writer for normalised schemas in a provider's subset.
+/// Writes normalised schemas in the JSON Schema subset of a provider.
 pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
     pub(super) writer: &'s mut Writer<'w, 'a>,
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes the root, together with the definitions of all written references.
+    /// Writes the root schema, together with the definitions that its references need.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
         let written = self.write(root, 0).and_then(|written| written.schema);
         let mut schema = written.unwrap_or_default();
@@ -47,15 +47,17 @@ impl<'a> Subset<'_, '_, 'a> {
         schema.into()
     }
 
-    /// Writes a complete schema. Returns `None` if no value is valid. If `nullable` is `true`, the written
-    /// schema also allows `null`.
+    /// Writes a complete schema. Returns `None` if no value is valid.
+    ///
+    /// If `nullable` is `true`, the written schema also allows `null`.
     pub(super) fn schema(&mut self, node: &Node<'a>, depth: usize, nullable: bool) -> Option<Value> {
         let mut written = self.write(node, depth)?;
         written.nullable |= nullable;
         Some(written.complete(self.rules.nulls))
     }
 
-    /// Writes a schema, but does not yet decide how `null` is expressed. Returns `None` if no value is valid.
+    /// Writes a schema without deciding how `null` is allowed. Returns `None` if no value is valid.
+    ///
     /// `depth` is 0 for the root schema.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
         if node.is_never() {
@@ -124,8 +126,8 @@ impl<'a> Subset<'_, '_, 'a> {
         entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
     }
 
-    /// Adds a description of an unsupported keyword to `notes`, and reports the loss. A keyword without any
-    /// effect is dropped silently.
+    /// Describes an unsupported keyword in `notes`, and reports the loss. A keyword without any effect is dropped
+    /// silently.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
         if let Held::Value(value) = &entry.held {
@@ -148,7 +150,7 @@ impl<'a> Subset<'_, '_, 'a> {
         self.writer.losses.widen(&entry.path, keyword, reason);
     }
 
-    /// Writes a union. The keywords beside the union are merged into every branch.
+    /// Writes a union. The other keywords of `node` are merged into every branch.
     fn union(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         let keyword = if node.has("anyOf") { "anyOf" } else { "oneOf" };
         let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) else { return None };
@@ -174,7 +176,7 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 }
 
-/// Adds title, description and notes to a schema, after the type and before all other keywords.
+/// Adds the title, the description and the notes to a schema. They come after `type` and before all other keywords.
 fn annotated(
     mut schema: Map<String, Value>,
     title: Option<Value>,

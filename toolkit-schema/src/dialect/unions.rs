@@ -1,13 +1,13 @@
-//! Unions and nullable values in a provider's subset.
+//! Unions and nullable values in the JSON Schema subset of a provider.
 
 use super::rules::Nulls;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// A written schema, except for the way it allows `null`.
+/// A written schema, and whether it must also allow `null`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
-    /// The schema for values other than `null`, or `None` if only `null` is valid.
+    /// The schema for all values except `null`, or `None` if only `null` is valid.
     pub(super) schema: Option<Map<String, Value>>,
     /// Whether `null` is valid.
     pub(super) nullable: bool,
@@ -16,7 +16,7 @@ pub(super) struct Written {
 impl Written {
     pub(super) const NULL: Self = Self { schema: None, nullable: true };
 
-    /// Combines schemas into a union: a value must be valid against one of them. Returns `None` if `branches`
+    /// Combines schemas into a union, which accepts every value that one of them accepts. Returns `None` if `branches`
     /// is empty.
     pub(super) fn any_of(mut branches: Vec<Self>) -> Option<Self> {
         if branches.len() < 2 {
@@ -42,7 +42,7 @@ impl Written {
         Some(Self { schema, nullable })
     }
 
-    /// Returns the finished schema. If `null` is valid, it is allowed in the way selected by `nulls`.
+    /// Returns the finished schema. If `null` is valid, `nulls` determines how the schema allows it.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
         let Some(mut schema) = self.schema else { return json!({"type": "null"}) };
         if !self.nullable {
@@ -76,8 +76,7 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of a schema with `anyOf` as its only keyword. Any other schema becomes the only
-/// branch.
+/// Returns the branches of a schema with no other keyword than `anyOf`. Any other schema becomes a single branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {
@@ -97,7 +96,7 @@ fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
         return false;
     }
     let Some(others) = listed(more) else { return false };
-    // The list is taken out and put back, not copied: thousands of values may be added one by one.
+    // The list is moved out and back instead of copied, because thousands of values may be added one by one.
     let own = match list.get_mut("enum") {
         Some(Value::Array(values)) => Some(std::mem::take(values)),
         _ => list.shift_remove("const").map(|value| vec![value]),
@@ -112,7 +111,7 @@ fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
     true
 }
 
-/// Returns the values listed by `enum` or `const` in a written schema.
+/// Returns the values that a written schema lists in `enum` or `const`.
 pub(super) fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
@@ -121,7 +120,7 @@ pub(super) fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns the union of a schema and `null`. Title and description move to the union.
+/// Returns a union of a schema and `null`. The title and the description move to the union.
 fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     let outside = ["title", "description"].into_iter();
     let mut union: Map<String, Value> =

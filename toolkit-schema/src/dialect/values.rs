@@ -1,4 +1,4 @@
-//! Conversion of schemas without references and unions to a provider's subset, one type of value at a time.
+//! Conversion of schemas without references and unions to a provider's subset of JSON Schema, one JSON type at a time.
 
 use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Form, Held, Node};
@@ -11,7 +11,7 @@ use crate::types::{includes, type_of};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// The schema of one type, while it is being written.
+/// An unfinished schema for values of one JSON type.
 struct Draft {
     schema: Map<String, Value>,
     /// The remarks to add to the description.
@@ -19,7 +19,7 @@ struct Draft {
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes a schema without references and unions.
+    /// Writes a schema that has neither references nor unions.
     pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         if let Some(written) = self.listed_values(&mut node, depth) {
             return written;
@@ -123,11 +123,11 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(Written::any_of(written))
     }
 
-    /// Writes a schema with `values` in `const` or `enum`. `name` is the type of all values, if they have
-    /// one.
+    /// Writes a schema that lists `values` in `const` or `enum`. `name` is the type of all values, if they have the
+    /// same type.
     ///
-    /// The constraints of `node` except `format` are left out: the author of the schema knew them when
-    /// listing the values.
+    /// The constraints of `node` other than `format` are left out, because the listed values should already satisfy
+    /// them.
     fn list(
         &self,
         name: Option<&str>,
@@ -151,7 +151,7 @@ impl<'a> Subset<'_, '_, 'a> {
         schema
     }
 
-    /// Writes the schema for values of the type called `name`.
+    /// Writes the schema for values of the JSON type called `name`.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
         let mut draft =
             Draft { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
@@ -236,7 +236,7 @@ impl<'a> Subset<'_, '_, 'a> {
 
     /// Reports a loss if the schema allows members without fixed names, such as the entries of a map.
     ///
-    /// Constraints on such members move to `notes`.
+    /// Constraints on these members are described in `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
         let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never());

@@ -1,4 +1,4 @@
-//! Conversion of a normalised schema back to full JSON Schema, for dialects without `strict`.
+//! Writes a normalised schema as full JSON Schema, for dialects without `strict`.
 
 use super::losses::Losses;
 use super::merge::merge_open;
@@ -10,17 +10,17 @@ use crate::reference::escape;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// The maximum number of schemas in a sketch: a small copy of a schema for a remark.
+/// The maximum number of schemas in a sketch, which is a small copy of a schema for a remark in a description.
 const SKETCHED: usize = 64;
 
-/// A writer for normalised schemas in full JSON Schema.
+/// Writes normalised schemas as full JSON Schema.
 pub(super) struct Writer<'w, 'a> {
     pub(super) tree: &'w Tree<'a>,
     refs: &'w Refs<'a>,
     pub(super) losses: Losses,
-    /// The remaining number of schemas to write or merge before the schema counts as too large.
+    /// The remaining number of schemas to write or merge. At 0, the schema is too large.
     pub(super) left: usize,
-    /// The targets of written references, in the order of first use.
+    /// The targets of references in the written schema, in the order of first use.
     used: Vec<usize>,
 }
 
@@ -29,13 +29,14 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { tree, refs, losses, left: budget(refs.size), used: Vec::new() }
     }
 
-    /// Writes a root schema, together with the definitions of all references in it. See
-    /// [`schema`](Self::schema) for the meaning of `demands`.
+    /// Writes a root schema, together with the definitions that its references need.
+    ///
+    /// The parameter `demands` has the same meaning as in [`schema`](Self::schema).
     pub(super) fn document(&mut self, root: &Node<'a>, demands: bool) -> Value {
         let mut schema = self.schema(root, 0, demands);
         let mut definitions = Map::new();
         while let Some((name, node)) = self.definition(definitions.len()) {
-            // A schema beside the reference may describe the properties that a definition requires.
+            // A schema with a reference to the definition may describe the properties that the definition requires.
             definitions.insert(name.to_owned(), self.schema(node, 0, false));
         }
         if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
@@ -44,10 +45,10 @@ impl<'w, 'a> Writer<'w, 'a> {
         schema
     }
 
-    /// Writes a schema.
+    /// Writes a schema as full JSON Schema.
     ///
-    /// `demands` is `true` if every valid value must satisfy this schema. It is `false` inside `not` and
-    /// `anyOf`, for example.
+    /// `demands` is `true` if every valid value must satisfy this schema. It is `false` inside `not` and `anyOf`, for
+    /// example.
     fn schema(&mut self, node: &Node<'a>, depth: usize, demands: bool) -> Value {
         match node.form {
             Form::False => return Value::Bool(false),
@@ -84,11 +85,10 @@ impl<'w, 'a> Writer<'w, 'a> {
         schema.into()
     }
 
-    /// Returns the value of `required`, or `None` if there are no names, because older drafts forbid an empty
-    /// list.
+    /// Returns the value of `required`, or `None` if the list would be empty. Older drafts forbid an empty list.
     ///
-    /// If `demands` is `true` and the schema has properties, names without a property are dropped. If the
-    /// schema has `$ref` or `allOf`, all names stay, because the schemas there may describe these properties.
+    /// If `demands` is `true` and the schema has properties, names without a property are dropped. If the schema also
+    /// has `$ref` or `allOf`, all names stay, because the schemas there may describe these properties.
     fn required(&mut self, node: &Node<'a>, demands: bool) -> Option<Value> {
         let mut required = node.required();
         if demands && node.has("properties") && !node.has("$ref") && !node.has("allOf") {
@@ -101,7 +101,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         (!required.is_empty()).then(|| json!(required))
     }
 
-    /// Returns the `$ref` string for the target with the index `number`, and marks the target as used.
+    /// Returns the `$ref` string that refers to the target with the index `number`, and marks that target as used.
     pub(super) fn reference(&mut self, number: usize) -> String {
         let target = self.refs.target(number).filter(|target| !target.path.is_empty());
         let Some(target) = target else { return "#".to_owned() };
@@ -111,20 +111,20 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", escape(&target.name))
     }
 
-    /// Returns the name and the schema of a used target. `index` counts the targets in the order of first
-    /// use.
+    /// Returns the name and the schema of the reference target at `index`, in the order of first use.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let number = self.used.get(index)?;
         Some((&self.refs.target(*number)?.name, self.tree.targets.get(number)?))
     }
 
-    /// Writes a schema for use in a remark, without reporting losses.
+    /// Writes a small copy of a schema for a remark in a description, without reporting losses.
     pub(super) fn sketch(&self, node: &Node<'a>) -> Value {
         self.small().schema(node, 0, false)
     }
 
-    /// Writes a schema, together with the definitions of all references in it. If the schema itself is only a
-    /// reference, its target is written.
+    /// Writes a small copy of a schema, together with the definitions that its references need.
+    ///
+    /// If the schema is only a reference, its target is written instead.
     pub(super) fn excerpt(&self, node: &'w Node<'a>) -> Value {
         let target = node.reference().and_then(|target| self.tree.targets.get(&target));
         self.small().document(target.map_or(node, |target| target), false)
@@ -134,13 +134,14 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default()) }
     }
 
-    /// Returns remarks on the constraint set by a keyword, for the description.
+    /// Returns remarks for the description that state the constraint of a keyword.
     pub(super) fn remarks(&self, entry: &Entry<'a>) -> Vec<String> {
         remarks(entry.keyword, &entry.held, |node| self.sketch(node))
     }
 
-    /// Merges a part of an `allOf` into the schema around it. If some constraints cannot be merged, also
-    /// returns a remark on these constraints.
+    /// Merges `part`, an item of `allOf`, into the schema `node`.
+    ///
+    /// If some constraints cannot be merged, also returns a remark that states them.
     pub(super) fn merge_part(
         &mut self,
         node: &Node<'a>,

@@ -1,4 +1,4 @@
-//! The comparison of two schemas, keyword by keyword.
+//! Compares two schemas keyword by keyword.
 
 use super::SchemaChangeKind;
 use super::SchemaChangeKind::{
@@ -16,20 +16,20 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// The keywords for lower bounds (`LEAST`) and upper bounds (`MOST`). A greater lower bound accepts fewer
-/// values, and so does a smaller upper bound.
+/// The keywords that set lower bounds (`LEAST`) and upper bounds (`MOST`). A greater lower bound accepts fewer values,
+/// and so does a smaller upper bound.
 const LEAST: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 
-/// Keywords for all members or items not covered by the other keywords of the schema.
+/// Keywords for all members or items that no other keyword covers.
 const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
 
-/// Keywords skipped by `others`: another method compares them, or they have no effect alone.
+/// Keywords that `others` skips, because another method compares them or they have no effect alone.
 const SHORT: [&str; 11] =
     ["type", "enum", "const", "items", "anyOf", "oneOf", "allOf", "$defs", "$schema", "$id", "$anchor"];
 const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "prefixItems", "definitions"];
 
-/// Keywords with an unpredictable effect. Adding or removing them may allow more values, or fewer.
+/// Keywords whose addition or removal may allow more values or fewer values.
 const CONDITIONS: [&str; 5] = ["contains", "minContains", "maxContains", "patternProperties", "not"];
 const IF: [&str; 3] = ["if", "then", "else"];
 
@@ -40,7 +40,7 @@ pub(super) struct Difference {
     pub(super) why: String,
 }
 
-/// Returns all differences. Differences of properties follow the order of the older schema; added properties
+/// Returns all differences. Changed and removed properties come in the order of the older schema, and added properties
 /// come last.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut comparison =
@@ -50,13 +50,13 @@ pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
 }
 
 struct Comparison<'a> {
-    /// The document for resolving references of the older schema.
+    /// The document in which references of the older schema are resolved.
     old: &'a Value,
-    /// The document for resolving references of the newer schema.
+    /// The document in which references of the newer schema are resolved.
     new: &'a Value,
     path: String,
-    /// The pairs of schemas with references, after their comparison has begun. Without this set, the
-    /// comparison of recursive schemas would not end.
+    /// The pairs of schemas with references whose comparison has begun. Without this set, the comparison of recursive
+    /// schemas would never end.
     seen: HashSet<(String, String)>,
     found: Vec<Difference>,
 }
@@ -77,9 +77,9 @@ impl Comparison<'_> {
         self.path.truncate(length);
     }
 
-    /// Returns the old and the new constraint if both exist.
+    /// Returns the old and the new constraint if both versions have one.
     ///
-    /// If only one of them exists, reports the constraint as added or removed, and returns `None`.
+    /// If only one version has a constraint, reports it as added or removed, and returns `None`.
     fn both<T>(
         &mut self,
         old: Option<T>,
@@ -129,8 +129,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether any of the differences found after the first `before` differences affects the accepted
-    /// values.
+    /// Returns whether any difference at index `before` or later changes which values are accepted.
     fn has_changed_since(&self, before: usize) -> bool {
         self.found.iter().skip(before).any(|found| found.kind != Described)
     }
@@ -259,8 +258,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the schemas under a keyword such as `items`. If the keyword is absent, every value is
-    /// accepted.
+    /// Compares the old and the new schema of a keyword such as `items`. An absent keyword accepts every value.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -325,8 +323,8 @@ impl Comparison<'_> {
         self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
-    /// Compares all keywords not compared by another method. For these keywords, only addition, removal and
-    /// any other change are distinguished.
+    /// Compares all keywords that no other method compares. It reports only whether a keyword was added, removed or
+    /// changed.
     fn others(&mut self, old: &Keywords, new: &Keywords) {
         let added = new.keys().map(String::as_str).filter(|keyword| !old.contains_key(*keyword));
         let is_compared =
@@ -367,7 +365,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether every reference inside `value` has the same target schema in both documents.
+    /// Returns whether each reference inside `value` has equal target schemas in both documents.
     fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();

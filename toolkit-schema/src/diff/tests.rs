@@ -1,10 +1,10 @@
-//! Every kind of change, and its effect on arguments and results.
+//! Tests of every kind of change, and its effect on arguments and results.
 
 use super::Compatibility::{Breaking, Compatible, Unchanged};
 use super::{Compatibility, SchemaDiff};
 use serde_json::{Value, json};
 
-/// Compares two versions of the parameter `a`, in both directions.
+/// Compares two versions of the parameter `a` in both directions, and checks the effects and the explanation.
 #[track_caller]
 fn check(old: Value, new: Value, there: Compatibility, back: Compatibility, why: &str) {
     let object = |schema: Value| json!({"type": "object", "properties": {"a": schema}});
@@ -16,7 +16,7 @@ fn check(old: Value, new: Value, there: Compatibility, back: Compatibility, why:
     assert!(SchemaDiff::of_arguments(&old, &old).is_empty());
 }
 
-/// Returns a variant of a tagged enum.
+/// Returns the schema of a variant of a tagged enum.
 fn variant(tag: &str, kind: &str) -> Value {
     json!({
         "type": "object",

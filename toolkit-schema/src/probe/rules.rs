@@ -1,4 +1,4 @@
-//! The questions about ranges and lists of values: whether the type itself refuses all other values.
+//! Tests whether a Rust type itself refuses all values outside of a range or an `enum`.
 
 use super::Probe;
 use crate::check::{Scope, check_text};
@@ -6,7 +6,7 @@ use crate::own::{Enforcement, is_of_author, listed_values, names_of_type, range_
 use serde_json::{Value, json};
 use std::ptr;
 
-/// A string that no list contains.
+/// A string that is assumed to be in no `enum`.
 const NO_NAME: &str = "\u{1}";
 
 /// The ends of serde's messages about integers outside of the range of their type.
@@ -57,8 +57,8 @@ impl<'a> Probe<'a, '_> {
 
     /// Returns whether the type decodes an enum in place of a variant called `name`.
     ///
-    /// Only an enum accepts a variant without data as `"name"` and as `{"name": null}`, but no empty object
-    /// and no second member. A type with its own visitor for strings and maps differs in one of the answers.
+    /// Only an enum accepts a variant without data as `"name"` and as `{"name": null}`, but neither an empty object nor
+    /// a second member. A type with its own visitor for strings and maps behaves differently.
     fn is_enum(&mut self, name: &str, around: &dyn Fn(Value) -> Value) -> bool {
         self.takes(&around(json!({name: null})))
             && !self.takes(&around(json!({})))
@@ -111,7 +111,8 @@ impl<'a> Probe<'a, '_> {
         })
     }
 
-    /// Asks the type about integers beside the range that its schema marks as enforced by the type.
+    /// Decodes integers just outside of the range in `own`, and records whether the Rust type refuses them. Only a
+    /// range marked as enforced by the Rust type is tested.
     ///
     /// Only serde's own message proves that an integer type refuses all integers on this side of its range.
     pub(super) fn range(&mut self, own: &Value, around: &dyn Fn(Value) -> Value) {
@@ -147,7 +148,7 @@ fn are_all_among(mut variants: &str, known: &[&str]) -> bool {
     }
 }
 
-/// Returns whether a message is serde's message about an integer outside of the range of its type.
+/// Returns whether `message` is serde's message about an integer outside of the range of its type.
 fn is_of_integer(message: &str) -> bool {
     let said = message.rsplit_once(" at line ").map_or(message, |(said, _)| said);
     let expected =

@@ -1,4 +1,4 @@
-//! Messages about values and about schemas.
+//! Tests of the messages about values and about schemas.
 
 use super::*;
 use serde_json::json;
@@ -34,7 +34,7 @@ fn every_violation_is_reported_with_its_path() {
     );
 }
 
-/// Tests each keyword alone, without other keywords for a message to describe.
+/// Tests each keyword alone, so its message cannot describe another keyword.
 #[test]
 fn every_keyword_has_a_message() {
     for (schema, value, expected) in [

@@ -10,11 +10,10 @@ use toolkit_core::call::ProviderExtras;
 /// `caller` and `toolset_name`, become provider extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
-/// Returns whether a content block is a call for the program. Calls of tools run by the service itself
-/// (`server_tool_use`) are not for the program.
+/// Returns whether a content block is a tool call that the program has to run. Calls of tools that the service runs
+/// itself (`server_tool_use`) are not.
 ///
-/// A block without a type is read as a damaged call. Blocks of other types are useless without their type,
-/// but a call must not be lost.
+/// A block without a type counts as a damaged call, so that no call is lost.
 pub(super) fn is_call(block: &Value) -> bool {
     match block.get("type") {
         Some(Value::String(kind)) => kind == "tool_use",
@@ -22,8 +21,8 @@ pub(super) fn is_call(block: &Value) -> bool {
     }
 }
 
-/// Reads a block `{type: "tool_use", id, name, input}`. If generation stopped early at this block, `is_cut`
-/// is `true`. Some servers send a string as `input`. The string is kept unchanged.
+/// Parses a call from a block `{type: "tool_use", id, name, input}`. `is_cut` is `true` if the response was cut off at
+/// this block. Some servers send a string as `input`, and the string is kept unchanged.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("input"), extras);
     WireCall { is_cut, ..call }

@@ -58,7 +58,8 @@ impl DefinitionCodec for Anthropic {
         Ok(())
     }
 
-    /// Returns the name of a hosted tool run by the program, such as `bash`. Its calls are ordinary calls.
+    /// Returns the name of a tool that the provider defines and the program runs, such as `bash`. The calls of such a
+    /// tool are ordinary calls.
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
         let kind = text(tool, "type");
@@ -91,9 +92,9 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether the service runs the tool itself, such as `web_search_20250305` or `bash_20250124`.
-/// Returns an error for a function in the format of another API, because the function would be lost if it
-/// were read as a tool of the service.
+/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`. Returns an error for
+/// a function in the format of another API, because the function would be lost if it were read as a tool of the
+/// service.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),

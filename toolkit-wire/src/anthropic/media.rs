@@ -6,8 +6,8 @@ use crate::results::{is_blank, json_content, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
-/// The accepted media items, from the types of the SDK: images, PDF, and texts as documents. Messages and
-/// results accept the same items.
+/// The media items that the API accepts: images, PDFs, and text files, which are sent as documents. Messages and tool
+/// results accept the same items. The list follows the types of Anthropic's SDK.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -16,7 +16,7 @@ const ACCEPTED: &[MediaRule] = &[
     MediaRule { kind: MediaKind::File, types: TEXTS, embedded: true, urls: Urls::None },
 ];
 
-/// The files that are sent as text.
+/// The media types of the files that are sent as text.
 const TEXTS: &[&str] = &[
     "text/*",
     "application/json",
@@ -53,8 +53,8 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
     }
 }
 
-/// Returns the block in `json` if it is a block that exists only in this API. Such a block is a reference to
-/// a deferred tool, or a search result.
+/// Parses `json` as a block that exists only in this API: a reference to a deferred tool, or a search result. Returns
+/// `None` for any other JSON.
 fn native(json: &JsonText) -> Option<Value> {
     // Most values are not such blocks and need not be parsed.
     let is_candidate =
@@ -173,8 +173,7 @@ fn plain_text(block: &Value) -> Option<&str> {
     source.get("data")?.as_str()
 }
 
-/// Parses a media item. The API sends no media type for a URL. An item with a URL therefore gets the media
-/// type `behind_url`.
+/// Parses a media item. The API states no media type for a URL, so an item with a URL gets the media type `behind_url`.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

@@ -20,7 +20,8 @@ impl RepairCodec for Anthropic {
         repaired(history)
     }
 
-    /// Keeps the results before the first message of the model. Their calls are in the thread of the service.
+    /// Repairs the new messages of a conversation that the service stores. Results before the first message of the
+    /// model stay, because the service has their calls.
     fn repair_continuation(&self, mut history: Vec<Value>) -> Vec<Value> {
         let first = history.iter().position(|message| !Self::is_reply(message)).unwrap_or(history.len());
         let rest = history.split_off(first);
@@ -83,8 +84,8 @@ impl Replies for Anthropic {
         json!({"type": "tool_result", "tool_use_id": call.call.get("id"), "content": NO_OUTPUT})
     }
 
-    /// Returns whether the replies begin with one result for each call in `results`, in any order, and
-    /// contain no other results. `results` are the results after the repair.
+    /// Returns whether `replies` begin with one result for each call id in `results`, in any order, and contain no
+    /// other results. `results` are the results after the repair.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = results.iter().map(|result| text(result, "tool_use_id")).collect();
         for reply in replies {

@@ -90,8 +90,8 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
     Ok(Message { fields: Some(fields), ..found })
 }
 
-/// Reads a list of content blocks. If at least one block is recognised, or if `is_certain` is `true`, damaged
-/// and unknown blocks are accepted too.
+/// Reads a list of content blocks. Damaged and unknown blocks are accepted if at least one block is known, or if
+/// `is_certain` states that the list belongs to this API.
 fn content<'a>(
     list: &'a [Value],
     path: &str,
@@ -106,9 +106,8 @@ fn content<'a>(
     Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value is a content block. Only the type is checked, or if it is missing, the presence of
-/// a call's fields. Blocks of tools run by the service are recognised by the end of their type, because new
-/// tools are added regularly.
+/// Returns whether a value is a content block. It must have a known type or, if it has no type, the fields of a call.
+/// Blocks of the service's own tools are recognised by the end of their type, because new tools are added regularly.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,

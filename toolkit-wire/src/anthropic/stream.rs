@@ -90,7 +90,7 @@ impl PartCodec for Anthropic {
         call_of(block)
     }
 
-    /// Writes the received pieces into the field that grows in pieces.
+    /// Writes the received pieces of a block into the field that arrives in pieces.
     ///
     /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
     /// string. Blank pieces become an empty object, unless the start of the block contained the arguments.
@@ -174,8 +174,8 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns the field that grows in pieces in blocks of the type `kind`. Returns an empty string if all fields
-/// arrive complete.
+/// Returns the name of the field that arrives in pieces in blocks of the type `kind`. Returns an empty string if all
+/// fields arrive complete.
 fn growing(kind: &str) -> &'static str {
     match kind {
         "text" => "text",
@@ -185,7 +185,8 @@ fn growing(kind: &str) -> &'static str {
     }
 }
 
-/// Appends a delta. Deltas for other kinds of blocks and for ended blocks are ignored.
+/// Appends a delta to the block with the provider's index `index`. The delta is ignored if the block has ended, or if
+/// the delta belongs to another type of block.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let (block, field, piece) = match text(delta, "type") {
         "text_delta" => ("text", "text", text(delta, "text")),
@@ -236,7 +237,7 @@ fn end(parts: &mut Parts, number: usize) {
     }
 }
 
-/// Adds the calls held back so far to the events if the stop reason is known.
+/// Yields the calls that were held back, if the stop reason has arrived.
 fn stop(stream: &mut Assembly) {
     let reason = finish_reason(stream);
     stream.stop(reason);

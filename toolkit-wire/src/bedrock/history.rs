@@ -49,7 +49,7 @@ impl HistoryCodec for Bedrock {
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Encodes a user message. The service requires a text beside documents, and it refuses blank texts and
+    /// Encodes a user message. The service requires a text in a message with documents, and refuses blank texts and
     /// empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The accepted media items, from the service model. Messages and results accept the same items.
+/// The media items that the API accepts, from the AWS service model. Messages and tool results accept the same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -28,8 +28,7 @@ const DOCUMENTS: &[&str] = &[
     "text/markdown",
 ];
 
-/// Media types with the names of their formats. For all other media types, the name of the format is the
-/// subtype.
+/// The format names of some media types. The format name of any other media type is its subtype.
 const FORMATS: [(&str, &str); 6] = [
     ("application/msword", "doc"),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
@@ -44,7 +43,8 @@ const LONGEST_NAME: usize = 200;
 
 /// Encodes one [`Content`] as a content block.
 ///
-/// An unsupported media item becomes a text block that names the item. Image blocks have no field for a name.
+/// An unsupported media item becomes a text block that names the item. The name of an image is dropped, because image
+/// blocks have no field for a name.
 pub(super) fn block(content: &Content) -> Value {
     let media = accepted(ACCEPTED, content).and_then(|(kind, media)| encode(media, kind));
     media.unwrap_or_else(|| json!({"text": unsendable(content)}))

@@ -68,8 +68,8 @@ fn contents(output: &ToolOutput) -> Vec<Value> {
     blocks
 }
 
-/// Encodes one content. Only JSON objects become blocks of the kind `json`, because models refuse other
-/// values in such blocks.
+/// Encodes one [`Content`] as a content block. Only JSON objects become blocks of the kind `json`, because models
+/// refuse other values in such blocks.
 fn block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {

@@ -122,7 +122,7 @@ impl PartCodec for Bedrock {
     }
 }
 
-/// Returns the block begun by an event. Returns `None` if the event names no kind of block.
+/// Returns the content block in a start event, or `None` if the event names no kind of block.
 fn begun(start: &Value) -> Option<Value> {
     let (kind, fields) = start.as_object()?.iter().next()?;
     Some(json!({kind: fields}))
@@ -157,7 +157,8 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Value) -> usize {
     number
 }
 
-/// Appends a delta of the given kind. Deltas for other kinds of blocks and for ended blocks are ignored.
+/// Appends a delta of the given kind to the block with the provider's index `index`. The delta is ignored if the block
+/// has ended, or if the delta belongs to another kind of block.
 fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     let redacted = delta.get("redactedContent").and_then(Value::as_str);
     let (growing, piece) = match kind {

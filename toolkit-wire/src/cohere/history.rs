@@ -12,7 +12,7 @@ use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
-/// The accepted media items, from the provider's guide to images. Images of tool results are sent in a user
+/// The media items that the API accepts, from the provider's guide to images. Images in tool results are sent in a user
 /// message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web }],

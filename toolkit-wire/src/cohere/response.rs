@@ -10,8 +10,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Cohere {
-    /// Finds the message in a response body. Also accepts a single message, and calls without a message
-    /// around them.
+    /// Finds the message in a response body. Also accepts a single message, a single call, or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let is_cut = FinishReason::parse(text(payload, "finish_reason")).is_cut();
         let messages = match payload {
@@ -37,8 +36,8 @@ impl ResponseCodec for Cohere {
         Ok(Reading { payload, messages })
     }
 
-    /// Sets the text and the reasoning. The plan that the model writes before its calls is reasoning, like
-    /// parts of the type `thinking`.
+    /// Sets the text and the reasoning of `response`. The plan that the model writes before its calls counts as
+    /// reasoning, like content parts of the type `thinking`.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             let plan = fields.get("tool_plan").and_then(Value::as_str).unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a message that arrive in pieces or in parts.
+/// The fields of a message whose content is spread over several events.
 const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
 
 impl StreamCodec for Cohere {
@@ -89,7 +89,7 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
-    /// A program may have stored a stream as a list of its events.
+    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }
@@ -125,7 +125,7 @@ fn plan(stream: &mut Assembly, piece: &str) {
     message.parts.say(true, piece);
 }
 
-/// Returns the only part of an event. Some events have it in a list.
+/// Returns the only part of an event: an object, or the first element of a list.
 fn one(part: Option<&Value>) -> Option<&Value> {
     match part {
         Some(Value::Array(parts)) => parts.first(),

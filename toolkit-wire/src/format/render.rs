@@ -1,4 +1,4 @@
-//! Formats as the renderers of a registry's definitions.
+//! Renders the definitions of a registry in an API format.
 
 use super::ApiFormat;
 use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};

@@ -39,7 +39,7 @@ impl ApiFormat {
         self.history(names).encode_calls(calls)
     }
 
-    /// Encodes the results of calls, in their order.
+    /// Encodes tool results as messages, in the given order.
     ///
     /// A successful result becomes the text of the output, followed by the
     /// [message](toolkit_core::ToolOutput::message) of the output on a separate line. A failed result becomes
@@ -49,8 +49,8 @@ impl ApiFormat {
     /// an item, and an additional message contains the item. In Chat Completions, this applies to images,
     /// audio and files.
     ///
-    /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the
-    /// second call has a replacement id, and the second result gets the same id.
+    /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the second
+    /// call has a replacement id in the history, and the second result gets this replacement id.
     ///
     /// Names keep the spelling of the model's calls. If the program [encoded](Self::encode_calls) the calls
     /// itself, encode their results with a [`history`](Self::history) that has the same names.
@@ -108,8 +108,8 @@ impl ApiFormat {
     /// of the message in the body, as in `/messages/3`.
     ///
     /// A request with `previous_response_id` or `conversation` (Responses), with `cachedContent` (Gemini), or that
-    /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that only the service has, so
-    /// these results are not removed.
+    /// continues a `thread` (Anthropic), contains only the new messages. Their results may answer earlier calls that
+    /// only the service has, so these results are not removed.
     ///
     /// Anthropic continues code without a result only in its container. If the field `container` has no id, the
     /// calls of such code are removed, too. Set the field before this method is called.

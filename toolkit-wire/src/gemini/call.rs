@@ -13,8 +13,8 @@ pub(super) fn function(part: &Value) -> Option<&Value> {
     get(part.as_object()?, "functionCall")
 }
 
-/// Reads a part that contains a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None`
-/// for other parts. If generation stopped early at this part, `is_cut` is `true`.
+/// Parses a part that contains a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None` for
+/// other parts. `is_cut` is `true` if the response was cut off at this part.
 ///
 /// Since Gemini 3, the service refuses a history in which a signature is missing from its original part, so
 /// the signature becomes an extra of the call.
@@ -32,14 +32,14 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Returns the fields of a part other than `functionCall`. The names are in the spelling of the reference.
+/// Returns the fields of a part other than `functionCall`, with their names in camel case.
 pub(super) fn beside(part: &Value) -> Fields {
     let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
     let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
     others.map(|(name, value)| (name.into_owned(), value.clone())).collect()
 }
 
-/// Removes the field `functionResponse` from a part. Messages of the model never contain results.
+/// Removes the field `functionResponse` from a part, because messages of the model must not contain results.
 pub(super) fn without_result(mut part: Fields) -> Fields {
     part.retain(|name, _| camel(name) != "functionResponse");
     part

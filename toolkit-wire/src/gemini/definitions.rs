@@ -15,8 +15,8 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The names of the tools run by the service itself. Each tool is an object in the field with its name, such
-/// as `{"googleSearch": {}}`.
+/// The names of the tools that the service defines. Each tool is an object in the field with its name, such as
+/// `{"googleSearch": {}}`.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -53,7 +53,7 @@ const COMPUTER: [&str; 13] = [
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    /// Writes one element of `function_declarations`. The JSON around the elements is in
+    /// Writes one element of the list `function_declarations`. The JSON before and after the list is in
     /// [`Facts::frame`](crate::facts::Facts::frame).
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
@@ -187,13 +187,13 @@ fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
     }
 }
 
-/// Returns the name of the first field that occurs only in tools of other APIs. Such a tool would be lost if
-/// it were read as a tool of the service.
+/// Returns the name of the first field that occurs only in tools of other APIs. A tool with such a field would be lost
+/// if it were read as a tool of the service.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }
 
-/// Returns whether the object is a function declaration without the tool around it.
+/// Returns whether the object is a function declaration that is not inside a tool.
 fn is_declaration(fields: &Fields) -> bool {
     fields.get("name").is_some_and(Value::is_string)
 }

@@ -79,8 +79,8 @@ impl Replies for Gemini {
         }
     }
 
-    /// Removes all parts except results from a message and returns them. Returns `None` if the message had no
-    /// results before the repair.
+    /// Takes the parts other than results out of a message and returns them. Returns `None` if the message had no
+    /// results before the repair (`held_results`).
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;
         Some(parts.as_array_mut().map(std::mem::take).unwrap_or_default())

@@ -125,8 +125,7 @@ fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a message without a candidate around it. Messages of the user look the same except for the role.
-/// They are refused.
+/// Parses a message that is not inside a candidate. A message of the user, which differs only in its role, is refused.
 fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))

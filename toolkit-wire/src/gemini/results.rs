@@ -17,10 +17,10 @@ pub(super) use parse::WireResult;
 
 mod parse;
 
-/// The media items that models accept from the third generation on. These models accept media items in
-/// results, too.
+/// The media items that models of the third and later generations accept, both in messages and in tool results.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
-/// The media items that earlier models accept. For these models, results have no field for media items.
+/// The media items that models before the third generation accept. Tool results for these models have no field for
+/// media items.
 pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: &[] };
 
 /// The media items accepted in messages, from the guides to images, audio, video and documents.
@@ -168,8 +168,8 @@ fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     }
 }
 
-/// Returns a JSON value as the value to send. The service stores every number as a double. If a number in the
-/// value would be rounded, the value is sent as text.
+/// Returns the value to send for the JSON of an output. The service stores every number as a double, so a value with a
+/// number that would be rounded is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,
@@ -177,7 +177,7 @@ fn json_value(json: &JsonText) -> Value {
     }
 }
 
-/// Returns whether every number in the value can be stored as a double without rounding.
+/// Returns whether all numbers in the value are below 2^53, up to which doubles represent every integer exactly.
 ///
 /// Recursion is safe, because the parser limits the depth of the value.
 fn is_exact(value: &Value) -> bool {
@@ -191,7 +191,7 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// Encodes a content of a user message.
+/// Encodes one [`Content`] of a user message as a part.
 pub(super) fn content_part(content: &Content) -> Value {
     match accepted(ACCEPTED, content) {
         Some((_, media)) => media_part(media),

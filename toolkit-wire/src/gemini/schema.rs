@@ -79,7 +79,7 @@ fn reference(target: &Value) -> Value {
     }
 }
 
-/// Reads an integer. Protobuf writes 64-bit integers as strings.
+/// Parses a number from a string, because Protobuf writes 64-bit integers as strings.
 fn number(value: &Value) -> Option<Value> {
     let number: Number = serde_json::from_str(value.as_str()?).ok()?;
     Some(number.into())

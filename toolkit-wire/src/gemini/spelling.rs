@@ -3,13 +3,14 @@
 use crate::fields::{Fields, camel};
 use serde_json::Value;
 
-/// Returns the value of a field in either spelling. `name` is the field name as spelled in the reference. A
-/// field with `null` counts as missing.
+/// Returns the value of a field in either spelling, such as `functionCall` and `function_call`. `name` is in camel
+/// case. A field with `null` counts as missing.
 pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }
 
-/// Returns the name of a field as spelled in `fields`. `name` is the field name as spelled in the reference.
+/// Returns the spelling of the field `name` in `fields`, such as `function_call` for `functionCall`. `name` is in camel
+/// case.
 pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     if let Some((key, _)) = fields.get_key_value(name) {
         return Some(key);

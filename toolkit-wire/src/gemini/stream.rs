@@ -51,7 +51,8 @@ impl StreamCodec for Gemini {
         body.into()
     }
 
-    /// Without `alt=sse`, the service sends a stream as one list.
+    /// Returns whether a value is an event of a stream. Without `alt=sse`, the service sends all events of a stream as
+    /// one list.
     fn is_chunk(&self, value: &Value) -> bool {
         let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
         value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
@@ -63,7 +64,7 @@ impl PartCodec for Gemini {
         read(part, false)
     }
 
-    /// Writes the arguments of a call received in pieces.
+    /// Writes the arguments that were received in pieces into the JSON of a call.
     fn seal(&self, part: &mut Part, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
@@ -173,7 +174,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     }
 }
 
-/// Returns the part with the field `functionCall` in the reference's spelling.
+/// Returns a copy of a part in which the field with the call is spelled `functionCall`, not `function_call`.
 fn spelled(part: &Value) -> Value {
     let mut fields = part.as_object().cloned().unwrap_or_default();
     if let Some(name) = key(&fields, "functionCall").filter(|name| *name != "functionCall") {
@@ -184,11 +185,11 @@ fn spelled(part: &Value) -> Value {
     fields.into()
 }
 
-/// Returns the index of the open call continued by `call`. This is the open call with the same id, or if
-/// `call` has no id, with the same name.
+/// Returns the index of the unfinished call that `call` continues. The unfinished call has the same id or, if `call`
+/// has no id, the same name.
 ///
-/// A `call` without a name may also continue the last open call. A complete call with a name but no id does
-/// not continue another call.
+/// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id does not
+/// continue another call.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
     let open = |fits: &dyn Fn(&Part) -> bool| {
         parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
@@ -203,7 +204,8 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     }
 }
 
-/// Returns the value of a piece. In any field other than `nullValue`, `null` counts as missing.
+/// Returns the argument value in a piece of a call, from a field such as `stringValue`. In any field other than
+/// `nullValue`, `null` counts as missing.
 fn value(piece: &Fields) -> Option<Value> {
     piece.iter().find_map(|(name, value)| match &*camel(name) {
         "nullValue" => Some(Value::Null),

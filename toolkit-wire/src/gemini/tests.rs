@@ -1,4 +1,5 @@
-//! Tests of calls, results and streams. Definitions, choices, schemas and paths are tested beside their code.
+//! Tests of calls, results, histories and streams. The modules of definitions, choices, schemas and paths have their
+//! own tests.
 
 mod calls;
 mod history;

@@ -103,7 +103,7 @@ fn no_output(call: &Value) -> Value {
     result(&id, text(call, "name"), NO_OUTPUT.into(), false)
 }
 
-/// Creates the step for a result.
+/// Creates a step of the type `function_result`.
 pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Value {
     let mut step = json!({"type": "function_result", "call_id": id, "name": name, "result": result});
     if is_error {

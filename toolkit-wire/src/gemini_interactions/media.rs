@@ -6,7 +6,8 @@ use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The accepted media items, from the types of the SDK. Steps of the user and results accept the same items.
+/// The media items that the API accepts, from the types of Google's SDK. User messages and tool results accept the same
+/// items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[

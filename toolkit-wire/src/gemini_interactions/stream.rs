@@ -77,7 +77,7 @@ impl StreamCodec for GeminiInteractions {
         body.into()
     }
 
-    /// A program may have stored a stream as a list of its events.
+    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("event_type").is_some()
     }
@@ -132,8 +132,8 @@ fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     number
 }
 
-/// Adds a delta to its step. If the event that begins the step is missing, the delta begins the step. Deltas
-/// for other types of steps and for ended steps are ignored.
+/// Adds a delta to the step with the provider's index `index`. If this step has not begun, the delta begins the step.
+/// The delta is ignored if the step has ended, or if the delta belongs to another type of step.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let (step, is_thought) = match text(delta, "type") {
         "text" | "text_annotation_delta" | "image" | "audio" | "video" | "document" => {
@@ -204,7 +204,7 @@ fn push(value: &mut Value, name: &str, more: &[Value]) {
     }
 }
 
-/// Adds the calls held back so far to the events if the final status is known.
+/// Yields the calls that were held back, if the final status has arrived.
 fn stop(stream: &mut Assembly) {
     let reason = finish_reason(stream);
     stream.stop(reason);

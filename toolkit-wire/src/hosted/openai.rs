@@ -71,19 +71,19 @@ pub fn tool_search() -> HostedTool {
     tool(json!({"type": "tool_search"}))
 }
 
-/// Returns the tool search in the variant run by the program. The tool `discover_tools` of the registry's
-/// [tool search](toolkit_core::ToolRegistry::with_tool_search) answers the calls.
+/// Returns the provider's tool search, in the variant that the program runs. The tool `discover_tools` of the
+/// registry's [tool search](toolkit_core::ToolRegistry::with_tool_search) answers the calls.
 ///
-/// [`Definitions::with_hosted`](crate::Definitions::with_hosted) replaces the definition of `discover_tools`
-/// by this tool. The description and the parameters of `discover_tools` are copied into this tool. It also
-/// removes `call_deferred`, because the model calls the found tools by their names.
+/// [`Definitions::with_hosted`](crate::Definitions::with_hosted) replaces the definition of `discover_tools` by this
+/// tool. The description and the parameters of `discover_tools` are copied into this tool. The definition of
+/// `call_deferred` is removed, because the model calls the found tools by their names.
 #[must_use]
 pub fn client_tool_search() -> HostedTool {
     tool_search().with("execution", "client")
 }
 
-/// Returns the provider's tool for code that calls tools. The model writes the code. It can call the tools
-/// that list `programmatic` among their allowed callers.
+/// Returns the provider's tool for code that calls tools. The model writes the code. The code can call the tools that
+/// list `programmatic` among their allowed callers.
 #[must_use]
 pub fn programmatic_tool_calling() -> HostedTool {
     tool(json!({"type": "programmatic_tool_calling"}))

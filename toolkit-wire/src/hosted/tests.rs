@@ -1,4 +1,4 @@
-//! Hosted tools in definitions, and their calls in responses and streams.
+//! Tests of hosted tools in definitions, and of their calls in responses and streams.
 
 use super::{HostedCall, HostedTool, anthropic, gemini, openai};
 use crate::{ApiFormat, DefinitionOptions, Definitions, StreamEvent};

@@ -29,7 +29,7 @@ use toolkit_core::tool::ToolDefinition;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolType {
-    /// `function`
+    /// The only type, with the text `function`.
     #[default]
     Function,
 }
@@ -38,7 +38,7 @@ pub enum ToolType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParametersType {
-    /// `object`
+    /// The only type, with the text `object`.
     #[default]
     Object,
 }
@@ -59,7 +59,7 @@ pub struct Parameters {
     pub rest: Map<String, Value>,
 }
 
-/// A tool.
+/// A tool as openJiuwen describes it to a model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolInfo {

@@ -1,4 +1,4 @@
-//! Fields that exist in only one API. They are added at random and by hand.
+//! Tests of fields that exist in only one API, with random and with fixed fields.
 
 use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// An unknown field: the object to which it is added, its name, and its value.
+/// Generates an unknown field: the object to which it is added, its name, and its value.
 fn unknown() -> impl Strategy<Value = (prop::sample::Index, String, Value)> {
     let value = prop_oneof![
         Just(json!({"type": "ephemeral", "ttl": "1h"})),

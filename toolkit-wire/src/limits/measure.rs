@@ -25,7 +25,7 @@ pub(crate) struct Measure {
     pub(crate) unions: usize,
 }
 
-/// Enums with more values than this have a separate limit.
+/// The number of values above which the characters of an enum have a separate limit.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {

@@ -1,4 +1,4 @@
-//! Sends media items of all types in every format.
+//! Tests of media items of all types in every format.
 
 use crate::ApiFormat;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
-/// Types that some providers accept and others do not, and types that none accepts.
+/// Media types that some providers accept and others do not, and media types that no provider accepts.
 const TYPES: [&str; 26] = [
     "image/png",
     "image/jpeg",
@@ -54,7 +54,7 @@ fn contents() -> Vec<Content> {
     all.collect()
 }
 
-/// Finds the media types and URLs that a request sends as media, in any of the formats.
+/// Collects the media types and URLs of the media items in a request, in any of the formats.
 fn sent(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(list) => list.iter().for_each(|value| sent(value, found)),

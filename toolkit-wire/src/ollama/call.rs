@@ -8,12 +8,12 @@ use crate::openai::unknown_of_function;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value alone, without a message around it, is a call.
+/// Returns whether a value has the form of a call: an object whose field `function` has a name.
 pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(|function| function.get("name").is_some())
 }
 
-/// Reads an element of `tool_calls`, in the form `{id?, function: {index?, name, arguments}}`.
+/// Parses an element of `tool_calls`, in the form `{id?, function: {index?, name, arguments}}`.
 pub(super) fn read(json: &Value) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let index = function.get("index").and_then(Value::as_u64);
@@ -24,7 +24,8 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
     }
 }
 
-/// Returns the unknown fields of a call and of its object `function`. They are sent back to the server.
+/// Returns the fields of a call and of its object `function` that `ToolCall` cannot express. They are sent back to the
+/// server.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
 }

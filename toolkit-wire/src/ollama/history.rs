@@ -12,8 +12,8 @@ use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
-/// The accepted media items: images in the formats that the server decodes. Images of tool results are sent
-/// in a user message after the results.
+/// The media items that the server accepts: images in the formats that it decodes. Images in tool results are sent in a
+/// user message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule {
         kind: MediaKind::Image,

@@ -10,8 +10,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Ollama {
-    /// Finds the message in a response body. Also accepts a single message, and calls without a message
-    /// around them.
+    /// Finds the message in a response body. Also accepts a single message, a single call, or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),

@@ -54,7 +54,7 @@ impl StreamCodec for Ollama {
         body.into()
     }
 
-    /// A program may have stored a stream as a list of its lines.
+    /// Returns whether a value is a line of a stream. A program may pass a stored stream as a list of its lines.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("message").is_some() && value.get("done").is_some()
     }

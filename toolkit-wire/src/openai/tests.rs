@@ -1,4 +1,4 @@
-//! Encoding and parsing of tool choice and parallel tool calls, in both APIs.
+//! Tests of encoding and parsing tool choice and parallel tool calls, in both OpenAI APIs.
 
 use crate::ApiFormat::{self, OpenAiChat, OpenAiResponses};
 use crate::WireError;
@@ -12,7 +12,7 @@ fn names() -> WireNames {
     WireNames::new(OpenAiChat.name_rule(), ["fs.read", "add"])
 }
 
-/// Returns the JSON of a tool in a choice.
+/// Returns the JSON that names a tool in a tool choice.
 fn tool(format: ApiFormat, kind: &str, name: &str) -> Value {
     match format {
         OpenAiChat => json!({"type": kind, kind: {"name": name}}),
@@ -20,7 +20,7 @@ fn tool(format: ApiFormat, kind: &str, name: &str) -> Value {
     }
 }
 
-/// Returns the JSON of a choice among `tools`.
+/// Returns the JSON of a tool choice that is limited to `tools`.
 fn allowed(format: ApiFormat, mode: &str, tools: Value) -> Value {
     match format {
         OpenAiChat => json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}),

@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value alone, without a message around it, is a call.
+/// Returns whether a value has the form of a call: it has an object `function` or `custom`, or one of these two types.
 pub(super) fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
-/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored,
-/// because some servers write it beside their answer.
+/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored, because
+/// some servers write it although the model has not called a tool.
 pub(super) fn legacy(message: &Fields) -> Option<&Value> {
     message.get("function_call").filter(|call| call.is_object() && !is_empty(&read(call, false)))
 }
@@ -32,8 +32,8 @@ pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
 /// Reads an element of `tool_calls`. The element is `{id, type, function: {name, arguments}}`, or
 /// `{id, type, custom: {name, input}}`.
 ///
-/// The older `function_call` has only `{name, arguments}`. If generation stopped early at this call, `is_cut`
-/// is `true`. If a stream was cut off during a custom call, the call has the `status` `incomplete`.
+/// The older `function_call` has only `{name, arguments}`. `is_cut` is `true` if the response was cut off at this call.
+/// If a stream was cut off during a custom tool call, the call has the `status` `incomplete`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let custom = custom(json);
     let part = custom.unwrap_or_else(|| json.get("function").filter(|part| part.is_object()).unwrap_or(json));

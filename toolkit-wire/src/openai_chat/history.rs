@@ -68,8 +68,8 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Writes the sound of an earlier answer. The service keeps the sound, and accepts only its id. Without an id,
-/// the transcript becomes the content of a message that has no text.
+/// Reduces the audio of an earlier answer to its id, because the service stores the audio and accepts nothing else.
+/// Without an id, the transcript becomes the content of a message that has no text.
 fn write_audio(fields: &mut Fields) {
     let Some(audio) = fields.get("audio").filter(|audio| !audio.is_null()) else { return };
     let id = text(audio, "id");

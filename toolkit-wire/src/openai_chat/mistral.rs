@@ -6,11 +6,11 @@ use crate::media::{MediaKind, MediaTable, Urls, address, file_name};
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 
-/// The accepted media items, from the provider's guides to vision, audio and documents. Tool messages contain
+/// The media items that Mistral's API accepts, from its guides to vision, audio and documents. Tool messages contain
 /// only text.
 const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
-/// Mistral's forms of media items.
+/// The media items that Mistral's API accepts, with the function that encodes them.
 pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };
 
 /// Inserts a message of the model between a tool message and a user message. Mistral refuses a user message

@@ -63,7 +63,7 @@ fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a response body. If at least one message is valid, damaged messages beside it are accepted, too.
+/// Reads a response body. If at least one message is valid, damaged messages are accepted, too.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());
@@ -96,8 +96,8 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message without a choice around it. Messages with other roles and messages of other APIs look
-/// similar, and are refused.
+/// Parses a message that is not inside a choice. Messages with other roles and messages of other APIs look similar, and
+/// are refused.
 fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -150,8 +150,8 @@ pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.
 ///
-/// There are two field names for reasoning. If a server uses both, they have the same text, and it is
-/// returned once.
+/// Servers use two field names for reasoning. If a message has both fields, their text is the same and is returned
+/// once.
 pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reasoning = text("reasoning_content").or_else(|| text("reasoning"));

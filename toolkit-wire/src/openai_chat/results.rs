@@ -16,11 +16,11 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, ToolOutput};
 
-/// The accepted media items, from the guides to images, audio and files. Other servers accept at most the
-/// same types. Tool messages contain only text.
+/// The media items that the API accepts, from OpenAI's guides to images, audio and files. Other servers accept at most
+/// the same types. Tool messages contain only text.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::None), results: &[] };
 
-/// Returns the rules for the media items of user messages. Audio and files may be given by the URLs `urls`.
+/// Returns the rules for the media items in user messages. `urls` are the URLs accepted for audio and files.
 pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
     [
         MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
@@ -29,7 +29,7 @@ pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
     ]
 }
 
-/// The media items that one provider's variant of the API accepts, and their forms.
+/// The media items that one provider's variant of the API accepts, with the function that encodes them.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) table: &'static MediaTable,
@@ -37,7 +37,7 @@ pub(crate) struct Contents {
     pub(super) write: fn(MediaKind, &Media) -> Option<Value>,
 }
 
-/// OpenAI's own forms, which most servers accept.
+/// The media items of OpenAI's own API, with the encoding that most servers accept.
 pub(super) const OPENAI: Contents = Contents { table: &MEDIA, write };
 
 impl Contents {
@@ -111,7 +111,7 @@ fn tool_message(table: &MediaTable, result: &ToolResult, id: &str) -> Value {
     as_received(&OpenAiChat, FACTS.name, &["/tool_call_id"], result, message)
 }
 
-/// Writes an image, audio, or a file with its bytes as a content part.
+/// Encodes an image, an audio item or a file as a content part. Returns `None` for audio without embedded bytes.
 fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),

@@ -1,4 +1,4 @@
-//! Tests of calls and results. Definitions and choices are tested beside their code.
+//! Tests of calls, results, histories and streams. The modules of definitions and choices have their own tests.
 
 mod calls;
 mod deviations;

@@ -11,7 +11,7 @@ use toolkit_core::call::ProviderExtras;
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// The extra fields of a call to send back together with the call.
+/// The extra fields of a call that are sent back with the call in the next request.
 ///
 /// The `id` of the item is not sent back. If a call has an item id known to the service, the service requires
 /// the reasoning item before the call ("was provided without its required 'reasoning' item"). Calls encoded

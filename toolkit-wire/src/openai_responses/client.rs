@@ -17,7 +17,7 @@ use toolkit_core::error::ErrorKind;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_core::{ToolError, ToolResult};
 
-/// The tool that answers `tool_search_call`. It is the search tool of a registry.
+/// The name of the registry's search tool, which answers `tool_search_call`.
 pub(super) const SEARCH: &str = "discover_tools";
 
 /// The type of the provider's request for approval to call a tool of an MCP server.
@@ -177,8 +177,8 @@ pub(super) fn of_extras(extras: &ProviderExtras) -> Option<&'static Client> {
     CLIENT.iter().find(|client| kind == client.call)
 }
 
-/// Returns the name of the program's tool for answering the calls of the hosted tool `definition`. Returns
-/// `None` if the provider runs the hosted tool itself.
+/// Returns the name of the program's tool that runs the calls of the hosted tool `definition`. Returns `None` if the
+/// provider runs the hosted tool itself.
 pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
     let kind = text(definition, "type");
     let environment = definition.get("environment").map_or("", |environment| text(environment, "type"));
@@ -195,7 +195,8 @@ pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
 }
 
 impl Client {
-    /// Returns the field with all arguments, if there is one, and the fields that are single arguments.
+    /// Returns the field that contains all arguments. If there is no such field, returns the fields that are one
+    /// argument each.
     pub(super) fn arguments(&self) -> (Option<&'static str>, &'static [&'static str]) {
         match self.arguments {
             Members::Of(field) => (Some(field), &[]),
@@ -203,7 +204,7 @@ impl Client {
         }
     }
 
-    /// Returns the fields of a call to send back with the call. The result of the call may need them as well.
+    /// Returns the fields of a received call that are needed to write the call or its result into the next request.
     pub(super) fn extras(&self, item: &Fields) -> Fields {
         let is_kept = |name: &str, value: &Value| {
             let is_argument = match self.arguments {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::SchemaLoss;
 
-/// The registry's tool for calling the tools found by its search.
+/// The name of the registry's tool that calls the tools found by the tool search.
 const CALL_DEFERRED: &str = "call_deferred";
 
 /// The values of `allowed_callers` that the service accepts.
@@ -92,9 +92,9 @@ impl DefinitionCodec for OpenAiResponses {
         client::answered_by(tool)
     }
 
-    /// Removes the definition that `tool` replaces. If `tool` is a tool search run by the program, it gets
-    /// the description and the parameters of the program's own search. If `tool` is a namespace, its tools
-    /// are added to the existing entry of the same name.
+    /// Removes the definition of the program's tool that `tool` replaces. If `tool` is a tool search that the program
+    /// runs, the description and the parameters of the removed definition are copied into `tool`. If `tool` is a
+    /// namespace, its tools are added to the existing entry of the same name.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
@@ -113,8 +113,8 @@ impl DefinitionCodec for OpenAiResponses {
         Some(tool)
     }
 
-    /// Returns a tool if the service runs it itself. For a namespace, returns the namespace without the
-    /// program's tools, or `None` if nothing is left.
+    /// Returns the tool if the service defines it. For a namespace, returns the namespace without the program's tools,
+    /// or `None` if nothing is left.
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
         if text(tool, "type") != NAMESPACE {
             return Ok(is_hosted(tool).then(|| tool.clone()));
@@ -125,8 +125,8 @@ impl DefinitionCodec for OpenAiResponses {
         Ok((!hosted.is_empty()).then_some(namespace))
     }
 
-    /// Returns the namespace from which the definition was read. If there is none, returns the namespace in
-    /// the tool's name, provided that the options describe this namespace.
+    /// Returns the namespace from which the definition was parsed. If there is none, returns the namespace in the
+    /// tool's name, provided that the options describe this namespace.
     fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
         let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
         let own = || definition.name.namespace().filter(|name| options.namespaces.contains_key(*name));
@@ -190,7 +190,7 @@ fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
     false
 }
 
-/// Parses one tool. Returns `None` for a tool that the service runs itself.
+/// Parses one tool. Returns `None` for a tool that the service defines.
 fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
     if is_hosted(tool) {
         return Ok(None);

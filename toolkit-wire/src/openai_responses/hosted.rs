@@ -19,8 +19,8 @@ const CALLS: [[&str; 4]; 9] = [
     ["program", "program", "code", ""],
 ];
 
-/// The outputs that are separate items. Each row has the type of the item, the name of the tool, and the
-/// field with the output.
+/// The outputs of hosted tools that are items of their own, not fields of the call. Each row has the type of the item,
+/// the name of the tool, and the field with the output.
 const OUTPUTS: [[&str; 3]; 3] = [
     ["tool_search_output", "tool_search", "tools"],
     ["shell_call_output", "shell", "output"],

@@ -18,8 +18,8 @@ impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after all calls of
     /// the turn, so that parallel calls stay together. All other items stay at their positions.
     ///
-    /// An `item_reference` stands for an item that the service keeps. The item may be a call, so a history
-    /// with such a reference keeps all results.
+    /// An `item_reference` refers to an item that the service stores. The item may be a call, so a history with such a
+    /// reference keeps all results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let has_references = history.iter().any(is_reference);
         repair(history, has_references)
@@ -63,13 +63,13 @@ impl RepairCodec for OpenAiResponses {
     }
 }
 
-/// Returns whether an item stands for an item that the service keeps.
+/// Returns whether an item only refers to another item, which the service stores.
 fn is_reference(item: &Value) -> bool {
     text(item, "type") == "item_reference"
 }
 
-/// Repairs a history. If `is_part` is `true`, the service keeps further calls that are not in `history`. In
-/// this case, a result is only removed if its call in `history` already has a result.
+/// Repairs a history. If `is_part` is `true`, the service may store further calls that are not in `history`. A result
+/// is then removed only if its call is in `history` and already has another result.
 fn repair(mut history: Vec<Value>, is_part: bool) -> Vec<Value> {
     let pairs = pair(&history);
     identify(&mut history, &pairs);

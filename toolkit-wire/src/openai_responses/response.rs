@@ -67,7 +67,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     }
 }
 
-/// Returns whether a value alone, without a list around it, is an item.
+/// Returns whether a value has the form of an item in the output of a response.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {

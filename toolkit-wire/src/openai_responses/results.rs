@@ -17,10 +17,11 @@ use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// The fields of a function call to repeat in its result.
+/// The fields of a function call that are repeated in its result.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
-/// The accepted media items, from the guides to images and files. Messages and results accept the same items.
+/// The media items that the API accepts, from OpenAI's guides to images and files. Messages and tool results accept the
+/// same items.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -28,7 +29,7 @@ const ACCEPTED: &[MediaRule] = &[
     MediaRule { kind: MediaKind::File, types: DOCUMENTS, embedded: true, urls: Urls::Web },
 ];
 
-/// Documents, presentations, spreadsheets, texts and source code.
+/// The media types of the accepted files: documents, presentations, spreadsheets, texts and source code.
 const DOCUMENTS: &[&str] = &[
     "application/pdf",
     "text/*",
@@ -69,7 +70,7 @@ impl ResultCodec for OpenAiResponses {
     }
 }
 
-/// Encodes a result. The API has no mark for errors, so the text states that the call failed.
+/// Encodes a result. The API has no mark for errors, so only the text tells the model that a call failed.
 ///
 /// The service does not require the field `status`, but some compatible servers do. Results of custom tools
 /// have no `status`.

@@ -1,4 +1,4 @@
-//! Tests of calls and results. Definitions and choices are tested beside their code.
+//! Tests of calls, results, histories and streams. The modules of definitions and choices have their own tests.
 
 mod calls;
 mod history;
@@ -8,7 +8,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-/// A response body with these items.
+/// Returns a response body with the items `output`.
 fn body(output: Value) -> Value {
     json!({"id": "resp_1", "object": "response", "status": "completed", "error": null, "output": output})
 }

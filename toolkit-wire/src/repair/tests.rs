@@ -1,4 +1,4 @@
-//! Repairing requests whose earlier messages are kept by the service.
+//! Tests of repairing requests whose earlier messages are stored by the service.
 
 use crate::ApiFormat;
 use proptest::prelude::*;
@@ -36,8 +36,8 @@ fn repaired(format: ApiFormat, state: Option<&str>, history: &[Value]) -> Vec<Va
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// After any response, the rest of a valid conversation is a valid request if the service keeps the
-    /// response.
+    /// If the service stores a valid conversation up to any response, the later messages are a valid request, and stay
+    /// unchanged.
     #[test]
     fn results_for_calls_kept_by_the_service_stay(
         calls in prop::collection::vec(0..4_usize, 1..5),

@@ -1,4 +1,4 @@
-//! Responses of every format, complete and streamed.
+//! Tests of responses in every format, complete and streamed.
 
 use super::*;
 use crate::ApiFormat;

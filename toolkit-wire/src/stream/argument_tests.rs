@@ -15,7 +15,7 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::GeminiInteractions,
 ];
 
-/// Returns the events of a response with one call. The pieces are the pieces of its arguments.
+/// Returns the events of a response with one call, whose arguments arrive in `pieces`.
 fn stream(format: ApiFormat, pieces: &[String]) -> Vec<Value> {
     let each = |event: &dyn Fn(&String) -> Value| pieces.iter().map(event).collect::<Vec<_>>();
     let (begin, middle, end) = match format {
@@ -96,7 +96,7 @@ fn stream(format: ApiFormat, pieces: &[String]) -> Vec<Value> {
     begin.into_iter().chain(middle).chain(end).collect()
 }
 
-/// Returns all events of a response, with or without the pieces of arguments.
+/// Returns all events that a stream yields, with or without the pieces of arguments.
 fn events(format: ApiFormat, chunks: &[Value], has_pieces: bool) -> Vec<StreamEvent> {
     let mut stream = format.accumulator();
     if has_pieces {

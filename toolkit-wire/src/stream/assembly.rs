@@ -21,14 +21,14 @@ pub(crate) struct Assembly {
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
     /// Whether the provider announced the end by an event rather than by fields of the body.
     pub(crate) is_over: bool,
-    /// Whether there are events for pieces of arguments.
+    /// Whether events with the pieces of arguments are enabled.
     pub(super) has_argument_events: bool,
 }
 
-/// One message of the model.
+/// One message of the model while it is received.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamedMessage {
-    /// The fields around the message, in APIs with several choices or candidates.
+    /// The fields of the choice or candidate that contains the message, in APIs with several choices or candidates.
     pub(crate) around: Fields,
     /// The fields of the message except its parts.
     pub(crate) fields: Fields,
@@ -60,7 +60,7 @@ impl Assembly {
         &mut self.message(0).parts
     }
 
-    /// Adds the waiting calls of the only message to the events if `reason` is known.
+    /// Yields the calls that were held back in the only message, if `reason` is known.
     pub(crate) fn stop(&mut self, reason: Option<FinishReason>) {
         if let Some(reason) = reason {
             self.parts().release(reason.is_cut());

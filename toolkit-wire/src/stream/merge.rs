@@ -33,7 +33,7 @@ pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str
     });
 }
 
-/// Continues `fields` with the fields of `piece` that `is_kept` accepts.
+/// Adds the fields of a streamed `piece` that `is_kept` accepts to `fields`.
 ///
 /// If the field is one of [`GROWING`], strings are appended. Lists are extended, objects are merged, and
 /// other values are replaced. `null` changes nothing.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use toolkit_core::call::ToolCall;
 
-/// Reads and completes the parts of a message.
+/// Reads and completes the parts of a streamed message.
 pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
     /// Reads a part as a call. Returns `None` for other parts.
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
@@ -44,13 +44,13 @@ pub(crate) struct Key<S> {
 /// The location of a text inside a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// The field of the part with the text, or with a list of blocks.
+    /// The field of the part that contains the text, or a list of blocks with texts.
     pub(crate) field: &'static str,
     /// The index of the block in the list.
     pub(crate) index: u64,
     /// The type of the block. Empty if the field contains the text itself.
     pub(crate) block: &'static str,
-    /// The field of the block with the text.
+    /// The field of the block that contains the text.
     pub(crate) text: &'static str,
 }
 
@@ -65,8 +65,8 @@ pub(crate) struct Part {
     pub(crate) json: Value,
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
-    /// The field that grows in pieces, in APIs in which this field depends on the type of the part. Empty if
-    /// all fields arrive complete.
+    /// The field that arrives in pieces, in APIs in which this field depends on the type of the part. Empty if all
+    /// fields arrive complete.
     pub(crate) growing: &'static str,
     /// The arguments or the text received in pieces, until the part is done.
     pub(crate) text: String,
@@ -75,7 +75,7 @@ pub(crate) struct Part {
     /// The arguments of an unfinished part that have arrived as pairs of a path and a value. `None` if no pair
     /// has arrived.
     pub(crate) paths: Option<Box<PathArguments>>,
-    /// The state of scanning `text` as a JSON object.
+    /// The scanner that looks for the end of the JSON object in `text`.
     pub(crate) scan: ObjectScanner,
     pub(crate) is_custom: bool,
     /// Whether empty arguments or free text are known to be complete, because they have arrived in pieces or
@@ -88,9 +88,9 @@ pub(crate) struct Part {
     pub(crate) is_announced: bool,
     /// The id of an announced call. Empty for other parts.
     pub(super) id: String,
-    /// The number of bytes of the arguments that events have returned.
+    /// The number of bytes of the arguments that were already returned in events.
     pub(super) shown: usize,
-    /// The call that was returned. `None` if it was not returned yet. Later pieces do not change it.
+    /// The call as it was returned. Later pieces do not change it. `None` if no call was returned yet.
     pub(super) call: Option<ToolCall>,
 }
 
@@ -101,7 +101,7 @@ impl Key<&str> {
 }
 
 impl Key<String> {
-    /// Returns whether both keys have a call id, and the same one.
+    /// Returns whether both keys have the same call id, and this id is not empty.
     pub(crate) fn is_same_call(&self, other: &Key<&str>) -> bool {
         !self.call.is_empty() && self.call == other.call
     }

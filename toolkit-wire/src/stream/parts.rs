@@ -1,9 +1,8 @@
-//! The parts of one streamed message. Every call in it begins, is announced once, waits as long as it may be
+//! The parts of one streamed message. Every call in the message begins, is announced once, is held back while it may be
 //! cut off, and is returned once.
 //!
-//! The codec finds the part to which a piece of the stream belongs, and adds the piece to this part. Methods
-//! identify a part by its index in `Parts`, called `number`. It differs from the position and from the
-//! provider's index.
+//! The codec finds the part to which a piece of the stream belongs, and adds the piece to this part. Methods identify a
+//! part by its index in `Parts`, called `number`. The number differs from the position and from the provider's index.
 
 use super::event::StreamEvent;
 use super::part::{Key, Part, PartCodec};
@@ -25,8 +24,8 @@ pub(crate) struct Parts {
     parts: Vec<Part>,
     /// The position for the next part, after the position of the last part.
     pub(crate) next: u64,
-    /// The number of the latest part with each item id. `by_index` and `by_call` are the same for indices and
-    /// call ids.
+    /// Maps each item id to the number of the latest part with this id. `by_index` and `by_call` do the same for
+    /// indices and call ids.
     pub(crate) by_item: HashMap<String, usize>,
     pub(crate) by_index: HashMap<u64, usize>,
     pub(crate) by_call: HashMap<String, usize>,
@@ -35,8 +34,8 @@ pub(crate) struct Parts {
     pub(crate) current: Option<usize>,
     /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
     pub(crate) open: Vec<usize>,
-    /// The ended calls that may be cut off, because they have no arguments or free text. If the model is cut
-    /// off, its last call is ended too. So these calls wait until another part or the finish reason arrives.
+    /// The ended calls that may have been cut off, because they have free text or no arguments. They are held back
+    /// until another part or the finish reason arrives.
     held: Vec<usize>,
     /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
@@ -130,7 +129,7 @@ impl Parts {
         }
     }
 
-    /// Adds the event for the arguments of a call received since the last such event. Does nothing before the
+    /// Adds an event with the arguments of a call that have arrived since the last such event. Does nothing before the
     /// call is announced.
     ///
     /// An empty object waits until the call ends (`is_end`), because some servers send it before the arguments.
@@ -148,7 +147,7 @@ impl Parts {
         }
     }
 
-    /// Adds no further pieces of the arguments of a call, because the text shown so far was replaced.
+    /// Stops the events with arguments of a call, because the arguments returned so far were replaced.
     pub(crate) fn stop_arguments(&mut self, number: usize) {
         self.parts[number].shown = usize::MAX;
     }
@@ -173,8 +172,8 @@ impl Parts {
         self.say_arguments(number, false);
     }
 
-    /// Ends a part. If the part is a call, it is returned. However, a call that may be cut off waits until
-    /// another part follows it.
+    /// Ends a part. If the part is a call, the call is returned, unless it may be cut off. Such a call is held back
+    /// until another part follows.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
         self.show_hosted(number);
@@ -220,8 +219,8 @@ impl Parts {
         self.events.extend(call.map(StreamEvent::Call));
     }
 
-    /// Returns each waiting call that is followed by another part, because the model has continued after the
-    /// call.
+    /// Returns each call that was held back and is now followed by another part. The model has continued after such a
+    /// call, so the call is complete.
     pub(crate) fn release_passed(&mut self) {
         let last = if self.held.is_empty() { return } else { self.last() };
         let (held, passed) =
@@ -232,7 +231,8 @@ impl Parts {
         }
     }
 
-    /// Returns all waiting calls. If generation stopped early (`is_cut`), the last part is marked as cut off.
+    /// Returns all calls that were held back. If generation stopped early (`is_cut`), the last part is marked as cut
+    /// off.
     pub(crate) fn release(&mut self, is_cut: bool) {
         let last = self.last().filter(|_| is_cut);
         for number in std::mem::take(&mut self.held) {

@@ -1,11 +1,11 @@
-//! The fields of messages and their texts beside the text itself, such as media items and citations.
+//! Tests of further fields in messages and texts, such as media items and citations.
 
 use crate::ApiFormat;
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 
-/// Returns the body of a response with one message, in which the text has further `fields`, and the message has
-/// further fields itself.
+/// Returns the body of a response with one message. `of_text` contains further fields of its text, and `of_message`
+/// further fields of the message.
 fn body(format: ApiFormat, of_text: &Value, of_message: &Value) -> Value {
     let with = |mut value: Value, more: &Value| {
         let fields = more.as_object().cloned().unwrap_or_default();
@@ -42,7 +42,7 @@ fn body(format: ApiFormat, of_text: &Value, of_message: &Value) -> Value {
     }
 }
 
-/// Checks that a field is sent back unchanged, and reported once for every other API.
+/// Checks that the field `name` of a response is sent back unchanged, and reported once as lost for every other API.
 #[track_caller]
 fn check(format: ApiFormat, body: &Value, name: &str, sent: &Value) {
     let response = format.parse_response(body).unwrap();
@@ -71,7 +71,8 @@ fn fields<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
     }
 }
 
-/// The fields of each API, from the types of its SDK and from servers with the same API.
+/// The table lists further fields of each API's messages and texts, from the types of its SDK and from compatible
+/// servers.
 #[test]
 fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
     use ApiFormat::{Anthropic, Bedrock, Cohere, GeminiInteractions, Ollama, OpenAiChat, OpenAiResponses};
@@ -124,7 +125,7 @@ fn empty_fields_are_no_content() {
     }
 }
 
-/// The service accepts only the id of an earlier sound. The text of a spoken answer is its transcript.
+/// The service accepts only the id of the audio in an earlier answer. The text of a spoken answer is its transcript.
 #[test]
 fn the_sound_of_a_chat_answer_is_sent_back_by_its_id() {
     let pieces = [

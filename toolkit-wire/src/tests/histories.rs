@@ -1,5 +1,5 @@
-//! Histories in every form that the services accept. Such histories are not changed by a repair, or by
-//! reading and writing them again.
+//! Tests of histories in every form that the services accept. A repair does not change such histories, and neither does
+//! parsing and encoding them again.
 
 use crate::ApiFormat;
 use proptest::collection::vec;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// One turn: the model's text beside its calls, the number of calls, and a number that selects the form.
+/// One turn: the model's text, the number of calls, and a number that selects the form of the turn.
 type Turn = (String, usize, usize);
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {

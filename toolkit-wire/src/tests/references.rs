@@ -1,11 +1,11 @@
-//! References in the schemas of tools, in every format.
+//! Tests of references in the schemas of tools, in every format.
 
 use crate::{ApiFormat, DefinitionOptions};
 use serde_json::json;
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// A tool with a type that its parameters refer to twice.
+/// Returns a tool whose parameters refer to the same type twice.
 fn route() -> ToolDefinition {
     let place = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let parameters = json!({"type": "object", "$defs": {"Place": place}, "properties": {

@@ -1,10 +1,10 @@
-//! The reasons and the errors with which providers end a response.
+//! Tests of the finish reasons and the errors with which providers end a response.
 
 use crate::ApiFormat;
 use crate::response::FinishReason;
 use serde_json::json;
 
-/// The reasons of each provider's API, from the types of its SDK, with the reason that is read.
+/// The table lists the finish reasons of each provider's SDK, each with the expected parsed reason.
 #[test]
 fn every_reason_of_every_provider_is_read() {
     use FinishReason::{Interrupted, Length, Refused, Stop, ToolCalls};

@@ -1,10 +1,10 @@
-//! Parts of responses with types that this library does not know.
+//! Tests of responses with parts whose types this library does not know.
 
 use crate::ApiFormat;
 use serde_json::json;
 use toolkit_core::name::WireNames;
 
-/// Parts with types of next year, each in a response beside a text.
+/// Each response contains a text, and a part of a type that does not exist yet.
 #[test]
 fn unknown_parts_are_kept_for_the_same_api_and_reported_for_another() {
     let new = json!({"type": "time_travel", "id": "x_1", "to": 2030});

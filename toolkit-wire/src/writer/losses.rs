@@ -12,8 +12,8 @@ use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The types of parts whose text is sent to every API, and the types of reasoning. Calls are recognised by the
-/// codec of the API.
+/// The types of parts that are not reported as lost: texts, which are sent to every API, and reasoning. The codec of
+/// the API recognises the calls.
 const CARRIED: [&str; 14] = [
     "",
     "text",
@@ -130,12 +130,13 @@ impl HistoryWriter<'_> {
         losses.collect()
     }
 
-    /// Returns the losses when the messages `native` of the API `format` are replaced by their text and their
-    /// calls, because this history is for another API, or for a server that refuses their ids. Such losses are the calls of the provider's own tools,
-    /// generated media items and all content with an unknown type. Each type is reported once, and the path
-    /// of a loss is the type, as in `/web_search_tool_result`.
+    /// Returns the losses if the messages `native` of the API `format` are replaced by their text and their calls. This
+    /// happens if the history is for another API, or for a server that refuses the call ids.
     ///
-    /// Fields beside the text are reported too, such as citations, and the sound or the images of a message.
+    /// Losses are the calls of the provider's own tools, generated media items, and content of unknown types. Each type
+    /// is reported once, and the path of a loss is the type, as in `/web_search_tool_result`.
+    ///
+    /// Further fields of a text or a message are reported too, such as citations, audio or images.
     ///
     /// Reasoning is not reported: only the model that wrote the reasoning can use it.
     ///
@@ -278,7 +279,7 @@ fn is_message(message: &Value) -> bool {
     message.get("role").is_some() || text(message, "type") == "model_output"
 }
 
-/// Returns the parts of a model's message. In APIs without messages around the items, an item is a part.
+/// Returns the parts of a model's message. In APIs in which items are not inside messages, the item is the only part.
 fn parts(message: &Value) -> &[Value] {
     match (is_message(message), list(message, "parts")) {
         (true, []) => list(message, "content"),

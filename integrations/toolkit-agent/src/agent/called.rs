@@ -27,25 +27,25 @@ pub(crate) struct CalledAgents(Mutex<Called>);
 
 #[derive(Debug, Default)]
 struct Called {
-    /// The unfinished conversations of the agents, by the index of the call. A conversation is taken out
-    /// while its agent works, and put back if the agent is interrupted.
+    /// The unfinished conversations of the called agents, by the index of the call in its turn. A
+    /// conversation is absent while its agent works, and comes back if the agent is interrupted.
     conversations: BTreeMap<usize, Conversation>,
     /// The keys of the calls with an unfinished conversation, by the index of the call.
     keys: BTreeMap<usize, String>,
     /// The calls that are not yet in `positions`, with their indexes. Most turns call no agent, so `positions` is
     /// filled when an agent begins.
     calls: Vec<(CallId, usize)>,
-    /// The index of each call, by its id. `None` if several calls have the same id, because the id does not
-    /// say which call an agent belongs to.
+    /// The index of each call, by its id. `None` if several calls have the same id, because the index is then
+    /// ambiguous.
     positions: HashMap<CallId, Option<usize>>,
-    /// The indexes of the calls with a working agent.
+    /// The indexes of the calls whose agents are working.
     working: HashSet<usize>,
-    /// The number of agents begun without a known call.
+    /// The number of agents that began without a registered call, or with an ambiguous call id.
     unknown: usize,
 }
 
 impl CalledAgents {
-    /// Forgets the calls of the last turn.
+    /// Removes the calls of the previous turn.
     pub(crate) fn begin_turn(&self) {
         let called = &mut *lock(&self.0);
         called.conversations.clear();
@@ -80,14 +80,15 @@ impl CalledAgents {
         is_first.then(|| (position, key, called.conversations.remove(&position)))
     }
 
-    /// Returns the scope of an agent that [`begin`](Self::begin) has not begun, different from all others.
+    /// Returns a new unique scope for an agent if [`begin`](Self::begin) has returned `None` for its call.
     pub(crate) fn scope(&self, call_id: &str) -> RunScope {
         let mut called = lock(&self.0);
         called.unknown += 1;
         RunScope::Call(format!("{call_id}#{}", called.unknown).into())
     }
 
-    /// Ends the agent of a call, so that a repeated call may begin it again. Keeps the conversation if it has pending calls.
+    /// Marks the agent of a call as no longer working, so that a repeated call may begin it again. Stores the
+    /// conversation if it has pending calls.
     pub(crate) fn end(&self, position: usize, conversation: Conversation) {
         let mut called = lock(&self.0);
         called.working.remove(&position);
@@ -96,7 +97,7 @@ impl CalledAgents {
         }
     }
 
-    /// Removes and returns the unfinished conversation of a call.
+    /// Removes and returns the unfinished conversation of the agent called at `position`.
     pub(crate) fn take(&self, position: usize) -> Option<Conversation> {
         lock(&self.0).conversations.remove(&position)
     }

@@ -4,7 +4,7 @@ use crate::error::AgentError;
 use std::sync::OnceLock;
 use tokio::sync::Notify;
 
-/// The error of a guardrail that has ended a run.
+/// The end of a run by a guardrail: the error, and a token that stops the rest of the run.
 #[derive(Default)]
 pub(super) struct Ended {
     error: OnceLock<AgentError>,
@@ -13,7 +13,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Ends the run, unless it has ended before. Returns the error of the end.
+    /// Ends the run with `error`. If the run has already ended, returns the earlier error; otherwise, returns
+    /// `error`.
     pub(super) fn set(&self, error: AgentError) -> AgentError {
         let error = self.error.get_or_init(|| error).clone();
         self.end.notify_waiters();

@@ -26,11 +26,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
 
-/// The time that a store has to finish a save after the run was cancelled or is out of time.
+/// The time that a store has to finish a save after the run is cancelled or out of time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// One run of an agent: the root agent, and the limits, cancellation and listener shared by all agents of a
-/// team. Clones share the run.
+/// One run of an agent and the agents of its team. They share the root agent, the limits, the cancellation
+/// and the listener. Clones share the run.
 #[derive(Clone)]
 pub struct Run(pub(crate) Arc<RunInner>);
 
@@ -40,7 +40,8 @@ pub(crate) struct RunInner {
     invocation_id: Arc<str>,
     cancellation: CancellationToken,
     pub(crate) budget: Arc<Budget>,
-    /// The agent whose own limits apply to `budget`. `None` if these are the limits of the run.
+    /// The agent whose own limits are the innermost limits of `budget`. `None` if `budget` has the limits of
+    /// the run.
     limited: Option<Agent>,
     events: Option<UnboundedSender<RunEvent>>,
     /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
@@ -48,15 +49,16 @@ pub(crate) struct RunInner {
     autosave: Option<Sessions>,
     /// The log for all conversations of the run. `None` if the run is not saved.
     journal: Option<Journal>,
-    /// The path of keys from the outermost conversation to the conversation of this agent.
+    /// The path to the conversation of this agent: the keys of the nested conversations, the outermost first.
     pub(crate) node: Vec<String>,
-    /// The calls and the parallel agents that enclose this agent, the outermost first.
+    /// The tool calls and the parallel agents that enclose this agent, the outermost first.
     within: Vec<RunScope>,
     pub(crate) decisions: Decisions,
     /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
     pub(crate) prefix: String,
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
-    /// Whether agents may only answer, because an answer of the run was invalid. All calls are refused.
+    /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
+    /// answer again.
     pub(crate) answers_only: bool,
     /// The tokens in the span of the agent.
     usage: SpanUsage,
@@ -76,7 +78,8 @@ struct Shared {
 }
 
 impl Run {
-    /// Ends the run and all runs around it with an error. Returns the error. Running calls are cancelled.
+    /// Ends the run and all enclosing runs with an error, and cancels running calls. Returns the error that
+    /// ended the run, which is an earlier error if there is one.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
         self.0.shared.ended.set(error)
     }
@@ -106,30 +109,31 @@ impl Run {
         }))
     }
 
-    /// Counts the tokens of a model call, for the limits and for the spans of the agents.
+    /// Adds the tokens of a model call to the budget of the run and to the spans of the agents.
     pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
         self.0.usage.add(usage);
         self.0.budget.add_usage(usage, price);
     }
 
-    /// Returns the tokens in the span of the agent.
+    /// Returns the tokens to record in the span of the agent.
     pub(crate) fn usage(&self) -> &SpanUsage {
         &self.0.usage
     }
 
-    /// Returns the same run with the span of an agent within the current agent.
+    /// Returns this run with `span` as the span of the agent, within the span of the current agent. Returns
+    /// `None` if no subscriber records the span.
     pub(crate) fn with_span(&self, span: &AgentSpan) -> Option<Self> {
         let usage = span.usage(&self.0.usage)?;
         Some(Self(Arc::new(RunInner { usage, ..RunInner::clone(&self.0) })))
     }
 
-    /// Returns the same run with another format for the final answer.
+    /// Returns this run with another format for the final answer.
     pub(crate) fn with_answer_format(&self, answer_format: Option<Arc<AnswerFormat>>) -> Self {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run for a repetition after an invalid answer: without decisions about pending calls, and
-    /// without calls.
+    /// Returns this run for another attempt after an invalid answer. The new run refuses all tool calls and
+    /// has no decisions about pending calls.
     pub(crate) fn for_answers_only(&self) -> Self {
         let decisions = Decisions::default();
         Self(Arc::new(RunInner { decisions, answers_only: true, ..RunInner::clone(&self.0) }))
@@ -167,8 +171,8 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for the parallel agent at `index`. The agent works on a copy of the conversation, and
-    /// `node` is the path of keys to this copy.
+    /// Returns the run for the parallel agent at `index`. The agent works on a copy of the conversation.
+    /// `node` is the path of keys to the copy.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
         let prefix = format!("{}{index}/", self.0.prefix);
         let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };
@@ -176,7 +180,8 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run with the own limits of an agent, if it has any and did not start the run.
+    /// Returns the run with the agent's own limits added. Returns `None` if the agent has no limits of its
+    /// own, or is the root agent of the run.
     pub(crate) fn limited_to(&self, agent: &Agent) -> Option<Self> {
         let limits = if agent.is(&self.0.root) { None } else { agent.own_limits() }?;
         let budget = Arc::new(Budget::within(self.0.budget.clone(), limits));
@@ -184,7 +189,8 @@ impl Run {
         Some(Self(Arc::new(RunInner { budget, limited, ..RunInner::clone(&self.0) })))
     }
 
-    /// Returns the run without the own limits of the agent called `name`, which gives up the conversation.
+    /// Returns the run without the own limits of the agent called `name`. Called when this agent transfers
+    /// the conversation to another agent.
     pub(crate) fn without_limits_of(&self, name: &str) -> Self {
         let is_limited = self.0.limited.as_ref().is_some_and(|agent| agent.name() == name);
         match self.0.budget.outer().filter(|_| is_limited) {
@@ -207,19 +213,19 @@ impl Run {
         }
     }
 
-    /// Connects a conversation to the log of the run. `is_replaced` is `true` if an agent may have put the
-    /// conversation in the place of the one connected before.
+    /// Connects `conversation` to the log of the run. `is_replaced` is `true` if an agent may have replaced
+    /// the conversation with another one.
     pub(crate) fn connect(&self, conversation: &mut Conversation, is_replaced: bool) {
         if let Some(journal) = &self.0.journal {
             conversation.saved.connect(&journal.cursor, is_replaced);
         }
     }
 
-    /// Saves the conversation if the run was started with autosave. Does nothing for a conversation outside
-    /// of the run, such as a clone.
+    /// Saves the conversation if the run was started with autosave. Does nothing for a conversation that is
+    /// not connected to the log of the run, such as a clone.
     ///
-    /// A run that is cancelled or out of time waits for the store once, for at most [`GRACE`]. A save that has begun
-    /// still finishes in its own task, and the next save waits for it.
+    /// A run that is cancelled or out of time waits for the store once, for at most [`GRACE`]. A save that
+    /// has begun still finishes in its own task, and the next save waits for it.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         let spent = || self.0.budget.sum_of_run();
         if self.0.node.is_empty() {
@@ -231,7 +237,8 @@ impl Run {
                 let save = Box::pin(journal.save(&self.0.node, conversation, || Some(spent())));
                 match Handle::try_current() {
                     Ok(_) => Ok(Box::pin(self.until_late(save)).await??),
-                    // Without a runtime, a save that is dropped may be lost.
+                    // Without a runtime, no task can finish a save that was dropped, so this save is not
+                    // interrupted.
                     Err(_) => Ok(save.await?),
                 }
             }
@@ -251,14 +258,15 @@ impl Run {
         &self.0.cancellation
     }
 
-    /// Returns the root agent of the team: the agent started by the program or, in a nested run, the agent
-    /// called as a tool.
+    /// Returns the root agent of the team: the agent that the program started. In a nested run, it is the
+    /// agent called as a tool.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
     }
 
-    /// Returns whether the run is not nested in another run.
+    /// Returns whether this is the outermost run. Also returns `true` for a run directly within the outermost
+    /// run if the nested run cannot be resumed.
     pub(crate) fn is_outermost(&self) -> bool {
         self.0.prefix.is_empty()
     }
@@ -269,7 +277,8 @@ impl Run {
         self.0.events.is_some()
     }
 
-    /// Returns the calls and the parallel agents that enclose the agent of this run.
+    /// Returns the tool calls and the parallel agents that enclose the agent of this run, the outermost
+    /// first.
     pub(crate) fn within(&self) -> Vec<RunScope> {
         self.0.within.clone()
     }
@@ -282,7 +291,7 @@ impl Run {
         }
     }
 
-    /// Emits the losses of a request, except for losses already emitted for this agent in the run.
+    /// Emits the losses of a request. Skips losses that the run has already emitted for the same agent.
     pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
         if losses.is_empty() || !self.has_listener() {
             return;
@@ -295,10 +304,11 @@ impl Run {
         }
     }
 
-    /// Checks for cancellation.
+    /// Returns an error if the run was cancelled or ended.
     ///
     /// # Errors
-    /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has ended it.
+    /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has
+    /// ended it.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
         if let Some(error) = self.0.shared.ended.get() {
             return Err(error.clone());
@@ -306,7 +316,8 @@ impl Run {
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
     }
 
-    /// Waits for `future`. Returns an error if the run is cancelled or out of time, [`GRACE`] after that.
+    /// Waits for `future`. If the run is cancelled or out of time, returns an error after another [`GRACE`],
+    /// or immediately if an earlier save has already taken this long.
     async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let mut late = pin!(async {
             let reason = self.stopped().await;
@@ -326,7 +337,7 @@ impl Run {
 
     /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
-        // First polled when `future` has to wait, which many do not.
+        // Polled only if `future` has to wait. Many futures do not.
         let mut stopped = pin!(self.stopped());
         let mut future = pin!(future);
         poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -336,7 +347,8 @@ impl Run {
         .await
     }
 
-    /// Waits until the run is cancelled, ended by a guardrail or out of time. Returns the error of the run.
+    /// Waits until the run is cancelled, ended by a guardrail or out of time. Returns the error that
+    /// describes the reason.
     async fn stopped(&self) -> AgentError {
         let mut cancelled = pin!(self.cancellation().cancelled());
         let mut deadline = pin!(async {
@@ -359,7 +371,7 @@ impl Run {
     }
 }
 
-/// Returns a new id, made of the time of the first run, the process id and a counter.
+/// Returns a new id: the time of the first run of this process, the process id and a counter.
 fn new_id() -> Arc<str> {
     static FIRST: OnceLock<String> = OnceLock::new();
     static RUNS: AtomicU64 = AtomicU64::new(0);

@@ -15,7 +15,7 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// The header with the names of enabled beta features.
+/// The name of the header that lists the enabled beta features.
 const BETAS: &str = "anthropic-beta";
 
 /// A client for Anthropic's Messages API and compatible servers.

@@ -41,7 +41,7 @@ impl AccessToken {
         self.with_expiry(SystemTime::now() + lifetime.min(CENTURY))
     }
 
-    /// Sets the time at which the token expires. Until then, requests reuse the token.
+    /// Sets the time at which the token expires. Requests reuse the token until one minute before.
     #[must_use]
     pub fn with_expiry(mut self, expiry: SystemTime) -> Self {
         self.expires = Some(expiry);
@@ -74,11 +74,11 @@ impl Expiring for AccessToken {
 pub(super) enum Auth {
     #[default]
     None,
-    /// An API key, in the header of the service.
+    /// An API key. The provider defines the header for it.
     Key(String),
-    /// Access tokens.
+    /// Access tokens, returned by a function of the program.
     Token(Source<AccessToken>),
-    /// Credentials that sign each request for a region.
+    /// AWS credentials that sign each request, and the region for the signatures.
     #[cfg(feature = "bedrock")]
     Aws(Source<AwsCredentials>, String),
 }
@@ -97,9 +97,11 @@ impl fmt::Debug for Auth {
 }
 
 impl Auth {
-    /// Adds an access token or a signature to a request. If an earlier request has already used the same secret,
-    /// returns its number for [`forget`](Self::forget). An API key is not added here, because it is among the
-    /// headers of every request.
+    /// Adds an access token or a signature to a request. An API key is already among the headers of every
+    /// request.
+    ///
+    /// If an earlier request has used the same token or credentials, returns their number for
+    /// [`forget`](Self::forget).
     pub(super) async fn authorize(
         &self,
         request: &mut Request<Bytes>,
@@ -139,8 +141,8 @@ impl Auth {
         Ok(Some((token.to_owned(), reused)))
     }
 
-    /// Drops the secret with the number `reused` if `status` shows that the server has refused the secret. Returns
-    /// whether a new secret may help.
+    /// Drops the token or the credentials with the number `reused` if `status` shows that the server has
+    /// refused them. Returns whether a repeated request may succeed.
     pub(super) async fn forget(&self, reused: u64, status: Option<u16>) -> bool {
         match self {
             Self::Token(source) if status == Some(401) => source.forget(reused).await,

@@ -90,8 +90,8 @@ impl AzureOpenAi {
         self.model(ApiFormat::OpenAiResponses, "/responses", "/responses", deployment.into())
     }
 
-    /// Creates a model. `path` is its path below `/openai/v1`, and `dated` its path in the API with dated
-    /// versions.
+    /// Creates a model. `path` is the path of the API below `/openai/v1`. `dated` is its path in the older
+    /// API with dated versions.
     fn model(&self, format: ApiFormat, path: &str, dated: &str, name: String) -> WireModel<HttpTransport> {
         // Azure shows the endpoint with and without these paths.
         let url = self.settings.url("");

@@ -85,7 +85,7 @@ impl Bedrock {
         })
     }
 
-    /// Signs requests with these credentials, in place of any other authentication.
+    /// Signs requests with these credentials. This replaces any other authentication.
     #[must_use]
     pub fn with_credentials(self, credentials: AwsCredentials) -> Self {
         self.with_credentials_source(move || ready(Ok::<_, Infallible>(credentials.clone())))

@@ -29,13 +29,13 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// The time between two probes of a connection without traffic, and before the first probe.
+/// The time without traffic before the first probe of a connection, and the time between two probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// The number of unanswered probes after which a connection is lost.
+/// The number of unanswered probes after which a connection counts as lost.
 const PROBES: u32 = 3;
 
-/// The time after which a connection is lost if the server acknowledges no data.
+/// The time after which a connection counts as lost if the server does not acknowledge sent data.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
@@ -43,7 +43,8 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     client: Client<Connector, Full<Bytes>>,
-    /// The header `Proxy-Authorization` for requests that a proxy reads. A tunnel has its own.
+    /// The value of the header `Proxy-Authorization`, for unencrypted requests through a proxy. For encrypted
+    /// requests, the proxy tunnel sends the header itself.
     pub(super) proxy_authorization: Option<HeaderValue>,
 }
 
@@ -105,7 +106,7 @@ pub(super) fn uri(url: &str) -> Result<Uri, ModelError> {
     }
 }
 
-/// Returns whether the text after the host is no port. The HTTP client would ignore it.
+/// Returns whether the URL has an invalid port after the host. The HTTP client would ignore such a port.
 fn has_invalid_port(uri: &Uri) -> bool {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let port = authority.strip_prefix(uri.host().unwrap_or_default()).unwrap_or_default();
@@ -162,13 +163,13 @@ impl Proxy {
     }
 }
 
-/// Opens connections to the server or to its proxy.
+/// Opens connections to the server, directly or through a proxy.
 #[derive(Clone)]
 struct Connector {
     tcp: HttpConnector,
     tls: TlsConnector,
     proxy: Option<Proxy>,
-    /// The time limit for a connection, including the handshake of TLS.
+    /// The time limit for opening a connection, including the TLS handshake.
     limit: Duration,
 }
 
@@ -221,15 +222,15 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// A stream of bytes in both directions.
+/// A stream of bytes that can be read and written.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// A connection, encrypted or not.
+/// A connection to a server or a proxy, with or without encryption.
 struct Link {
     stream: Box<dyn Duplex>,
-    /// Whether a proxy reads the requests, so that they must contain the complete URL.
+    /// Whether a proxy reads the requests. If so, each request must contain its complete URL.
     is_proxied: bool,
 }
 

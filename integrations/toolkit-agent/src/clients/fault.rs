@@ -9,10 +9,10 @@ use std::fmt::Display;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-/// The maximum number of characters shown of an unexpected response body.
+/// The maximum number of characters of an unexpected response body in an error message.
 const SHOWN_CHARS: usize = 300;
 
-/// Converts a response with an error status to an error.
+/// Converts a response with an error status to a [`ModelError`].
 pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ModelError {
     if status.is_redirection() {
         // Redirects are not followed, so that the API key reaches only the intended server.
@@ -34,7 +34,8 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
 }
 
-/// Returns whether the body of a failed response has the code of a request that is too long.
+/// Returns whether the body of a failed response contains an error code for a request that exceeds the
+/// context window.
 fn has_context_code(json: &Value) -> bool {
     let codes = ["/error/code", "/error/type", "/code", "/type"].map(|at| json.pointer(at)?.as_str());
     codes.into_iter().flatten().any(|code| CONTEXT_CODES.contains(&code))
@@ -68,7 +69,8 @@ pub(super) fn shown(body: &[u8]) -> String {
     }
 }
 
-/// Returns the pause requested by the server: a number of seconds or milliseconds, or the time until a date.
+/// Returns the pause that the server requests before a retry. The server gives seconds, milliseconds or a
+/// date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
@@ -82,7 +84,8 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Converts the error of a connection that broke or, if `is_connect` is `true`, could not be opened.
+/// Converts an error of a connection to a [`ModelError`]. `is_connect` is `true` if the connection could not
+/// be opened, and `false` if it broke later.
 pub(super) fn broken(error: &(dyn Error + 'static), is_connect: bool) -> ModelError {
     let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
     let is_timeout = causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out));
@@ -94,7 +97,7 @@ pub(super) fn broken(error: &(dyn Error + 'static), is_connect: bool) -> ModelEr
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }
 
-/// Returns an error and its sources, the outermost first.
+/// Returns the error and its sources, beginning with `error` itself.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }

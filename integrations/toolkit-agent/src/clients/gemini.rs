@@ -55,8 +55,8 @@ impl Gemini {
         )
     }
 
-    /// Creates the model with the given name, called through the API `generateContent`. A name such as
-    /// `tunedModels/mine` has its own folder.
+    /// Creates the model with the given name, called through the API `generateContent`. A name with a folder,
+    /// such as `tunedModels/mine`, is used unchanged. Any other name is in the folder `models`.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();

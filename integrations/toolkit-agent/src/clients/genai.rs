@@ -120,7 +120,8 @@ impl GenAi {
                 Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
                 // `genai` requires a key, even for a server without authentication.
                 Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
-                // Each request has its own access token. `genai` calls this function for it once more.
+                // Each request gets its own access token. `genai` calls this function once more for each
+                // request.
                 _ => {}
             }
             Ok(target)
@@ -139,7 +140,7 @@ pub struct GenAiModel {
 }
 
 impl GenAiModel {
-    /// Returns the client and the address of the model, with the authentication of the next request.
+    /// Returns the client, the address of the model, and the authentication for the next request.
     async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let mut service = self.service(client).await?;
@@ -163,7 +164,7 @@ impl GenAiModel {
         service.map_err(|error| fault::of_genai(error, &[]))
     }
 
-    /// Checks that `genai` sends the request to the base URL. Its adapters for Z.AI and Baidu ignore the URL.
+    /// Checks that `genai` uses the program's base URL, which its adapters for Z.AI and Baidu ignore.
     fn check_base_url(&self, service: &ServiceTarget) -> Result<(), ModelError> {
         let is_ignored = matches!(service.model.adapter_kind, AdapterKind::Zai | AdapterKind::Baidu);
         if self.settings.base_url.is_empty() || !is_ignored {
@@ -230,22 +231,22 @@ impl GenAiModel {
     }
 }
 
-/// The address of a model, with the authentication of a request.
+/// The address of a model, and the authentication for one request.
 struct Target<'a> {
     client: &'a Client,
     service: ServiceTarget,
-    /// The kind of API.
+    /// The kind of provider API that `genai` uses for the model.
     adapter: AdapterKind,
-    /// The number of the access token if an earlier request has used it.
+    /// The number of the access token, if an earlier request has already used this token.
     reused: Option<u64>,
-    /// The secrets of the request.
+    /// The secrets in the request, to remove from error messages.
     secrets: Vec<String>,
 }
 
-/// Returns whether `genai` reports all tool calls of a streamed answer from this kind of API.
+/// Returns whether `genai` reads all tool calls in streams of this kind of API.
 ///
-/// The other adapters of `genai` expect that the parts of an answer arrive one after another. They lose tool
-/// calls if the pieces of several calls are interleaved, or if a piece has no index.
+/// The other adapters of `genai` lose tool calls if the stream interleaves the pieces of several calls, or if
+/// a piece has no index.
 fn streams_calls(adapter: AdapterKind) -> bool {
     matches!(adapter, AdapterKind::OpenAI | AdapterKind::Gemini)
 }
@@ -286,7 +287,7 @@ impl ChatModel for GenAiModel {
         Ok(ModelStream::new(pieces))
     }
 
-    /// Assumes the dialect of OpenAI's strict mode, because `genai` closes every object of a schema.
+    /// Returns the losses of OpenAI's strict mode, because `genai` closes every object of a schema.
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         output.schema_for(ApiFormat::OpenAiChat).into()
     }
@@ -294,9 +295,9 @@ impl ChatModel for GenAiModel {
 
 debug!(GenAiModel, self, "name": self.name);
 
-/// The deltas of a streamed answer. Tool calls are emitted at the end, because they are complete only then.
+/// The deltas of a streamed answer. Tool calls come at its end, because `genai` completes them only then.
 struct Pieces {
-    /// `None` after the end of the answer.
+    /// The stream. `None` after the end of the answer.
     stream: Option<ChatStream>,
     secrets: Vec<String>,
     request: ModelRequest,
@@ -307,7 +308,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Waits for the first delta. Returns the HTTP status if the server has refused the request.
+    /// Waits for the first delta. If the server has refused the request, returns the HTTP status.
     async fn first_status(&mut self) -> Option<u16> {
         let first = poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await?;
         let status = first.as_ref().err().and_then(|error| error.status);

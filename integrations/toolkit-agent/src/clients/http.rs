@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
-/// The header `User-Agent`.
+/// The value of the header `User-Agent`.
 pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION"));
 
 /// The maximum number of bytes read from the body of a failed response.
@@ -30,16 +30,15 @@ const SSE: &str = "text/event-stream";
 /// Services.
 const STREAMS: [&str; 3] = [SSE, "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
-/// The media types of servers that stream without the right media type. The first byte of the body decides
-/// about the form of the answer.
+/// Media types that do not tell whether the body is a stream or one JSON document. The first byte of the body
+/// decides.
 const UNCLEAR: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
 
-/// Substrings in the names of headers with secrets. A header with one of these substrings in its name is
-/// secret.
+/// Substrings that mark a header as secret if its name contains one of them.
 const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
-/// The minimum length, in bytes, of a secret to remove from a server's message. A shorter secret could be an
-/// ordinary word.
+/// The minimum length, in bytes, of a secret to remove from a server's message. Shorter secrets stay in the
+/// message, because they could be ordinary words.
 pub(super) const SHORTEST_SECRET: usize = 6;
 
 /// An HTTP client for one server, with the headers to send in every request.
@@ -49,13 +48,13 @@ pub(super) struct Http {
     headers: HeaderMap,
     limits: HttpLimits,
     auth: Auth,
-    /// The name of the service, for error messages.
+    /// The name of the provider's service, for error messages.
     name: &'static str,
     /// The media type of streamed answers.
     pub(super) stream_type: &'static str,
 }
 
-/// The expected form of an answer.
+/// The form of the answer that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     /// A complete JSON document.
@@ -64,21 +63,22 @@ pub(super) enum Expected {
     Events,
 }
 
-/// The body of a successful response.
+/// A successful response: its body, and the secrets of its request.
 pub(super) struct Received {
     pub(super) body: BoundedBody,
-    /// Whether the body is a complete answer, although a stream was requested.
+    /// Whether the body is one complete answer instead of a stream.
     pub(super) is_whole: bool,
-    /// The secrets of the request, to remove from errors.
+    /// The secrets of the request, to remove from error messages.
     pub(super) secrets: Vec<String>,
 }
 
 impl Http {
-    /// Creates a client. Each request has the header with the API key, followed by the headers in `settings`.
+    /// Creates a client. Each request contains the header with the API key, followed by the headers in
+    /// `settings`.
     ///
     /// # Errors
-    /// [`ModelError`] if a setting is missing, if a header is illegal, or if the address is the provider's
-    /// own and there is no authentication.
+    /// [`ModelError`] if a setting is missing or a header is illegal. Also if the base URL is the provider's
+    /// own and the client has no authentication.
     pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
         if let Some(missing) = settings.missing {
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
@@ -98,8 +98,8 @@ impl Http {
 
     /// Sends a request and returns the body of a successful response.
     ///
-    /// If the server refuses an access token that an earlier request has used, the request is sent again with
-    /// a new token.
+    /// If the server refuses an access token that an earlier request has already used, sends the request
+    /// again with a new token.
     pub(super) async fn send(
         &self,
         mut request: Request<Bytes>,
@@ -170,7 +170,7 @@ impl Http {
 /// Returns the headers of every request: the header with the API key, followed by the headers in `settings`.
 ///
 /// # Errors
-/// [`ModelError`] if a header is illegal, or if the address is the provider's own and there is no
+/// [`ModelError`] if a header is illegal. Also if the base URL is the provider's own and the client has no
 /// authentication.
 pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
     let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
@@ -223,17 +223,17 @@ fn is_json(media_type: &str) -> bool {
     media_type == "application/json" || media_type.ends_with("+json") || media_type == "text/json"
 }
 
-/// The body of a response with limits. The body ends with an error if the server is silent for too long or
-/// sends too many bytes.
+/// A response body with limits on time and size. Reading fails if the server is silent for too long or sends
+/// too many bytes.
 pub(super) struct BoundedBody {
     body: Incoming,
     limits: HttpLimits,
     /// The deadline for the complete answer.
     deadline: Instant,
-    /// A timer for the idle limit or the deadline, whichever is earlier.
+    /// A timer that fires at the idle limit or at the deadline, whichever is earlier.
     alarm: Pin<Box<Sleep>>,
     received: usize,
-    /// Bytes that were received to find the form of the answer, and that the next poll returns.
+    /// Bytes that were read in advance to recognize the form of the answer. The next poll returns them.
     peeked: Option<Bytes>,
 }
 
@@ -276,8 +276,8 @@ impl BoundedBody {
         Ok(all)
     }
 
-    /// Returns whether the first byte of the body, apart from white space, begins a JSON object or array. The
-    /// body still contains all bytes.
+    /// Returns whether the body begins with a JSON object or array, apart from white space. Later reads still
+    /// return all bytes.
     async fn begins_with_json(&mut self) -> Result<bool, ModelError> {
         let mut head = Vec::new();
         let is_json = loop {
@@ -292,7 +292,7 @@ impl BoundedBody {
         Ok(is_json)
     }
 
-    /// Reads at most the first `most` bytes of the body. Reading stops early at an error.
+    /// Reads at most the first `most` bytes of the body. Returns fewer bytes if reading fails.
     async fn head(&mut self, most: usize) -> Vec<u8> {
         let mut head = Vec::new();
         while head.len() < most
@@ -314,7 +314,7 @@ impl BoundedBody {
 
     fn too_long(&self) -> ModelError {
         let text = format!("the response is longer than {} bytes", self.limits.max_bytes);
-        // Not retryable: the next response would be as long.
+        // Not retryable: the answer to a repeated request would be as long.
         ModelError::new(ModelErrorKind::Other, text)
     }
 }

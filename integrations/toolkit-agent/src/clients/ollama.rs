@@ -44,7 +44,7 @@ impl Ollama {
     /// Creates a client for the server in the environment variable `OLLAMA_HOST`. If the variable is not set,
     /// the server is on this machine, at port 11434.
     ///
-    /// As for Ollama itself, the scheme and the port are optional: `192.168.0.7` stands for
+    /// The scheme and the port are optional, as in Ollama itself: `192.168.0.7` means
     /// `http://192.168.0.7:11434`.
     #[must_use]
     pub fn from_env() -> Self {

@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// How long before its expiry a token is replaced.
+/// The time before its expiry at which a secret is replaced.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// A secret with an expiry.
 pub(super) trait Expiring: Clone + Send + 'static {
-    /// The name of the secret in error messages.
+    /// The word for the secret in error messages.
     const NAME: &'static str;
 
     /// Returns the time at which the secret expires. `None` if the secret is for a single request.
@@ -25,7 +25,7 @@ pub(super) trait Expiring: Clone + Send + 'static {
 type Failure = Box<dyn Error + Send + Sync>;
 type Make<T> = dyn Fn() -> BoxFuture<'static, Result<T, Failure>> + Send + Sync;
 
-/// A function of the program that returns secrets, together with the latest secret. Clones share the secret.
+/// A function of the program that returns secrets, and the latest secret that it returned. Clones share both.
 #[derive(Clone)]
 pub(super) struct Source<T>(Arc<Shared<T>>);
 
@@ -34,7 +34,7 @@ struct Shared<T> {
     latest: Mutex<Latest<T>>,
 }
 
-/// The latest secret, and the number of secrets made so far.
+/// The latest secret, and the number of secrets that the function has returned so far.
 struct Latest<T> {
     secret: Option<T>,
     number: u64,
@@ -58,7 +58,7 @@ impl<T: Expiring> Source<T> {
         }))
     }
 
-    /// Returns a valid secret. If an earlier request has already used it, also returns its number for
+    /// Returns a valid secret. If an earlier request has already used the secret, also returns its number for
     /// [`forget`](Self::forget).
     pub(super) async fn get(&self, service: &str, limit: Duration) -> Result<(T, Option<u64>), ModelError> {
         let made = timeout(limit, async {
@@ -91,8 +91,8 @@ impl<T: Expiring> Source<T> {
         }
     }
 
-    /// Drops the secret with this number after the server has refused it. A newer secret is kept: another request
-    /// may have replaced the refused one in the meantime.
+    /// Drops the secret with this number, because the server has refused it. Does nothing if another request
+    /// has already replaced it with a newer secret.
     pub(super) async fn forget(&self, number: u64) {
         let mut latest = self.0.latest.lock().await;
         if latest.number == number {

@@ -24,8 +24,8 @@ pub struct HttpLimits {
     pub connect: Duration,
     /// The time limit for the complete answer. Default: 30 min.
     pub total: Duration,
-    /// The maximum time without new data: before the first part of a stream, and between two parts of any
-    /// answer. Before an answer that is not streamed, the server may be silent for up to
+    /// The maximum time without new data. It applies before the first part of a stream, and between two parts
+    /// of any answer. Before an answer that is not streamed, the server may be silent for up to
     /// [`total`](Self::total). Default: 2 min.
     pub idle: Duration,
     /// The maximum size of an answer in bytes. Default: 64 MiB.
@@ -54,36 +54,37 @@ setters! { HttpLimits:
     with_max_bytes(max_bytes: usize) = max_bytes;
 }
 
-/// Returns the instant after the duration `time`, but at most one year from now, to avoid an overflow.
+/// Returns the instant after the duration `time`. Limits `time` to one year, to avoid an overflow.
 pub(super) fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     Instant::now() + time.min(YEAR)
 }
 
-/// The facts about a provider's API: its address, its headers and its environment variables.
+/// A provider's API: its address, its headers and its environment variables.
 pub(super) struct Service {
     pub(super) name: &'static str,
-    /// The base URL. Empty if the address depends on a resource, a location or a region.
+    /// The base URL. Empty if the URL depends on a resource, a location or a region.
     pub(super) base_url: &'static str,
-    /// The end of the provider's host names. A request to such a host needs authentication.
+    /// The domain of the provider's servers. A request to a host in this domain needs authentication.
     pub(super) domain: &'static str,
-    /// The name of the header with the API key, and the prefix before the key, such as `Bearer `.
+    /// The name of the header with the API key, and the text before the key, such as `Bearer `.
     pub(super) key_header: (&'static str, &'static str),
-    /// The names and values of the headers in every request.
+    /// The names and values of headers to send in every request.
     pub(super) headers: &'static [(&'static str, &'static str)],
-    /// The environment variables for the API key. The first set variable is used.
+    /// The names of environment variables for the API key. The first variable that is set is used.
     pub(super) key_variables: &'static [&'static str],
-    /// The environment variable for a base URL other than `base_url`.
+    /// The name of the environment variable for the base URL. Its value replaces `base_url`.
     pub(super) url_variable: Option<&'static str>,
-    /// The environment variables for further headers, each with the name of the header.
+    /// The names of further headers, each with the environment variable for its value.
     pub(super) header_variables: &'static [(&'static str, &'static str)],
-    /// The method that sets the authentication. The error for missing authentication names this method.
+    /// The name of the method that sets the authentication, for the error message if authentication is
+    /// missing.
     pub(super) auth_setter: &'static str,
     /// The media type of streamed answers.
     pub(super) stream_type: &'static str,
 }
 
-/// A service with empty fields. The constants of the providers replace only the fields that they need.
+/// A service with empty fields. The constants of the providers set only the fields that differ.
 pub(super) const PLAIN: Service = Service {
     name: "",
     base_url: "",
@@ -98,7 +99,8 @@ pub(super) const PLAIN: Service = Service {
 };
 
 impl Service {
-    /// Returns whether the server at `base_url` needs authentication. Only the provider's own servers do.
+    /// Returns whether requests to `base_url` need authentication. Only requests to the provider's own
+    /// servers do.
     pub(super) fn needs_auth(&self, base_url: &str) -> bool {
         let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
         let host = host.split(['/', ':']).next().unwrap_or_default();
@@ -115,11 +117,11 @@ pub(super) struct Settings {
     pub(super) auth: Auth,
     pub(super) headers: Vec<(String, String)>,
     pub(super) limits: HttpLimits,
-    /// The error message for a missing setting, such as the region. If it is set, each request fails with
+    /// The error message for a missing setting, such as the region. If it is set, every request fails with
     /// this message.
     pub(super) missing: Option<&'static str>,
-    /// The host to which the key or the tokens were sent, in clients for several providers. Copies of a client share
-    /// it, because the secret of one provider must not reach another provider.
+    /// The host that has received the key or a token, for clients that reach several providers. Clones of a
+    /// client share it, so that the secret of one provider never reaches another provider.
     pub(super) secret_host: Arc<OnceLock<String>>,
 }
 
@@ -140,7 +142,7 @@ impl Settings {
         }
     }
 
-    /// Sets the authentication. A new secret may be for another host.
+    /// Sets the authentication, and forgets the host that has received the previous secret.
     pub(super) fn set_auth(&mut self, auth: Auth) {
         self.auth = auth;
         self.secret_host = Arc::default();
@@ -218,7 +220,7 @@ macro_rules! client_setters {
         }
 
         impl $client {
-            /// Sets the API key. It replaces any other authentication.
+            /// Sets the API key. This replaces any other authentication.
             #[must_use]
             pub fn with_key(mut self, key: impl Into<String>) -> Self {
                 self.settings.set_auth($crate::clients::auth::Auth::Key(key.into()));
@@ -244,11 +246,11 @@ macro_rules! token_setter {
             ///
             /// The function returns a string or an [`AccessToken`](crate::clients::AccessToken). A string is
             /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
-            /// the expiry, and replaced if the server refuses the token with status 401.
+            /// the expiry. It is replaced earlier if the server refuses it with status 401.
             ///
             /// If the function returns an error, the request fails with
             /// [`Unauthorized`](crate::ModelErrorKind::Unauthorized) and the message of the error. To have
-            /// the request retried, return a [`ModelError`](crate::ModelError), which is passed on unchanged.
+            /// the request retried, return a [`ModelError`](crate::ModelError). It is passed on unchanged.
             #[must_use]
             pub fn with_token_source<F, Fut, T, E>(mut self, source: F) -> Self
             where

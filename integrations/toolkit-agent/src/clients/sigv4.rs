@@ -10,7 +10,7 @@ use http::header::CONTENT_TYPE;
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The name of the service in signatures.
+/// The name of the AWS service that signatures contain.
 const SERVICE: &str = "bedrock";
 
 /// The credentials of an account or a role of Amazon Web Services.
@@ -47,7 +47,7 @@ impl AwsCredentials {
 setters! { AwsCredentials:
     /// Sets the session token of temporary credentials.
     with_session_token(session_token: impl Into<String>) = Some(session_token.into());
-    /// Sets the time at which the credentials expire. Until then, requests reuse the credentials.
+    /// Sets the time at which the credentials expire. Requests reuse the credentials until one minute before.
     with_expiry(expires: SystemTime) = Some(expires);
 }
 
@@ -125,7 +125,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Returns a time in UTC, as in `20260102T030405Z`.
+/// Returns a time in UTC in the form `20260102T030405Z`.
 fn timestamp(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
@@ -133,8 +133,7 @@ fn timestamp(time: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// Returns the year, the month and the day in the Gregorian calendar, given the number of days since 1
-/// January 1970.
+/// Converts a number of days since 1 January 1970 to a year, a month and a day in the Gregorian calendar.
 fn date(days: u64) -> (u64, u64, u64) {
     // Years are counted from March, so the leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;

@@ -14,8 +14,8 @@ pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
     Ok((parsed, value))
 }
 
-/// Returns `text` as a segment of a URL's path: escapes all characters except letters, digits, `-._~` and the
-/// characters in `kept`.
+/// Returns `text` as one segment of a URL's path. Escapes all characters except letters, digits, `-._~` and
+/// the characters in `kept`.
 #[cfg(feature = "_json")]
 pub(super) fn segment(text: &str, kept: &str) -> String {
     let escaped = |byte: u8| match char::from(byte) {

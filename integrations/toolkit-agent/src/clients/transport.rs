@@ -1,4 +1,4 @@
-//! A transport for the JSON of an API over HTTP.
+//! The transport that sends the requests of all clients over HTTP, except the client for `genai`.
 
 use super::connection::uri;
 use super::fault;
@@ -15,14 +15,14 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A transport for the JSON of an API over HTTP.
+/// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
     /// The HTTP client, or the error that occurred when the client was created.
     http: Result<Http, ModelError>,
-    /// The URL for complete answers.
+    /// The URL of requests for complete answers.
     url: String,
-    /// The URL for streamed answers.
+    /// The URL of requests for streamed answers.
     stream_url: String,
 }
 
@@ -100,7 +100,8 @@ async fn document(received: Received) -> Result<Value, ModelError> {
     }
 }
 
-/// Removes the secrets of the request from a document that reports an error. `body` is the text of the document.
+/// Removes the secrets of the request from a response that reports an error. `body` is the text of
+/// `document`.
 fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) -> Result<Value, ModelError> {
     if document.get("error").is_none_or(Value::is_null) {
         return Ok(document);
@@ -109,7 +110,7 @@ fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) ->
     serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
 }
 
-/// The fragments of an answer: from a stream, or from a body that was already received.
+/// The source of the fragments of a streamed answer: a stream, or a body that is already complete.
 enum Fragments {
     Bytes(BoundedBody),
     Whole(VecDeque<Fragment>),

@@ -14,7 +14,7 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// The name of the provider in spans.
+/// The name of the provider in tracing spans.
 const PROVIDER: &str = "gcp.vertex_ai";
 
 /// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.

@@ -4,13 +4,13 @@ use crate::message::Message;
 use crate::model::ModelRequest;
 use toolkit_core::{Content, Media, ToolDefinition, ToolResult};
 
-/// The tokens added for each message, call and result, for roles, ids and separators.
+/// The estimated tokens that each message, call and result adds for its role, id and separators.
 const OVERHEAD: u64 = 4;
 
 /// A counter of tokens, for [`Compaction`](super::Compaction).
 ///
 /// Implementations need only [`count_text`](Self::count_text). Every closure that counts the tokens of a text
-/// is a counter, so a tokenizer can be used without a type of your own.
+/// is a counter, so a tokenizer can be used without a new type.
 ///
 /// ```
 /// use toolkit_agent::Message;
@@ -32,9 +32,11 @@ pub trait CountTokens: Send + Sync + 'static {
         1_500
     }
 
-    /// Counts the tokens of a message. Reasoning counts as text. Native messages are not counted, because
-    /// their text and calls are also in the other fields. The results of tools that the provider runs itself
-    /// are only in native messages, so only the usage reported by the provider includes them.
+    /// Counts the tokens of a message. Reasoning counts as text.
+    ///
+    /// Native messages are not counted, because their text and calls are also in the other fields. The
+    /// results of tools that the provider runs are only in native messages. Only the usage reported by the
+    /// provider includes these results.
     fn count_message(&self, message: &Message) -> u64 {
         let content = |content: &Content| match content {
             Content::Image(media) | Content::Audio(media) | Content::File(media) => self.count_media(media),
@@ -73,7 +75,7 @@ pub trait CountTokens: Send + Sync + 'static {
         self.count_fixed(request) + messages
     }
 
-    /// Counts the tokens of a request without its messages: the instructions and the tools.
+    /// Counts the tokens of the instructions and the tools of a request, without its messages.
     fn count_fixed(&self, request: &ModelRequest) -> u64 {
         let tools: u64 = request.tools.iter_definitions().map(|tool| self.count_tool(tool)).sum();
         self.count_text(&request.instructions) + tools
@@ -90,8 +92,8 @@ impl<F: Fn(&str) -> u64 + Send + Sync + 'static> CountTokens for F {
 /// token for each other character.
 ///
 /// For English text and JSON, the estimate is usually a little too high. For Chinese and Japanese, it is
-/// about right, and for other scripts it is too high. A high estimate leads to an earlier compaction, and a
-/// low one to a request that the provider refuses.
+/// about right, and for other scripts it is too high. If the estimate is too high, a compaction happens
+/// earlier. If it is too low, the provider may refuse a request.
 ///
 /// ```
 /// use toolkit_agent::compaction::{CountTokens, TokenEstimate};

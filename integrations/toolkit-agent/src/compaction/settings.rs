@@ -18,23 +18,23 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// 1. Old tool results keep only their beginning and their end.
 /// 2. Old tool results become a note of one line.
 /// 3. The oldest messages become a summary, written by a [model](Self::with_summary_model) or a
-///    [function](Self::with_summary) of the program. Without either, or if the summary fails, a note takes
-///    the place of the messages.
+///    [function](Self::with_summary) of the program. If the program sets neither, or if the summary fails, a
+///    note replaces the messages.
 ///
-/// The latest messages stay as they are ([`with_keep_latest`](Self::with_keep_latest)), unless the request
+/// The latest messages stay unchanged ([`with_keep_latest`](Self::with_keep_latest)), unless the request
 /// would still exceed the window. In this case, the results before the latest turn are shortened, further
-/// messages are left out, and the results of the latest turn are reduced last. If the compaction saves little
-/// nevertheless, no summary is written, so that the agent does not pay for a summary in each turn.
+/// messages are left out, and the results of the latest turn are reduced last. If all of this saves little,
+/// no summary is written. Otherwise, the agent would pay for a summary in each turn.
 ///
 /// The unanswered message of the user always stays. Calls are never separated from their results.
 ///
 /// The conversation keeps all its messages. A compaction is saved with the conversation, and all later
 /// requests begin with the same messages until the next compaction, so that prompt caches stay valid.
 ///
-/// Tokens are counted by the usage reported with the latest answer, without reasoning that later requests do
-/// not contain. Only newer messages are estimated. If the model refuses a request as
-/// [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and asks again. An answer that
-/// ends because the window is full is an answer cut off at a limit: the agent does not ask again.
+/// The token count of a request comes from the usage that the provider has reported with the latest answer.
+/// It excludes reasoning that later requests do not contain. Only newer messages are estimated. If the model
+/// refuses a request as [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and asks
+/// again. If an answer is cut off because the window is full, the agent does not ask again.
 ///
 /// ```
 /// use toolkit_agent::compaction::Compaction;
@@ -74,21 +74,21 @@ pub struct Compaction {
     pub(crate) summary_price: Option<Price>,
 }
 
-/// The author of summaries.
+/// The source of summaries: a model, or a function of the program.
 #[derive(Clone)]
 pub(crate) enum Summarizer {
     Model(BoxModel),
     Function(Arc<Summarize>),
 }
 
-/// The limits of a request, in tokens.
+/// Sizes of requests in tokens, for deciding when and how much to compact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// The maximum number of tokens in a request. The rest of the window is for the answer.
+    /// The maximum number of tokens in a request. The rest of the context window is for the answer.
     pub(crate) most: u64,
-    /// A compaction begins when a request has more tokens.
+    /// The number of tokens above which a request is compacted.
     pub(crate) start: u64,
-    /// The number of tokens in a request after a compaction.
+    /// The number of tokens that a request should have after a compaction.
     pub(crate) target: u64,
 }
 
@@ -153,8 +153,8 @@ impl Compaction {
         self
     }
 
-    /// Returns the bounds of a request. `max_output` is the maximum length of the agent's answers, if it is
-    /// set.
+    /// Returns the sizes of requests at which a compaction begins and ends. `max_output` is the maximum
+    /// length of the agent's answers, if it is set.
     pub(crate) fn bounds(&self, max_output: Option<u32>) -> Bounds {
         let answer = self.answer_tokens.or(max_output.map(u64::from)).unwrap_or(self.window / 8);
         let most = self.window.saturating_sub(answer);
@@ -186,8 +186,8 @@ impl Compaction {
         }
     }
 
-    /// Returns the maximum length of the old messages in one request for a summary, in tokens. The rest of
-    /// the window is for `instructions`, the summary so far and the answer.
+    /// Returns the maximum length of the conversation text in one request for a summary, in tokens. The rest
+    /// of the window is for `instructions`, the previous summary and the answer.
     pub(crate) fn summary_room(&self, instructions: u64) -> u64 {
         let answer = self.summary_output().map_or(0, u64::from);
         let most = self.bounds(None).most.min(self.window.saturating_sub(answer));
@@ -199,16 +199,16 @@ setters! { Compaction:
     /// Sets the number of tokens reserved for the answer. The default is the
     /// [`max_output_tokens`](ModelOptions::max_output_tokens) of the agent, or an eighth of the window.
     with_answer_tokens(answer_tokens: u64) = Some(answer_tokens);
-    /// Sets the share of the window, without the tokens reserved for the answer, at which a compaction
-    /// begins. Default: 0.8.
+    /// Sets the share of the context window at which a compaction begins. The window counts without the
+    /// tokens reserved for the answer. Default: 0.8.
     with_start_at(start_at: f64) = start_at;
-    /// Sets the share of the window, without the tokens reserved for the answer, for a request after a
-    /// compaction. Default: 0.5.
+    /// Sets the share of the context window that a request should have after a compaction. The window counts
+    /// without the tokens reserved for the answer. Default: 0.5.
     with_reduce_to(reduce_to: f64) = reduce_to;
-    /// Sets the number of latest messages to keep unchanged. A message with results counts as one message.
-    /// Default: 6.
+    /// Sets the number of latest messages to keep unchanged. All results of a turn together count as one
+    /// message. Default: 6.
     ///
-    /// If the request would exceed the window otherwise, these messages are reduced too, oldest first.
+    /// If the request would still exceed the window, these messages are reduced too, oldest first.
     with_keep_latest(keep_latest: usize) = keep_latest;
     /// Sets the maximum length of a shortened tool result, in characters. Default: a sixteenth of the
     /// window's tokens, at least 200 and at most 4,000.
@@ -218,9 +218,12 @@ setters! { Compaction:
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
     /// Sets the counter of tokens. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
-    /// Sets the options of the model for summaries. The default limits the output to four times the length of
-    /// a summary, so that a model may think first, but to at most 4,096 tokens. If the model refuses this
-    /// limit or uses it up without an answer, the agent asks again without a limit.
+    /// Sets the options for the requests to the summary model. By default, an answer has at most four times
+    /// the maximum tokens of a summary, so that a model may think first. This default is at most 4,096
+    /// tokens, or the maximum of a summary if that is more.
+    ///
+    /// If the model refuses this default limit, or uses it up without an answer, the agent asks again without
+    /// a limit.
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
     /// Sets the instructions of the model for summaries.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());

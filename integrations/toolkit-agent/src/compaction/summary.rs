@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 pub struct SummaryRequest {
     /// The name of the agent that reads the summary.
     pub agent: String,
-    /// The summary of the messages before `messages`. Empty if there is none. The new summary replaces it.
+    /// The summary of the messages before `messages`. Empty if there is none. The new summary replaces it, so
+    /// the new summary should include its content.
     pub previous: String,
     /// The messages to summarize, oldest first, as the agent's model reads them. Long tool results are
     /// shortened.
@@ -25,10 +26,10 @@ impl SummaryRequest {
         Self { agent: agent.to_owned(), previous: previous.to_owned(), messages, max_tokens }
     }
 
-    /// Returns the messages as text, with a paragraph for each message, call and result.
+    /// Returns the messages as text. Each message, call and result is a paragraph.
     ///
     /// Each paragraph begins with its author, such as `User:`. All further lines of a message or result are
-    /// indented, so that no text of a tool looks like a message of the user.
+    /// indented, so that the text of a tool cannot look like a message of the user.
     #[must_use]
     pub fn transcript(&self) -> String {
         let paragraphs: Vec<String> = self.messages.iter().map(paragraphs).collect();
@@ -36,7 +37,7 @@ impl SummaryRequest {
     }
 }
 
-/// Returns a message as text, with a paragraph for each text, call and result.
+/// Returns a message as text. Each text, call and result is a paragraph.
 pub(crate) fn paragraphs(message: &Message) -> String {
     match message {
         Message::User(message) => format!("User: {}", indented(&message.to_text())),
@@ -67,7 +68,7 @@ pub(crate) fn paragraphs(message: &Message) -> String {
     }
 }
 
-/// Returns a text with its second and all further lines indented.
+/// Returns `text` with all lines indented except the first.
 pub(crate) fn indented(text: &str) -> String {
     text.replace("\r\n", "\n").replace(['\n', '\r', '\u{2028}', '\u{2029}'], "\n  ")
 }

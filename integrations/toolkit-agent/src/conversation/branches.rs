@@ -1,25 +1,25 @@
-//! The copies of a conversation for parallel agents.
+//! The copies of a conversation that parallel agents work on.
 
 use super::Conversation;
 use toolkit_core::Session;
 
-/// The prefix of the keys of conversations of parallel agents.
+/// The prefix of the keys of copies for parallel agents.
 pub(super) const BRANCH: &str = "branch/";
 
-/// Returns the key of the conversation of a parallel agent. `depth` is the number of agents enclosing the
-/// parallel group.
+/// Returns the key for the copy of a conversation that the parallel agent at `index` works on. `depth` is the
+/// number of agents that enclose the parallel agents.
 fn child_of_branch(depth: usize, index: usize) -> String {
     format!("{BRANCH}{depth}/{index}")
 }
 
-/// Returns whether the key belongs to the conversation of a parallel agent.
+/// Returns whether `key` is the key of a copy for a parallel agent.
 pub(super) fn is_branch(key: &str) -> bool {
     key.starts_with(BRANCH)
 }
 
 impl Conversation {
-    /// Returns the path of keys to the conversation of a parallel agent in the group entered last. `node` is
-    /// the path to this conversation.
+    /// Returns the path of keys to the copy for the parallel agent at `index`. `node` is the path of keys to
+    /// `self`.
     pub(crate) fn node_of_branch(&self, node: &[String], index: usize) -> Vec<String> {
         node.iter().cloned().chain([self.branch_key(index)]).collect()
     }
@@ -28,13 +28,13 @@ impl Conversation {
         child_of_branch(self.entered.len().saturating_sub(1), index)
     }
 
-    /// Adds an empty entry for a parallel agent when its group begins.
+    /// Adds an empty copy for the parallel agent at `index`, before the agent begins.
     pub(crate) fn begin_branch(&mut self, index: usize) {
         self.children.insert(self.branch_key(index), Self::default());
     }
 
-    /// Returns a copy of the conversation for a parallel agent in the group entered last. If there is an
-    /// unfinished copy, the new copy also contains its messages.
+    /// Returns a copy of the conversation for the parallel agent at `index`. If the agent was interrupted
+    /// earlier, the copy also contains the messages and the progress of its unfinished work.
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let unfinished = self.children.remove(&self.branch_key(index)).unwrap_or_default();
         let base = self.messages.len();
@@ -50,7 +50,7 @@ impl Conversation {
             replaced,
             ..
         } = unfinished;
-        // The indexes of a compaction also count the messages of this conversation.
+        // The indexes of a compaction in a copy include the messages of this conversation.
         let compactions = if compactions.is_empty() { self.compactions.clone() } else { compactions };
         saved.connect_like(&self.saved);
         messages.splice(..0, self.messages.iter().cloned());
@@ -77,21 +77,22 @@ impl Conversation {
         copy
     }
 
-    /// Stores the copy of a parallel agent, finished or not, without the messages copied from this
-    /// conversation.
+    /// Stores the copy that the parallel agent at `index` has worked on. Removes the messages that were
+    /// copied from `self`. The agent may be finished or not.
     pub(crate) fn keep_branch(&mut self, index: usize, branch: Self) {
         self.children.insert(self.branch_key(index), branch.detached());
     }
 
-    /// Appends the new messages in the copy of a parallel agent, and takes over the compactions of the copy.
-    /// [`replace_as`](Self::replace_as) comes before, for all copies together.
-    /// `base` is the number of messages in this conversation when the parallel agents began.
+    /// Appends the new messages of `branch`, the copy for a parallel agent, and adopts its compactions. Call
+    /// [`replace_as`](Self::replace_as) for all copies first.
+    ///
+    /// `base` is the number of messages in `self` when the parallel agents began.
     pub(crate) fn add_branch(&mut self, branch: Self, base: usize) {
         self.add_branch_within(branch, base, 0);
     }
 
-    /// Appends the new messages in the copy of a parallel agent. `outer` is the number of messages in the
-    /// enclosing conversations.
+    /// Appends the new messages of `branch`, the copy for a parallel agent, and adopts its compactions.
+    /// `outer` is the number of messages in the conversations that enclose `self`.
     fn add_branch_within(&mut self, branch: Self, base: usize, outer: usize) {
         let mut branch = branch.detached();
         branch.settle();
@@ -99,13 +100,15 @@ impl Conversation {
         self.times.resize(self.messages.len(), 0);
         self.messages.append(&mut branch.messages);
         self.times.append(&mut branch.times);
-        // The messages of another parallel agent may be between the common messages and those of this agent.
+        // Messages of other parallel agents may stand between the copied messages and the messages of this
+        // agent.
         let shared = if is_first { self.messages.len() } else { base };
         self.take_over(branch.compactions, outer + shared, outer);
     }
 
-    /// Ends the unfinished turn, and appends the messages of unfinished parallel agents. Withholds an answer that was
-    /// being checked. `outer` is the number of messages in the enclosing conversations.
+    /// Abandons unfinished work: ends the unfinished turn, removes an answer that was being checked, and
+    /// appends the messages of unfinished parallel agents. `outer` is the number of messages in the
+    /// conversations that enclose `self`.
     pub(crate) fn give_up_work(&mut self, outer: usize) {
         self.settle();
         self.withhold_unchecked();
@@ -113,7 +116,7 @@ impl Conversation {
     }
 
     /// Appends the messages of all parallel agents that an earlier run has left unfinished. `outer` is the
-    /// number of messages in the enclosing conversations.
+    /// number of messages in the conversations that enclose `self`.
     fn add_branches(&mut self, outer: usize) {
         let mut unfinished: Vec<(Vec<usize>, Self)> = Vec::new();
         for (key, branch) in std::mem::take(&mut self.children) {
@@ -128,23 +131,25 @@ impl Conversation {
         }
         self.replace_as(unfinished.iter().map(|(_, branch)| branch));
         for (_, branch) in unfinished {
-            // The messages that a copy of a copy has replaced may be messages of an outer conversation.
+            // If a copy was itself copied, the inner copy may have replaced messages of an outer
+            // conversation.
             self.replaced.extend(branch.replaced.iter().cloned());
             self.add_branch_within(branch, base, outer);
         }
     }
 
-    /// Returns whether the conversation has the copy of a parallel agent of the group entered last.
+    /// Returns whether there is a copy for the parallel agent at `index`.
     pub(crate) fn has_branch(&self, index: usize) -> bool {
         self.children.contains_key(&self.branch_key(index))
     }
 
-    /// Removes and returns the copy of a parallel agent.
+    /// Removes and returns the copy for the parallel agent at `index`, without the messages copied from
+    /// `self`.
     pub(crate) fn take_branch(&mut self, index: usize) -> Option<Self> {
         self.children.remove(&self.branch_key(index))
     }
 
-    /// Removes the messages copied from another conversation and the session values.
+    /// Removes the session values, and the messages that were copied from another conversation.
     pub(super) fn detached(mut self) -> Self {
         self.times.resize(self.messages.len(), 0);
         let base = std::mem::take(&mut self.base).min(self.messages.len());

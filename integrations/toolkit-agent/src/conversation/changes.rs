@@ -13,16 +13,17 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// The changes of one conversation between two saves. An entry in the log contains the changes of one or more
-/// conversations: the outermost one, and those nested in it.
+/// The changes of one conversation between two saves. An entry in the log is a list of such changes: for the
+/// outermost conversation, and for the conversations nested in it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Changes {
-    /// The path of keys to the nested conversation, the outermost first. Empty for the outermost
-    /// conversation.
+    /// The path of keys that leads from the outermost conversation to the changed one. Empty if the outermost
+    /// conversation has changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     node: Vec<String>,
-    /// The number of messages to keep. All later messages are removed. `None` keeps all messages.
+    /// The number of messages that remain at the beginning. All later messages are removed. `None` keeps all
+    /// messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     keep: Option<usize>,
     /// The new messages.
@@ -39,13 +40,14 @@ pub(crate) struct Changes {
     turn_ends: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
-    /// Whether the run was given up.
+    /// Whether the unfinished run was abandoned.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     progress_ends: bool,
     /// The compactions, if they have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     compactions: Option<Compactions>,
-    /// All replacements of copied messages in the copy for a parallel agent, if there are new ones.
+    /// All replacements of copied messages, if there are new ones. Only the copy for a parallel agent has
+    /// such replacements.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<Replaced>,
     /// What the run has spent, if only a nested conversation has changed.
@@ -59,30 +61,31 @@ pub(crate) struct Changes {
     removed: Vec<String>,
 }
 
-/// The extent of the parts already saved.
+/// The extent of a conversation at its last save, for finding later changes.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Marks {
-    /// The number of saved messages, not counting the messages before `base`.
+    /// The number of saved messages. Messages before `base` are neither counted nor saved.
     messages: usize,
-    /// The index of the first message changed since the last save, not counting the messages before `base`.
+    /// The index of the first message changed since the last save, counted from the message at `base`.
     changed: Option<usize>,
     turn: Option<TurnMarks>,
     progress: Option<Progress>,
-    /// The revision of the compactions.
+    /// The `revision` of the compactions.
     compactions: u64,
-    /// The number of replacements.
+    /// The number of saved replacements of copied messages.
     replaced: usize,
 }
 
-/// The connection of a conversation to its log, and the parts already saved. A clone has its own connection:
-/// once one of the two is saved, a save of the other is refused.
+/// The log to which a conversation is saved, and the state at the last save. A clone of the conversation has
+/// its own position in the log. After one of them is saved, a save of the other is refused.
 #[derive(Debug, Default)]
 pub(crate) struct Saved {
     /// Created with the first log, because most conversations are not saved.
     cursor: OnceLock<Arc<Cursor>>,
     /// The log of the run that saves this conversation. `None` for a clone.
     log: Option<Arc<Cursor>>,
-    /// The saved parts, with the generation of the cursor. `None` before the first save.
+    /// The state at the last save, with the `generation` of the log at that time. `None` before the first
+    /// save.
     marks: Option<(u64, Marks)>,
 }
 
@@ -106,8 +109,8 @@ impl Saved {
         self.log.as_ref().is_some_and(|own| Arc::ptr_eq(own, log))
     }
 
-    /// Connects the conversation to the log of a run. If the conversation replaces the one connected before,
-    /// the next save writes all of its messages.
+    /// Connects the conversation to the log of a run. `is_replaced` is `true` if another conversation may
+    /// have been connected to the log before. If so, the next save writes all messages.
     pub(crate) fn connect(&mut self, log: &Arc<Cursor>, is_replaced: bool) {
         if is_replaced && !self.is_in(log) {
             self.marks = Some((u64::MAX, Marks::default()));
@@ -116,17 +119,17 @@ impl Saved {
         self.cursor = log.clone().into();
     }
 
-    /// Connects to the log of `other`, if `other` is connected to a log.
+    /// Connects the conversation to the log of `other`, if there is one.
     pub(super) fn connect_like(&mut self, other: &Self) {
         self.log.clone_from(&other.log);
     }
 }
 
-/// The position in the log of a conversation. All conversations nested in one conversation share a log.
+/// The position in the log of a conversation. The conversations nested in it share this log.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) position: Mutex<Position>,
-    /// A lock held during a save, so that only one save runs at a time.
+    /// A lock for saving, so that only one save runs at a time.
     pub(crate) turnstile: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -136,9 +139,10 @@ pub(crate) struct Position {
     pub(crate) store: Option<Weak<dyn Any + Send + Sync>>,
     /// The version of the log after the latest entry.
     pub(crate) version: u64,
-    /// Increased after a failed save, and when the store changes, because all parts must then be saved again.
+    /// A number that is increased after a failed save, and when the store changes. All parts must then be
+    /// saved again.
     pub(crate) generation: u64,
-    /// The saved session values.
+    /// The session values at the last save.
     pub(crate) values: BTreeMap<String, Value>,
     /// After a failed save, the conversations that are up to date in the log, by their paths. `None` if all are.
     pub(crate) rewritten: Option<BTreeSet<Vec<String>>>,
@@ -191,8 +195,8 @@ impl Conversation {
     fn collect_changes(&self, generation: u64, node: &[String], all: &mut Vec<Changes>) {
         let marks = self.saved.marks.as_ref();
         let saved = marks.filter(|(of, _)| *of == generation).map(|(_, marks)| marks);
-        // After a failed save, the log may contain any part of it. A nested conversation may replace an
-        // earlier one with the same key.
+        // After a failed save, the log may contain only a part of the changes. A nested conversation may also
+        // replace an earlier one with the same key.
         let is_repeated = saved.is_none() && (marks.is_some() || !node.is_empty());
         let own = self.messages.get(self.base..).unwrap_or_default();
         let kept = saved.map_or(0, |marks| marks.changed.unwrap_or(marks.messages).min(marks.messages));
@@ -202,7 +206,7 @@ impl Conversation {
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
         let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
-        // Changes that keep no message also drop the compactions and the replaced inputs.
+        // If no message is kept, loading the changes also removes the compactions and the replacements.
         let is_reset = saved.is_none() || is_shorter && kept == 0;
         let is_compacted = saved.is_some_and(|marks| marks.compactions != self.compactions.revision())
             || is_reset && !self.compactions.is_empty();
@@ -230,14 +234,14 @@ impl Conversation {
         }
     }
 
-    /// Returns the progress with message indexes relative to `base`.
+    /// Returns the progress with indexes counted from the message at `base`.
     fn relative_progress(&self) -> Option<Progress> {
         let mut progress = self.progress.clone()?;
         progress.move_by(-self.base.cast_signed());
         Some(progress)
     }
 
-    /// Marks all changes of this conversation and of its nested conversations as saved.
+    /// Records that all changes of this conversation and its nested conversations are saved.
     pub(crate) fn mark_saved(&mut self, generation: u64) {
         let marks = Marks {
             messages: self.messages.len().saturating_sub(self.base),
@@ -251,7 +255,7 @@ impl Conversation {
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
     }
 
-    /// Marks the message at `index` as changed since the last save.
+    /// Records that the message at `index` has changed since the last save.
     pub(super) fn mark_changed(&mut self, index: usize) {
         let own = index.checked_sub(self.base);
         if let (Some((_, marks)), Some(own)) = (self.saved.marks.as_mut(), own) {
@@ -277,7 +281,8 @@ impl Conversation {
         }
     }
 
-    /// Applies changes from the log to this conversation, or to the nested conversation at their path.
+    /// Applies changes from the log to the outermost conversation `self`, or to the nested conversation that
+    /// `changes` names.
     pub(crate) fn apply(&mut self, mut changes: Changes) {
         for (key, value) in std::mem::take(&mut changes.state) {
             self.session.store().set(key, value);

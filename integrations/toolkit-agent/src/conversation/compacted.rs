@@ -1,4 +1,5 @@
-//! The compactions of a conversation: for each agent, a shorter form of the messages sent to its model.
+//! The compactions of a conversation. A compaction belongs to one agent, and makes the messages sent to the
+//! model of this agent shorter.
 
 use super::Conversation;
 use super::branches::is_branch;
@@ -6,29 +7,30 @@ use crate::message::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The shorter form of a conversation for one agent. All numbers of messages are indexes in the conversation.
+/// A compaction for one agent: the parts of the conversation to leave out or shorten in requests. All indexes
+/// are indexes of messages in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Compacted {
-    /// The index of the first message to send. A summary or a note takes the place of all earlier
-    /// messages.
+    /// The index of the first message to send. A summary or a note replaces all earlier messages.
     pub(crate) start: usize,
     /// The number of messages left out.
     pub(crate) left_out: usize,
     /// The summary of messages left out. Empty if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) summary: String,
-    /// The indexes of the user messages before `start` to send nevertheless.
+    /// The indexes of user messages before `start` that are sent nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) kept: Vec<usize>,
-    /// Long tool results before this index are shortened.
+    /// The index before which long tool results are shortened.
     pub(crate) shortened: usize,
-    /// Tool results before this index become a note.
+    /// The index before which tool results are replaced with a note.
     pub(crate) dropped: usize,
     /// The maximum length of a shortened tool result, in characters.
     pub(crate) result_chars: usize,
-    /// The number of messages when the compaction was made. The provider has read these messages in another
-    /// form, so the responses and the token counts before this index do not apply any more.
+    /// The number of messages when the compaction was made. From then on, requests contain these messages in
+    /// a shorter form. Token counts and response ids that the provider has given for these messages are
+    /// therefore not used again.
     pub(crate) made_at: usize,
 }
 
@@ -38,11 +40,12 @@ pub(crate) struct Compacted {
 pub(crate) struct Compactions {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     agents: BTreeMap<String, Compacted>,
-    /// Token counts of messages before this index do not apply any more, because messages before them were
+    /// The index before which token counts of messages are not valid any more, because earlier messages were
     /// removed or added.
     #[serde(skip_serializing_if = "is_zero")]
     usage_from: usize,
-    /// The number of changes. A save compares it to recognize a change.
+    /// The number of changes so far. A save compares this number with its last value, to find out whether to
+    /// write the compactions.
     #[serde(skip)]
     revision: u64,
 }
@@ -52,20 +55,22 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Compacted {
-    /// Adapts the indexes after the first `removed` messages were removed.
+    /// Adapts the indexes after the first `removed` messages of the conversation were removed.
     fn remove_first(&mut self, removed: usize) {
         for index in [&mut self.start, &mut self.shortened, &mut self.dropped] {
             *index = index.saturating_sub(removed);
         }
-        // Not 0: a conversation kept by the provider still has the original messages.
+        // Not 0, because a conversation stored by the provider still has the original messages.
         self.made_at = self.made_at.saturating_sub(removed).max(self.made_at.min(1));
         self.kept = self.kept.iter().filter_map(|index| index.checked_sub(removed)).collect();
     }
 }
 
 impl Compacted {
-    /// Returns a compaction without its effects on messages at or after `end`. The messages from the index
-    /// `boundary` to `end` are sent, although the summary may contain them. `len` is the number of messages.
+    /// Returns the compaction without its effects on messages at or after the index `end`.
+    ///
+    /// Messages from the index `boundary` to `end` are sent, even if the summary contains them. `len` is the
+    /// number of messages in the conversation.
     fn clipped(mut self, boundary: usize, end: usize, len: usize) -> Self {
         let hidden = self.left_out + self.kept.len();
         let shown = self.start.saturating_sub(boundary);
@@ -78,14 +83,16 @@ impl Compacted {
         self
     }
 
-    /// Returns the indexes that grow with each compaction.
+    /// Returns the indexes that increase with each compaction, for comparing two compactions.
     fn progress(&self) -> (usize, usize, usize) {
         (self.start, self.dropped, self.shortened)
     }
 }
 
-/// Returns whether the messages before `index` can be left out. A call must not lose its result, and a paused
-/// message must not lose its continuation. Feedback must not lose the answer that it is about.
+/// Returns whether all messages before `index` may be left out of a request.
+///
+/// This must not separate a call from its result, a paused message from its continuation, or an invalid
+/// answer from the feedback about it.
 pub(crate) fn is_boundary(messages: &[Message], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| messages.get(before));
     let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
@@ -102,7 +109,7 @@ impl Compactions {
         self.revision
     }
 
-    /// Notes that the token counts of the first `len` messages do not apply any more.
+    /// Records that the token counts of the first `len` messages are not valid any more.
     pub(super) fn distrust_usage(&mut self, len: usize) {
         self.usage_from = len;
         self.revision += 1;
@@ -110,15 +117,15 @@ impl Compactions {
 }
 
 impl Conversation {
-    /// Returns the summary of old messages for an agent, made by a
-    /// [compaction](crate::compaction::Compaction). Returns `None` if there is no summary.
+    /// Returns the summary that replaces old messages in the requests of the named agent. A
+    /// [compaction](crate::compaction::Compaction) creates it. Returns `None` if there is no summary.
     #[must_use]
     pub fn summary_of(&self, agent: &str) -> Option<&str> {
         let summary = &self.compacted(agent)?.summary;
         (!summary.is_empty()).then_some(summary)
     }
 
-    /// Returns the latest compaction for an agent.
+    /// Returns the latest compaction for the named agent.
     pub(crate) fn compacted(&self, agent: &str) -> Option<&Compacted> {
         self.compactions.agents.get(agent)
     }
@@ -128,16 +135,18 @@ impl Conversation {
         self.compactions.revision += 1;
     }
 
-    /// Returns the index of the first message with a token count that still applies.
+    /// Returns the index of the first message whose token count is still valid.
     pub(crate) fn usage_from(&self) -> usize {
         self.compactions.usage_from
     }
 
-    /// Returns the indexes of the unanswered user messages: the input of the run, the question if the run
-    /// repeats an invalid answer, and the latest message and the latest input of the user. A compaction does not leave them out.
+    /// Returns the indexes of the user messages that a compaction must not leave out.
+    ///
+    /// These are the input of the run, the latest message of the user, and the latest input. If the run
+    /// repeats an invalid answer, the original question is one of them.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
-        // In the copy for a parallel agent, the run of the copy has no input of its own.
+        // In the copy for a parallel agent, the run may have begun with a message that was copied.
         let progress = self.progress.as_ref().filter(|progress| progress.begin >= self.base);
         let inputs =
             progress.into_iter().flat_map(|progress| progress.question.into_iter().chain([progress.begin]));
@@ -149,9 +158,12 @@ impl Conversation {
         indexes
     }
 
-    /// Takes over the compactions of a parallel agent, whose messages were added last. `shared` is the number
-    /// of messages at the beginning that the copy of the agent and this conversation have in common. `outer`
-    /// is the number of messages in the enclosing conversations, included in all indexes.
+    /// Adopts the compactions from the copy for a parallel agent. The new messages of the copy are already at
+    /// the end of `self`.
+    ///
+    /// `shared` is the number of messages at the beginning that the copy and `self` have in common. `outer`
+    /// is the number of messages in the conversations that enclose `self`. All indexes in compactions count
+    /// these messages, too.
     pub(super) fn take_over(&mut self, compactions: Compactions, shared: usize, outer: usize) {
         let len = outer + self.messages.len();
         for (agent, compacted) in compactions.agents {
@@ -173,12 +185,12 @@ impl Conversation {
     }
 
     /// Adapts the compactions after the first `removed` messages were removed. `outer` is the number of
-    /// messages in the enclosing conversations, for an unfinished copy for a parallel agent.
+    /// messages in the conversations that enclose `self`, or 0 if there are none.
     pub(super) fn move_compactions(&mut self, removed: usize, outer: usize) {
         let len = outer + self.messages.len();
         self.compactions.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
         self.compactions.distrust_usage(len);
-        // The indexes in an unfinished copy also count the messages of this conversation.
+        // The indexes in the copy for a parallel agent include the messages of this conversation.
         let branches = self.children.iter_mut().filter(|(key, _)| is_branch(key));
         branches.for_each(|(_, branch)| branch.move_compactions(removed, len));
     }
@@ -230,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Two parallel agents compact their copies, at each possible position.
+    /// Two parallel agents compact their copies of the conversation, once at each possible index.
     #[test]
     fn the_compactions_of_parallel_agents_are_clipped_to_the_common_messages() {
         for start in 2..8_usize {
@@ -263,7 +275,8 @@ mod tests {
             let [(a, of_a), (b, of_b)] = copies;
             conversation.add_branch(a, base);
             conversation.add_branch(b, base);
-            // No messages of other agents are between the messages that the first agent knows.
+            // The messages of the first agent follow the copied messages directly, so its compaction is
+            // unchanged.
             assert_eq!(conversation.compacted("a"), Some(&Compacted { made_at: 9, ..of_a }));
             let clipped = start.min(base);
             let left_out = clipped - of_b.kept.len();
@@ -296,7 +309,7 @@ mod tests {
         }
         conversation.begin_run("another question".into());
         assert_eq!(conversation.unanswered(), [11]);
-        // The copy for a parallel agent has no run of its own.
+        // In the copy for a parallel agent, no run has begun.
         let mut copy = Conversation::new("1");
         copy.push(Message::user("question"));
         copy.push(Message::assistant("wrong"));

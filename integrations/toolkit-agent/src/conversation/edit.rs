@@ -1,23 +1,25 @@
-//! Changes of messages that a conversation already contains, and searches for certain messages.
+//! Replacements of messages in a conversation, and searches for certain messages.
 
 use super::Conversation;
 use crate::message::{Message, UserMessage};
 
-/// The content of an input that was blocked.
+/// The text that replaces an input after a guardrail has blocked it.
 pub(crate) const REMOVED: &str = "(This message was removed.)";
 
-/// The answer in place of an answer that has not passed its checks.
+/// The text that replaces an answer that a guardrail has not accepted.
 pub(crate) const WITHHELD: &str = "(The answer was withheld.)";
 
-/// The replacements of messages in the copy for a parallel agent: each message before and after its replacement.
+/// The messages that were replaced in the copy for a parallel agent, each as a pair of the old and the new
+/// message.
 pub(crate) type Replaced = Vec<(Message, Message)>;
 
-/// Returns a message after replacements.
+/// Returns the replacement of `message` after all replacements in their order, or `message` itself if it was
+/// not replaced.
 fn resolved<'a>(message: &'a Message, replaced: &'a Replaced) -> &'a Message {
     replaced.iter().fold(message, |message, (old, new)| if message == old { new } else { message })
 }
 
-/// The search for calls whose arguments are the answer of a run.
+/// The state of a search for tool calls that give the final answer of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Answers {
     /// The number of messages searched so far.
@@ -26,8 +28,8 @@ pub(super) struct Answers {
 }
 
 impl Conversation {
-    /// Returns whether the arguments of any call are the answer of a run. Searches only the messages added since
-    /// the last search.
+    /// Returns whether the arguments of any call in the conversation are the final answer of a run. Searches
+    /// only the messages added since the last search.
     pub(crate) fn has_answers(&mut self) -> bool {
         let Answers { searched, is_found } = &mut self.answers;
         let new = self.messages.get(*searched..).unwrap_or(&self.messages);
@@ -38,7 +40,8 @@ impl Conversation {
         *is_found
     }
 
-    /// Returns the text of the latest message of a model, or the arguments of its last call if it has no text.
+    /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its
+    /// last call.
     pub(crate) fn last_answer(&self) -> String {
         let latest = self.messages.iter().rev().find_map(|message| match message {
             Message::Assistant(message) => Some(message),
@@ -51,13 +54,15 @@ impl Conversation {
         }
     }
 
-    /// Returns whether the latest run repeats an invalid answer: its input is feedback.
+    /// Returns whether the latest run is another attempt after an invalid answer. Such a run begins with
+    /// feedback.
     pub(crate) fn is_repetition(&self) -> bool {
         let begin = self.progress.as_ref().map_or(self.messages.len(), |progress| progress.begin);
         matches!(self.messages.get(begin), Some(Message::User(input)) if input.is_feedback)
     }
 
-    /// Replaces the message at `index`.
+    /// Replaces the message at `index`. In the copy for a parallel agent, also records the replacement of a
+    /// copied message.
     pub(crate) fn replace_message(&mut self, index: usize, message: Message) {
         let is_copied = index < self.base;
         let Some(place) = self.messages.get_mut(index) else { return };
@@ -67,8 +72,9 @@ impl Conversation {
         self.mark_changed(index);
     }
 
-    /// Repeats the replacements made in the copies for parallel agents. A message that the agents have replaced
-    /// differently is removed, because each of the agents may have found another fault.
+    /// Repeats replacements that parallel agents have made in their copies of this conversation. If agents
+    /// have replaced the same message differently, it is replaced with `REMOVED`, because each agent may have
+    /// found another fault.
     pub(crate) fn replace_as<'a>(&mut self, copies: impl Iterator<Item = &'a Self>) {
         let all: Vec<&Replaced> =
             copies.map(|copy| &copy.replaced).filter(|pairs| !pairs.is_empty()).collect();
@@ -85,8 +91,8 @@ impl Conversation {
         }
     }
 
-    /// Repeats the replacements made in this copy for a parallel agent in the first `base` messages, which were
-    /// copied again.
+    /// Repeats the recorded replacements in the first `base` messages, after these messages were copied
+    /// again.
     pub(super) fn replace_copied(&mut self) {
         if self.replaced.is_empty() {
             return;
@@ -97,9 +103,11 @@ impl Conversation {
         }
     }
 
-    /// Returns the inputs that an agent has to check, with their indexes: the messages of the user after the
-    /// latest answer of any agent, or else the latest message of the user if the agent has not answered it. Feedback
-    /// to an invalid answer is no input.
+    /// Returns the inputs that the guardrails of an agent have to check, with their indexes. Feedback about
+    /// an invalid answer is not an input.
+    ///
+    /// These are the user messages after the latest answer of any agent. If there are none, it is the latest
+    /// user message, unless `agent` has answered it.
     pub(crate) fn unchecked_inputs(&self, agent: &str) -> Vec<(usize, UserMessage)> {
         let own = |message: &Message| matches!(message, Message::Assistant(said) if said.agent == agent);
         let answered = self.messages.iter().rposition(|message| matches!(message, Message::Assistant(_)));

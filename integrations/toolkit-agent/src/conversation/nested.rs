@@ -1,4 +1,4 @@
-//! The progress of a run in its conversation, and the conversations nested in it.
+//! The progress of a run in its conversation, and the conversations of nested agents.
 
 use super::branches::BRANCH;
 use super::progress::{Frame, Progress, Step};
@@ -12,14 +12,14 @@ use toolkit_core::{CallId, Session};
 
 const CALL: &str = "call/";
 
-/// Returns the key of the conversation of an agent called as a tool. `position` is the index of the call in
+/// Returns the key for the conversation of an agent called as a tool. `position` is the index of the call in
 /// its turn.
 pub(super) fn child_of_call(position: usize) -> String {
     format!("{CALL}{position}")
 }
 
 impl Conversation {
-    /// Begins a new run with the input. Gives up an earlier run if it is unfinished.
+    /// Begins a new run with `input`. Abandons the latest run if it is unfinished.
     pub(crate) fn begin_run(&mut self, input: UserMessage) {
         self.entered.clear();
         self.give_up_run();
@@ -27,7 +27,7 @@ impl Conversation {
         self.add(Message::User(input));
     }
 
-    /// Begins a run that asks for the answer to the latest run again. The input of the latest run stays
+    /// Begins a run that repeats the latest run with feedback as its `input`. The original question counts as
     /// unanswered.
     pub(crate) fn begin_attempt(&mut self, input: UserMessage) {
         let (question, invalid) = (self.progress.as_ref().map(Progress::first), self.invalid_answers());
@@ -38,26 +38,28 @@ impl Conversation {
         }
     }
 
-    /// Gives up the latest run if it is unfinished. The messages of its parallel agents are kept.
+    /// Abandons the latest run if it is unfinished. The messages of its parallel agents are added to the
+    /// conversation.
     pub(super) fn give_up_run(&mut self) {
         self.give_up_work(0);
         self.replaced.clear();
         self.progress = None;
     }
 
-    /// Notes that a run works in this conversation until the returned value is dropped.
+    /// Records that a run works in this conversation, until the returned value is dropped.
     pub(crate) fn start_run(&mut self) -> Arc<()> {
         let running = Arc::new(());
         self.running = Arc::downgrade(&running);
         running
     }
 
-    /// Returns the index of the first message of the latest run, with all attempts to answer it.
+    /// Returns the index of the first message of the latest run. If the run repeats an invalid answer,
+    /// returns the index of the original question.
     pub(crate) fn begin_of_run(&self) -> usize {
         self.progress.as_ref().map_or(self.messages.len(), Progress::first)
     }
 
-    /// Returns the number of invalid answers in the latest run, with all attempts to answer it.
+    /// Returns the number of invalid answers in the latest run, including the runs that it repeats.
     pub(crate) fn invalid_answers(&self) -> u32 {
         self.progress.as_ref().map_or(0, |progress| progress.invalid_answers)
     }
@@ -69,13 +71,13 @@ impl Conversation {
         }
     }
 
-    /// Leaves all agents, because the run has stopped.
+    /// Removes all agents from the list of working agents, because the run has stopped.
     pub(crate) fn leave_all(&mut self) {
         self.entered.clear();
     }
 
-    /// Continues the latest run. If the run has ended with an answer, returns its output. Otherwise, returns
-    /// the tokens, the cost and the numbers of calls so far.
+    /// Continues the latest run. Returns `Break` with its output if it has already ended with an answer.
+    /// Otherwise, returns the tokens, the cost and the numbers of calls so far.
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         self.entered.clear();
         let (finished, begin) = (self.finished(), self.messages.len());
@@ -94,18 +96,18 @@ impl Conversation {
     }
 
     /// Returns the output of the latest run, if the run has ended with an answer and no message was added
-    /// since.
+    /// afterwards.
     pub(crate) fn finished(&self) -> Option<AgentOutput> {
         let progress = self.progress.as_ref().filter(|progress| progress.end == Some(self.messages.len()))?;
         progress.output.clone().filter(|_| self.turn.is_none())
     }
 
-    /// Returns the output of the latest run so far: its tokens, cost, numbers of calls and messages, and its
-    /// answer if there is one. The messages of unfinished turns and of unfinished parallel agents are not
+    /// Returns the output of the latest run so far: its tokens, cost, messages and numbers of calls, and its
+    /// answer if there is one. Messages of unfinished turns and of unfinished parallel agents are not
     /// included.
     ///
-    /// Returns `None` if the conversation had no run, or if the program has added a message of the user
-    /// since.
+    /// Returns `None` if the conversation had no run, or if the program has added a user message after the
+    /// run.
     ///
     /// ```
     /// use toolkit_agent::{Agent, Conversation, ScriptedModel};
@@ -155,7 +157,8 @@ impl Conversation {
         }
     }
 
-    /// Enters an agent of the team. Returns the step that the agent had reached before an interruption.
+    /// Adds an agent to the working agents. If the agent was interrupted earlier, returns the step that it
+    /// had reached.
     pub(crate) fn enter(&mut self, agent: &str) -> Option<Step> {
         let depth = self.entered.len();
         self.entered.push(agent.to_owned());
@@ -169,7 +172,7 @@ impl Conversation {
         }
     }
 
-    /// Sets the step of the agent entered last.
+    /// Sets the step of the innermost working agent.
     pub(crate) fn set_step(&mut self, step: Step) {
         let Some(depth) = self.entered.len().checked_sub(1) else { return };
         let Some(agent) = self.entered.last().cloned() else { return };
@@ -181,7 +184,8 @@ impl Conversation {
         }
     }
 
-    /// Ends the step of the agent entered last, so that a later run begins the agent again.
+    /// Removes the step of the innermost working agent, so that a later run starts this agent from the
+    /// beginning.
     pub(crate) fn end_step(&mut self) {
         let depth = self.entered.len().saturating_sub(1);
         if let Some(progress) = &mut self.progress {
@@ -190,13 +194,15 @@ impl Conversation {
         self.drop_branches();
     }
 
-    /// Returns the number of agents entered and not left.
+    /// Returns the number of agents that are working now, nested in each other.
     pub(crate) fn depth(&self) -> usize {
         self.entered.len()
     }
 
-    /// Leaves all agents except the outermost `depth` agents. If the outermost agent left has succeeded, its
-    /// step ends. Otherwise, a later run continues the step.
+    /// Removes all working agents except for the outermost `depth` agents.
+    ///
+    /// If `has_succeeded` is `true`, the steps of the removed agents are removed, too. Otherwise, a later run
+    /// continues at these steps.
     pub(crate) fn leave(&mut self, depth: usize, has_succeeded: bool) {
         self.entered.truncate(depth);
         if has_succeeded {
@@ -207,12 +213,12 @@ impl Conversation {
         }
     }
 
-    /// Drops the conversations of agents called as tools.
+    /// Removes the conversations of agents called as tools.
     pub(super) fn drop_called(&mut self) {
         self.children.retain(|key, _| !key.starts_with(CALL));
     }
 
-    /// Drops the conversations of parallel groups that have ended.
+    /// Removes the copies for parallel agents whose group has ended.
     pub(super) fn drop_branches(&mut self) {
         let frames = self.progress.as_ref().map_or(0, |progress| progress.frames.len());
         self.children.retain(|key, _| {
@@ -226,16 +232,16 @@ impl Conversation {
         Self::new(session.id()).sharing(session)
     }
 
-    /// Shares the values of `session`.
+    /// Returns the conversation with the id and the values of `session`. It shares the values with `session`.
     pub(crate) fn sharing(mut self, session: &Session) -> Self {
         self.id = session.id().into();
         self.session = session.clone();
         self
     }
 
-    /// Removes and returns the unfinished conversation of an agent called as a tool.
+    /// Removes and returns the unfinished conversation of the agent called at `position`.
     pub(crate) fn take_called(&mut self, position: usize) -> Option<Self> {
-        // Checked first, because the key is a string and most turns call no agent.
+        // Checked first: most turns call no agent, and building the key allocates.
         if self.children.is_empty() { None } else { self.children.remove(&child_of_call(position)) }
     }
 
@@ -243,13 +249,13 @@ impl Conversation {
         self.children.contains_key(&child_of_call(position))
     }
 
-    /// Keeps the unfinished conversation of an agent called as a tool.
+    /// Stores the unfinished conversation of the agent called at `position`.
     pub(crate) fn keep_called(&mut self, position: usize, child: Self) {
         self.children.insert(child_of_call(position), child.detached());
     }
 
-    /// Returns the path of keys to the conversation of an agent called as a tool. `node` is the path to the
-    /// calling conversation.
+    /// Returns the path of keys to the conversation of the agent called at `position`. `node` is the path to
+    /// the conversation that contains the call.
     pub(crate) fn node_of_call(node: &[String], position: usize) -> Vec<String> {
         node.iter().cloned().chain([child_of_call(position)]).collect()
     }
@@ -291,7 +297,7 @@ impl Conversation {
 }
 
 impl Progress {
-    /// Shifts the message indexes by `by`, after earlier messages were removed or added.
+    /// Adds `by` to the message indexes, after messages were added or removed before them.
     pub(super) fn move_by(&mut self, by: isize) {
         self.begin = self.begin.saturating_add_signed(by);
         self.end = self.end.map(|end| end.saturating_add_signed(by));

@@ -1,29 +1,30 @@
-//! The progress of a run in its conversation: where the run continues after an interruption or a crash.
+//! The progress of a run. It says where the run continues after an interruption or a crash.
 
 use crate::output::{AgentOutput, Spent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The latest run of a conversation.
+/// The progress of the latest run of a conversation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Progress {
     /// The index of the first message of the run.
     pub(super) begin: usize,
-    /// The index of the first message of the first attempt, if the run is another attempt to answer it.
+    /// The index of the original question, if the run repeats an invalid answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) question: Option<usize>,
-    /// The number of invalid answers in the requested form, over all attempts.
+    /// The number of invalid answers in this run and the runs that it repeats.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) invalid_answers: u32,
     /// The number of messages in the conversation when the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<usize>,
-    /// The output, if the run has ended with an answer.
+    /// The output of the run. `None` if the run has not ended with an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<AgentOutput>,
     pub(crate) spent: Spent,
-    /// The steps of the nested agents of a team, the outermost first.
+    /// The steps of the agents that were working, each nested in the one before. The outermost agent comes
+    /// first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) frames: Vec<Frame>,
 }
@@ -33,19 +34,19 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Progress {
-    /// Returns the index of the first message of the run. If the run is another attempt to answer, this is the first
-    /// message of the first attempt.
+    /// Returns the index of the first message of the run. If the run repeats an invalid answer, returns the
+    /// index of the original question.
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)
     }
 
-    /// Returns whether the innermost agent has given an answer that is being checked.
+    /// Returns whether the innermost agent has given an answer that guardrails are still checking.
     pub(super) fn is_unchecked(&self) -> bool {
         matches!(self.frames.last(), Some(Frame { step: Step::Unchecked { .. }, .. }))
     }
 }
 
-/// The step of one agent of a team.
+/// An agent of a team, and the step that it has reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Frame {
     pub(super) agent: String,
@@ -58,24 +59,24 @@ pub(super) struct Frame {
 pub(crate) enum Step {
     /// The conversation was transferred to the agent with this name.
     Transfer(String),
-    /// A tool of the agent asked an enclosing loop to end.
+    /// A tool of the agent has asked the loop around the agent to end.
     Escalated,
-    /// The final answer is in the conversation and is being checked.
+    /// The final answer is in the conversation, and guardrails are checking it.
     Unchecked {
-        /// Whether a tool of the agent asked an enclosing loop to end.
+        /// Whether a tool of the agent has asked the loop around the agent to end.
         #[serde(default)]
         escalate: bool,
-        /// Whether the agent has repaired an invalid answer.
+        /// Whether the answer was given after an invalid answer.
         #[serde(default)]
         is_repair: bool,
     },
-    /// The final answer was invalid, and the agent asks for it again.
+    /// The final answer was invalid, and the agent asks the model for another one.
     Repair {
-        /// Whether a tool of the agent asked an enclosing loop to end.
+        /// Whether a tool of the agent has asked the loop around the agent to end.
         #[serde(default)]
         escalate: bool,
     },
-    /// A sequence of agents has reached the agent at `index`.
+    /// A team that runs its agents one after another has reached the agent at `index`.
     Sequence {
         iteration: u32,
         index: usize,
@@ -83,7 +84,7 @@ pub(crate) enum Step {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<AgentOutput>,
     },
-    /// Agents run in parallel. The map contains the errors of failed agents, by the index of the agent. The
-    /// outputs of finished agents are in their copies of the conversation.
+    /// A team runs its agents in parallel. The map contains the errors of failed agents, by the index of the
+    /// agent. The outputs of successful agents are in their copies of the conversation.
     Parallel(BTreeMap<usize, String>),
 }

@@ -10,34 +10,37 @@ use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::{CallId, ToolCall, ToolError, ToolResult};
 
-/// An unfinished turn: the parts of the model's message and the tool results received so far.
+/// An unfinished turn: the parts of the model's message and the tool results that have arrived so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Turn {
     message: AssistantMessage,
-    /// The results so far, in the order of completion. The position of a result is the index of its call.
+    /// The results so far, in the order of completion. The field `position` of a result is the index of its
+    /// call in the turn.
     results: Vec<ToolResult>,
-    /// The pending calls: the index of each call, with the reason why its result comes later.
+    /// The pending calls, by their index in the turn. The value is the reason why the result of the call
+    /// comes later.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
-    /// The number of results with already applied changes of session values.
+    /// The number of results whose changes of session values are already applied to the session.
     #[serde(skip_serializing_if = "is_zero")]
     applied: usize,
-    /// Whether the agent checks its answers. An answer in an unfinished turn was not checked.
+    /// Whether the agent checks its answers with guardrails. In an unfinished turn, no answer is checked yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     checks_answers: bool,
-    /// All changes of `pending`. A save writes only the changes added since the last save.
+    /// All changes of `pending`, in order. A save writes only the changes since the last save.
     #[serde(skip)]
     pending_changes: Vec<(usize, Option<Pending>)>,
-    /// The number of the turn in its conversation. A save compares it to recognize a new turn.
+    /// The number of the turn in its conversation. A save compares this number with its last value, to
+    /// recognize a new turn.
     #[serde(skip)]
     number: u64,
-    /// The number of edits of the message, not counting added calls.
+    /// The number of edits of the message. Adding a call is not an edit.
     #[serde(skip)]
     revision: u64,
 }
 
-/// The saved part of a turn.
+/// The extent of a turn at its last save, for finding later changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TurnMarks {
     number: u64,
@@ -53,18 +56,18 @@ pub(super) struct TurnMarks {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct TurnChange {
-    /// Whether a new turn begins.
+    /// Whether the changes begin a new turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) begins: bool,
-    /// The complete message, if it was edited. Added calls are not an edit.
+    /// The complete message, if it was edited. Adding a call is not an edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<AssistantMessage>,
-    /// The new calls, if `message` is `None`.
+    /// The new calls. Empty if `message` is set, because `message` already contains them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     results: Vec<ToolResult>,
-    /// The calls that became pending, or are no longer pending (`None`).
+    /// The calls that became pending, by their index. `None` marks a call that is no longer pending.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pending: Vec<(usize, Option<Pending>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,17 +87,17 @@ impl Turn {
         Self { message, number, ..Self::default() }
     }
 
-    /// Returns the same turn with another number, so that the next save writes the complete turn.
+    /// Returns the same turn with another number. The next save then writes the complete turn.
     pub(super) fn renumbered(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// Returns the parts of the model's message received so far.
+    /// Returns the parts of the model's message that have arrived so far.
     pub(crate) fn message(&self) -> &AssistantMessage {
         &self.message
     }
 
-    /// Replaces the message, or a part of it.
+    /// Changes the message with `edit`, and counts the edit.
     pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut AssistantMessage)) {
         self.revision += 1;
         edit(&mut self.message);
@@ -104,7 +107,8 @@ impl Turn {
         self.message.calls.push(call);
     }
 
-    /// Adds a result. If the result is an error of the kind `Pending`, only records the call as pending.
+    /// Adds the result of a call. If the result is an error of the kind `Pending`, only marks the call as
+    /// pending.
     pub(super) fn add_result(&mut self, mut result: ToolResult, error_details: bool) {
         if let Some(pending) = result.error().and_then(ToolError::pending) {
             self.pending.insert(result.position, pending.clone());
@@ -117,15 +121,15 @@ impl Turn {
         self.results.push(result);
     }
 
-    /// Marks the call at `position` as running again, so that its result is not expected from the program.
+    /// Marks the call at `position` as no longer pending, because it runs again.
     pub(crate) fn restart(&mut self, position: usize) {
         if self.pending.remove(&position).is_some() {
             self.pending_changes.push((position, None));
         }
     }
 
-    /// Returns the changes of session values by results, unless they are already applied. Marks the changes
-    /// of all results as applied. After a crash, the returned changes are missing in the session.
+    /// Returns the changes of session values from results whose changes were not applied yet, and marks them
+    /// as applied. After a crash, the session lacks these changes.
     pub(crate) fn take_state_changes(&mut self) -> SessionDelta {
         let mut results: Vec<&ToolResult> = self.results.iter().skip(self.applied).collect();
         results.sort_by_key(|result| result.position);
@@ -135,7 +139,7 @@ impl Turn {
         changes
     }
 
-    /// Returns the reason why the result of the call at `position` comes later.
+    /// Returns why the call at `position` is pending. Returns `None` if it is not pending.
     pub(crate) fn pending(&self, position: usize) -> Option<&Pending> {
         self.pending.get(&position)
     }
@@ -144,7 +148,7 @@ impl Turn {
         !self.pending.is_empty()
     }
 
-    /// Returns whether the call at `position` has a result other than an error.
+    /// Returns whether the call at `position` has a successful result.
     pub(crate) fn has_succeeded(&self, position: usize) -> bool {
         self.results.iter().any(|result| result.position == position && result.outcome.is_ok())
     }
@@ -160,13 +164,13 @@ impl Turn {
         is_open.iter().enumerate().filter(|(_, open)| **open).map(|(position, _)| position).collect()
     }
 
-    /// Sets whether the agent of the turn checks its answers.
+    /// Sets whether the agent of the turn checks its answers with guardrails.
     pub(crate) fn set_checks_answers(&mut self, checks_answers: bool) {
         self.checks_answers = checks_answers;
     }
 
-    /// Returns the message and the results of a turn that ends before its answer is checked. If the agent checks
-    /// answers, the returned parts contain no answer.
+    /// Returns the message and the results of a turn that ends before its answer was checked. If the agent
+    /// checks its answers, removes the answer from them.
     pub(super) fn into_unchecked_parts(self) -> (AssistantMessage, Vec<ToolResult>) {
         let checks_answers = self.checks_answers;
         let (mut message, mut results) = self.into_parts();
@@ -217,7 +221,8 @@ impl Turn {
         }
     }
 
-    /// Returns the changes since `saved`, or the whole turn if `saved` is `None`.
+    /// Returns the changes since the save with the marks `saved`, or the complete turn if `saved` is `None`.
+    /// Returns `None` if nothing has changed.
     pub(super) fn changes(&self, saved: Option<TurnMarks>) -> Option<TurnChange> {
         let now = self.marks();
         if saved == Some(now) {
@@ -255,7 +260,7 @@ impl Turn {
 }
 
 impl TurnChange {
-    /// Applies the change to `turn`.
+    /// Applies the changes to `turn`.
     pub(super) fn apply(self, turn: &mut Option<Turn>) {
         if self.begins {
             *turn = None;
@@ -289,7 +294,8 @@ pub(crate) fn key(calls: &[ToolCall], position: usize, earlier: &dyn Fn(&CallId)
     }
 }
 
-/// Returns one result per call, in the order of the calls. The position of a result is the index of its call.
+/// Returns one result for each call, in the order of the calls. A call without a result gets the error of a
+/// cancelled call. The field `position` of each result is set to the index of its call.
 pub(super) fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
     if results.len() > 1 {
         results.sort_by_key(|result| result.position);

@@ -1,15 +1,18 @@
-//! Answers that were not checked: removed from messages, or replaced.
+//! Removal or replacement of answers that guardrails have not checked.
 
 use super::{Conversation, Progress, WITHHELD};
 use crate::message::{AssistantMessage, Message};
 use serde_json::Value;
 use toolkit_core::{ToolOutput, ToolResult};
 
-/// Removes the answer from a message that was cut before the check of its answer. A text answer is removed with its
-/// message. The arguments of an answer become empty, and its call gets the result of a cancelled call. The output of
-/// a tool that is the answer is replaced. Other calls, and the text beside them, stay.
+/// Removes the answer from a message whose turn ended before the answer was checked. Other calls, and the
+/// text of a message with other calls, stay.
+///
+/// - A text answer is removed.
+/// - If the arguments of a call are the answer, they become empty, and the call loses its result.
+/// - If the output of a tool is the answer, another text replaces the output.
 pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolResult>) {
-    // The text of a paused message is a part of a turn that goes on.
+    // The text of a paused message belongs to a turn that is not finished, so it is not an answer.
     if message.calls.is_empty() && !message.paused {
         message.text.clear();
         message.drop_native();
@@ -22,15 +25,15 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolRes
     withhold_outputs(results);
 }
 
-/// Replaces the outputs of tools whose output is the answer.
+/// Replaces the output of each tool whose output is the answer.
 fn withhold_outputs(results: &mut [ToolResult]) {
     for result in results.iter_mut().filter(|result| result.actions.skip_summarization) {
         result.outcome = Ok(ToolOutput::text(WITHHELD));
     }
 }
 
-/// Replaces the arguments of the selected answers among the calls of a message, and removes the text beside them,
-/// which was not checked either. `is_selected` gets the index of each call.
+/// Replaces the arguments of calls that give an answer, and removes the text of the message, which was not
+/// checked either. `is_selected` gets the index of a call, and returns whether to replace its arguments.
 fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl Fn(usize) -> bool) {
     let tool = std::mem::take(&mut said.answer_tool);
     for (index, call) in said.calls.iter_mut().enumerate() {
@@ -44,7 +47,7 @@ fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl
 }
 
 impl Conversation {
-    /// Withholds the final answer if the run has stopped while the answer was checked.
+    /// Replaces the final answer if the run has stopped while guardrails were checking the answer.
     pub(super) fn withhold_unchecked(&mut self) {
         if self.progress.as_ref().is_some_and(Progress::is_unchecked) {
             self.replace_answer(WITHHELD);
@@ -125,8 +128,8 @@ impl Conversation {
         }
     }
 
-    /// Withholds all answers in the calls and results of the last turn. Other calls, and the text beside them, stay.
-    /// Returns the changed message, or `None` if the last turn has no calls.
+    /// Removes all answers from the calls and results of the last turn. Other calls and their text stay.
+    /// Returns the message of the turn, or `None` if the last turn has no calls.
     pub(crate) fn withhold_answers(&mut self) -> Option<&AssistantMessage> {
         self.remove_paused(self.begin_of_answer(true));
         let begin = self.messages.len().checked_sub(2)?;
@@ -144,8 +147,8 @@ impl Conversation {
         }
     }
 
-    /// Replaces the answer in the last messages: the text, the arguments of a call whose arguments are the answer,
-    /// or the output of a tool.
+    /// Replaces the answer in the last messages with `text`. The answer is the text of a message, the
+    /// arguments of a call, or the output of a tool.
     pub(crate) fn replace_answer(&mut self, text: &str) {
         let Some(last) = self.messages.len().checked_sub(1) else { return };
         let begin = last.saturating_sub(1);

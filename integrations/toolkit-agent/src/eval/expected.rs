@@ -1,16 +1,16 @@
-//! The expected tool calls and answers of a task, and their comparison with a transcript.
+//! The expected tool calls and the expected answer of a task, and their comparison with a transcript.
 
 use crate::structured::json_values;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// An expected tool call.
+/// A tool call that a task expects from the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExpectedCall {
     /// The name of the tool.
     pub name: String,
-    /// The arguments. `None` accepts any arguments.
+    /// The expected arguments. `None` accepts any arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
 }
@@ -29,23 +29,25 @@ impl ExpectedCall {
     }
 }
 
-/// How the calls of an agent are compared with the expected calls.
+/// The rule for comparing the calls of an agent with the expected calls.
 ///
-/// Two calls are equal if they mean the same to the tool: the order of members, the spelling of numbers,
-/// aliases, default values and coerced near misses do not matter. Calls that have not [reached their
-/// tool](super::CalledTool::reached_tool) are ignored, so a model may correct itself.
+/// Two calls are equal if they mean the same to the tool. The order of members, the spelling of numbers,
+/// aliases, default values and coerced near misses do not matter.
+///
+/// Calls that have not [reached their tool](super::CalledTool::reached_tool) are ignored, so a model may
+/// correct itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallMatch {
-    /// The expected calls in any order, and no others.
+    /// The agent makes exactly the expected calls, in any order.
     #[default]
     Set,
-    /// The expected calls in the expected order, and no others.
+    /// The agent makes exactly the expected calls, in the expected order.
     Sequence,
-    /// The expected calls in any order, possibly among others.
+    /// The agent makes the expected calls in any order. Other calls may come between them.
     Subset,
-    /// The expected calls in the expected order, possibly among others.
+    /// The agent makes the expected calls in the expected order. Other calls may come between them.
     Subsequence,
 }
 
@@ -56,11 +58,12 @@ impl CallMatch {
     }
 }
 
-/// A call in the form in which calls are compared: the name of the tool, and the canonical arguments. An
-/// expected call without arguments matches any arguments.
+/// A call prepared for comparison: the name of the tool, and the canonical arguments. In an expected call,
+/// `None` accepts any arguments.
 pub(super) type Comparable = (String, Option<String>);
 
-/// Compares calls. Returns a description of the first difference as the error.
+/// Compares the calls of an agent with the expected calls. If they differ, the error describes the first
+/// difference.
 pub(super) fn compare_calls(
     how: CallMatch,
     expected: &[Comparable],
@@ -69,8 +72,8 @@ pub(super) fn compare_calls(
     let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
     let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
     let mut left: Vec<&Comparable> = actual.iter().collect();
-    // If the order does not matter, find the calls with expected arguments first, before a call with any
-    // arguments takes their place.
+    // If the order does not matter, match expected calls with arguments first. Otherwise, an expected call
+    // that accepts any arguments could take the place of one with arguments.
     let mut wanted: Vec<&Comparable> = expected.iter().collect();
     if !is_ordered {
         wanted.sort_by_key(|(_, arguments)| arguments.is_none());
@@ -109,7 +112,7 @@ fn all_shown(calls: &[Comparable]) -> String {
     }
 }
 
-/// An expected answer.
+/// A rule for the answer that a task expects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -124,7 +127,7 @@ pub enum ExpectedAnswer {
 }
 
 impl ExpectedAnswer {
-    /// Compares the answer. Returns a description of the first difference as the error.
+    /// Compares `answer` with the expected answer. If they differ, the error describes the first difference.
     pub(super) fn compare(&self, answer: &str) -> Result<(), String> {
         let answer = answer.trim();
         match self {
@@ -177,7 +180,7 @@ mod tests {
     #[test]
     fn calls_are_compared_as_sets_and_sequences() {
         use CallMatch::{Sequence, Set, Subsequence, Subset};
-        // An uppercase letter is an expected call with any arguments.
+        // An uppercase letter stands for an expected call that accepts any arguments.
         for (expected, actual, matches) in [
             ("", "", &[Set, Sequence, Subset, Subsequence][..]),
             ("ab", "ab", &[Set, Sequence, Subset, Subsequence]),
@@ -213,7 +216,8 @@ mod tests {
     }
 
     proptest! {
-        /// A sequence is a set and a subsequence, and each of them is a subset.
+        /// Calls that match in `Sequence` mode also match in `Set` and `Subsequence`. Calls that match in
+        /// either of these also match in `Subset`.
         #[test]
         fn stricter_comparisons_imply_weaker_ones(expected in "[abA]{0,4}", actual in "[ab]{0,4}") {
             let (expected, actual) = (calls(&expected), calls(&actual));

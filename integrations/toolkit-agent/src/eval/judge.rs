@@ -1,4 +1,4 @@
-//! A model that scores answers.
+//! A scorer that asks a model whether an answer is good.
 
 use super::score::Score;
 use super::scorer::Scorer;
@@ -20,12 +20,13 @@ const INSTRUCTIONS: &str = "You grade the answer of an AI agent. The user messag
 
 const CRITERIA: &str = "The answer is correct, complete, and agrees with the results of the tools.";
 
-/// A scorer with a model: it decides whether an answer meets the criteria of its task.
+/// A scorer that asks a model whether an answer meets the criteria of its task.
 ///
-/// The judge sees the question, the tool calls with their results, the answer and the criteria. It answers in
-/// a structured form: a reason and a decision. If its answer has another form, the judge is asked again.
+/// The model sees the question, the tool calls with their results, the answer and the criteria. It returns a
+/// reason and a decision as structured output. If its output has another form, the model is asked again.
 ///
-/// If a task has no [criteria](Task::criteria), the criteria of the judge apply.
+/// If a task has no [criteria](Task::criteria), the criteria set by [`with_criteria`](Self::with_criteria)
+/// apply.
 ///
 /// ```
 /// use toolkit_agent::eval::{Eval, Judge, Task, Trial};
@@ -61,8 +62,8 @@ struct Decision {
 }
 
 impl Judge {
-    /// Creates a judge with a temperature of 0. The default criteria are: the answer is correct, complete,
-    /// and agrees with the results of the tools.
+    /// Creates a judge that asks `model` with a temperature of 0. By default, an answer is good if it is
+    /// correct, complete, and agrees with the results of the tools.
     #[must_use]
     pub fn new(model: impl ChatModel) -> Self {
         let options = ModelOptions::new().with_temperature(0.0);
@@ -71,9 +72,10 @@ impl Judge {
 }
 
 setters! { Judge:
-    /// Sets the criteria for tasks without their own.
+    /// Sets the criteria for tasks that have none.
     with_criteria(criteria: impl Into<String>) = criteria.into();
-    /// Sets the options for the answers of the judge. Some models refuse a temperature.
+    /// Sets the options for requests to the judge's model. Some models refuse the default, a temperature of
+    /// 0.
     with_options(options: ModelOptions) = options;
 }
 

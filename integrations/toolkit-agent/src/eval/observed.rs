@@ -1,4 +1,4 @@
-//! A model wrapper for counting calls and tokens and collecting the tool registries.
+//! A wrapper of a model that counts its calls and tokens, and collects the tool registries of its requests.
 
 use crate::helpers::lock;
 use crate::model::{
@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::ToolRegistry;
 
-/// A model wrapped to count its calls and tokens. The counts are known even if the run fails.
+/// A model, wrapped to count its calls and tokens. The counts are available even if the run fails.
 pub(super) struct Observed {
     model: BoxModel,
     seen: Seen,
 }
 
-/// The calls, tokens and tool registries seen so far. Clones share them.
+/// The calls, tokens and tool registries counted so far. Clones share the counts.
 #[derive(Clone, Default)]
 pub(super) struct Seen(Arc<Mutex<Counts>>);
 
@@ -29,13 +29,13 @@ struct Counts {
 }
 
 impl Seen {
-    /// Returns the tokens and the number of model calls.
+    /// Returns the tokens and the number of model calls counted so far.
     pub(super) fn usage(&self) -> (Usage, u32) {
         let counts = lock(&self.0);
         (counts.usage, counts.model_calls)
     }
 
-    /// Returns the registries of all requests, each once.
+    /// Returns the tool registries of all requests, without repetitions.
     pub(super) fn tools(&self) -> Vec<Arc<ToolRegistry>> {
         lock(&self.0).tools.clone()
     }

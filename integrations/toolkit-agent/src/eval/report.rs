@@ -15,9 +15,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// A summary for each model, in the order of the eval.
+    /// A summary for each model, in the order in which the models were added.
     pub models: Vec<Summary>,
-    /// The trials in the order of the models, then the repetitions, then the tasks.
+    /// All trials, ordered by model, then by repetition, then by task.
     pub trials: Vec<TrialReport>,
 }
 
@@ -27,11 +27,12 @@ pub struct Report {
 pub struct TrialReport {
     /// The id of the task.
     pub task: String,
-    /// The name of the model in the eval.
+    /// The name of the model in the report.
     pub model: String,
-    /// The index of the repetition, beginning with 1.
+    /// The number of the repetition. The first repetition has the number 1.
     pub repetition: u32,
-    /// The scores for the expectations of the task, and then the scores by the scorers of the eval.
+    /// The scores of the trial. The scores for the expectations of the task come first, followed by one score
+    /// from each scorer of the eval.
     pub scores: Vec<Score>,
     /// The error that ended the run, or the error of a scorer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,15 +49,15 @@ pub struct TrialReport {
     /// The time for building and running the agent, without scoring. In JSON, a number of seconds.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub duration: Duration,
-    /// The messages and tool calls.
+    /// The messages and tool calls of the trial.
     pub transcript: Transcript,
 }
 
-/// The sums of all trials with one model.
+/// Sums over all trials with one model.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The name of the model in the eval.
+    /// The name of the model in the report.
     pub model: String,
     /// The number of trials.
     pub trials: usize,
@@ -64,8 +65,8 @@ pub struct Summary {
     pub solved: usize,
     /// The number of trials with an error.
     pub errors: usize,
-    /// For each scorer, its name, the number of trials that passed, and the number of trials that were
-    /// scored.
+    /// One entry for each scorer: its name, the number of trials that passed, and the number of trials that
+    /// it has scored.
     pub scores: Vec<(String, usize, usize)>,
     /// The number of model calls.
     pub model_calls: u32,
@@ -78,7 +79,7 @@ pub struct Summary {
     pub scorer_usage: Usage,
     /// The cost of the tokens. 0 if the model has no price.
     pub cost: f64,
-    /// The sum of the durations. In JSON, a number of seconds.
+    /// The sum of the trials' durations. In JSON, a number of seconds.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub duration: Duration,
 }
@@ -201,7 +202,7 @@ impl Report {
         Ok(())
     }
 
-    /// Writes the table of the tasks: for each model, the number of solved repetitions.
+    /// Writes the table of the tasks. It shows how many repetitions of a task each model has solved.
     fn write_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tasks: Vec<&str> = Vec::new();
         for trial in &self.trials {
@@ -256,7 +257,7 @@ fn write_row<S: AsRef<str>>(f: &mut fmt::Formatter<'_>, cells: &[S]) -> fmt::Res
     writeln!(f)
 }
 
-/// Returns a name as the content of a table cell.
+/// Returns `name` escaped for a cell of a Markdown table.
 fn cell(name: &str) -> String {
     name.replace('|', "\\|").replace('\n', " ")
 }

@@ -7,14 +7,14 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Score {
-    /// The name of the scorer: `calls`, `answer` and `check` for the expectations of a task.
+    /// The name of the scorer. For the expectations of a task, it is `calls`, `answer` or `check`.
     pub scorer: String,
-    /// Whether the trial passes.
+    /// Whether the trial passes this scorer.
     pub passed: bool,
     /// Why the trial passes or fails. May be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The tokens used by the scorer itself.
+    /// The tokens that the scorer has used, for example to ask a model.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
 }

@@ -1,4 +1,4 @@
-//! Scorers, and the scores of a transcript by the expectations of its task.
+//! The trait for scorers, and the scoring of a transcript by the expectations of its task.
 
 use super::expected::{Comparable, compare_calls};
 use super::score::Score;
@@ -6,9 +6,9 @@ use super::task::Task;
 use super::transcript::Transcript;
 use crate::error::RunError;
 
-/// A rule or a model for scoring trials.
+/// A rule or a model that scores trials.
 ///
-/// The expectations of a [`Task`] are scored without a scorer. Implement this trait for rules about all tasks
+/// Expectations of a single [`Task`] need no scorer. Implement this trait for rules that apply to all tasks
 /// of an eval.
 ///
 /// ```
@@ -31,7 +31,7 @@ pub trait Scorer: Send + Sync + 'static {
     /// Returns the name of the scorer, for the report.
     fn name(&self) -> &str;
 
-    /// Scores the transcript of a trial. Called only for trials that ended without an error.
+    /// Scores the transcript of a trial. The eval calls this only for trials that ended without an error.
     ///
     /// # Errors
     /// [`RunError`] if there is no score. The report contains the error and the tokens of its
@@ -52,7 +52,8 @@ object_safe! {
 }
 
 impl Task {
-    /// Scores a transcript by the expectations of the task: `calls`, `answer` and `check`.
+    /// Scores a transcript by the expectations of the task. Returns the scores named `calls`, `answer` and
+    /// `check`, each only if the task has such an expectation.
     pub async fn score(&self, transcript: &Transcript) -> Vec<Score> {
         let mut scores = Vec::new();
         if let Some(expected) = &self.calls {

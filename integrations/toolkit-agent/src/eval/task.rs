@@ -34,7 +34,7 @@ pub struct Task {
     /// expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<ExpectedCall>>,
-    /// How the calls of the agent are compared with the expected calls.
+    /// The rule for comparing the calls of the agent with the expected calls.
     #[serde(default, skip_serializing_if = "CallMatch::is_default")]
     pub call_match: CallMatch,
     /// The expected answer. `None` if no rule scores the answer.
@@ -43,7 +43,7 @@ pub struct Task {
     /// The criteria of a good answer, in words, for a [`Judge`](super::Judge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criteria: Option<String>,
-    /// Further fields of the task, for the function that builds the agent.
+    /// Further data of the task. The function that builds the agent can read them.
     #[serde(flatten)]
     pub data: Map<String, Value>,
     /// A function that scores the transcript.
@@ -54,7 +54,7 @@ pub struct Task {
 debug!(Task, self, "id": self.id, "question": self.question, "calls": self.calls, "answer": self.answer);
 
 setters! { Task:
-    /// Sets how the calls of the agent are compared with the expected calls.
+    /// Sets the rule for comparing the calls of the agent with the expected calls.
     with_call_match(call_match: CallMatch) = call_match;
     /// Sets the expected answer.
     with_answer(answer: ExpectedAnswer) = Some(answer);
@@ -78,7 +78,7 @@ impl Task {
         }
     }
 
-    /// Adds an expected call with these arguments.
+    /// Adds an expected call of `tool` with these arguments.
     #[must_use]
     pub fn with_call(mut self, tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
         self.calls.get_or_insert_default().push(ExpectedCall::new(tool, arguments));
@@ -92,7 +92,7 @@ impl Task {
         self
     }
 
-    /// Sets the expected answer: an answer that contains all these strings.
+    /// Expects an answer that contains all these strings.
     #[must_use]
     pub fn with_answer_containing<S: Into<String>>(self, parts: impl IntoIterator<Item = S>) -> Self {
         self.with_answer(ExpectedAnswer::Contains(parts.into_iter().map(Into::into).collect()))
@@ -125,13 +125,14 @@ impl Task {
         Ok(tasks)
     }
 
-    /// Returns the score of the function set by [`with_check`](Self::with_check), if there is one.
+    /// Calls the function set by [`with_check`](Self::with_check) and returns its score. Returns `None` if no
+    /// function is set.
     pub(super) fn checked(&self, transcript: &Transcript) -> Option<Score> {
         self.check.as_ref().map(|check| check(transcript))
     }
 }
 
-/// Error when a text is not a sequence of tasks.
+/// The error when a text is not a sequence of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskError(String);
 

@@ -1,4 +1,4 @@
-//! The transcript of a trial, and tool calls in comparable form.
+//! The transcript of a trial, with its tool calls prepared for comparison.
 
 use super::expected::Comparable;
 use crate::helpers::lock;
@@ -18,14 +18,15 @@ use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolR
 pub struct Transcript {
     /// The answer. Empty after an error.
     pub answer: String,
-    /// The reason why the answer ended.
+    /// The reason why the model stopped.
     pub finish: FinishReason,
-    /// The tool calls in the messages, in order. The calls of an agent called as a tool are in no message,
-    /// and so are not included.
+    /// The tool calls in the messages, in order. Calls made by an agent that was itself called as a tool are
+    /// not included, because they are in no message.
     pub calls: Vec<CalledTool>,
     /// All messages of the conversation, including the question.
     pub messages: Vec<Message>,
-    /// The registries in the requests to the model, each once, in the order of their first request.
+    /// The tool registries of the requests to the model, without repetitions, in the order of their first
+    /// request.
     #[serde(skip)]
     tools: Vec<Arc<ToolRegistry>>,
 }
@@ -43,19 +44,19 @@ pub struct CalledTool {
     pub error: Option<ErrorKind>,
     /// The text of the result.
     pub result: String,
-    /// Whether the call reached its tool. `false` for calls of unknown or disabled tools, calls with invalid
-    /// arguments, and calls without a result. Calls denied by permissions or refused by a limit count as
-    /// reached.
+    /// Whether the dispatcher accepted the call for its tool. `false` for calls of unknown or disabled tools,
+    /// calls with invalid arguments, and calls without a result. `true` for calls denied by permissions or
+    /// refused by a limit.
     pub reached_tool: bool,
     #[serde(skip)]
     pub(super) comparable: Comparable,
 }
 
 impl Transcript {
-    /// Creates the transcript of existing messages, to score conversations that were not run by an eval. The
-    /// answer is the text of the last message if the model wrote it, and empty otherwise.
+    /// Creates a transcript from existing messages, to score conversations that no eval has run. The answer
+    /// is the text of the last message if the model wrote it, and empty otherwise.
     ///
-    /// `tools` is the registry of the agent, needed to compare calls by their meaning.
+    /// `tools` is the tool registry of the agent. It is needed to compare calls by their meaning.
     ///
     /// ```
     /// use serde_json::json;
@@ -100,7 +101,7 @@ impl Transcript {
         for message in messages {
             let Message::Assistant(said) = message else { continue };
             for call in &said.calls {
-                // Ids may repeat in a conversation, so each result is used once.
+                // Several calls in a conversation may have the same id, so each result is used only once.
                 let at = results.iter().position(|result| result.call_id == call.id);
                 let result = at.map(|at| results.remove(at));
                 let called = transcript.called(call, result).await;
@@ -131,9 +132,9 @@ impl Transcript {
         }
     }
 
-    /// Converts a call into comparable form: the tool's own name and the canonical arguments.
+    /// Prepares a call for comparison: finds the tool's own name and the canonical arguments.
     ///
-    /// If no registry accepts the call, the arguments are JSON with sorted members.
+    /// If no registry accepts the call, `name` stays, and the members of the arguments are sorted.
     pub(super) async fn comparable(&self, name: &str, arguments: &str) -> Comparable {
         for tools in self.tools.iter().rev() {
             if let Some(comparable) = canonical(tools.clone(), name, arguments).await {
@@ -148,11 +149,12 @@ impl Transcript {
     }
 }
 
-/// Returns the name of the called tool and the canonical arguments. Returns `None` if the registry has no
-/// such tool, or if there are no canonical arguments, for example because the text is not a JSON object.
+/// Returns the tool's own name and the canonical arguments of a call. Returns `None` if the registry has no
+/// such tool, or if the call has no canonical arguments, for example because its arguments are not a JSON
+/// object.
 ///
-/// Only middleware can read canonical arguments. The call therefore passes through a dispatcher with a single
-/// middleware, and this middleware reads the arguments and does not run the tool.
+/// Only middleware can read canonical arguments. The call therefore passes through a dispatcher whose only
+/// middleware reads the arguments and does not run the tool.
 async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<Comparable> {
     let found = Arc::new(Mutex::new(None));
     let read = {

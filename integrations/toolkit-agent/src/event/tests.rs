@@ -1,4 +1,4 @@
-//! Any event equals the event read from its JSON.
+//! Tests that every event equals the event deserialized from its JSON.
 
 use super::*;
 use crate::message::{Message, NativeMessages, UserMessage};
@@ -60,7 +60,7 @@ fn result() -> impl Strategy<Value = ToolResult> {
         |(id, name, outcome, position, nanos, value)| {
             let mut result = ToolResult::new(id.into(), name, outcome).with_position(position);
             result.duration = Duration::from_nanos(nanos.into());
-            // In JSON, `null` stands for a removed value.
+            // In JSON, `null` marks a removed value.
             let set = Some(value).filter(|value| !value.is_null());
             result.actions.state_delta = [("a".to_owned(), set), ("b".to_owned(), None)].into();
             result

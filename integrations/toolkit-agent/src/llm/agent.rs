@@ -1,4 +1,4 @@
-//! An agent with a model: the turns from the input to the answer.
+//! An agent with a model: the turns from the input to the final answer.
 
 use super::answer::{FinalAnswer, quote_answers};
 use super::beside::beside;
@@ -32,11 +32,11 @@ use std::time::Duration;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, ToolResult};
 
-/// The user message added if the history ends with a message of the agent itself. Providers expect the last
-/// message to come from the user or from a tool.
+/// The user message to add if the history ends with a message of the agent itself. Providers expect that a
+/// history ends with a message of the user or of a tool.
 const CONTINUE: &str = "Go on.";
 
-/// An agent with a model.
+/// An agent that calls a model and runs its tool calls.
 pub(super) struct LlmAgent {
     pub(super) settings: Settings,
     pub(super) tools: Tools,
@@ -69,7 +69,7 @@ impl RunAgent for LlmAgent {
     }
 }
 
-/// How the turns of an agent ended: with an answer or with a transfer.
+/// The end of an agent's turns: an answer or a transfer.
 enum Outcome {
     Answer(AgentOutput),
     /// The conversation was transferred to the agent with this name.
@@ -77,8 +77,9 @@ enum Outcome {
 }
 
 impl LlmAgent {
-    /// Boxes the future of [`turns`](Self::turns), because the futures of a chain of transfers are nested. Not
-    /// inlined, because each agent of the chain would otherwise have room for the unboxed future on the stack.
+    /// Boxes the future of [`turns`](Self::turns), because the futures of a chain of transfers are nested in
+    /// each other. The function is not inlined: otherwise, the stack would hold an unboxed future for each
+    /// agent of the chain.
     #[inline(never)]
     fn boxed_turns<'a>(
         &'a self,
@@ -138,7 +139,7 @@ impl LlmAgent {
             }
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
-                // The model reads what an unfinished turn of another agent has left.
+                // If another agent has left a turn unfinished, the model reads what this turn contains.
                 conversation.settle();
             }
             caller.called.begin_turn();
@@ -166,7 +167,7 @@ impl LlmAgent {
                 broken: None,
                 has_begun: false,
             };
-            // The approvals of a restarted turn are in its dispatcher.
+            // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
             last = restart.is_none().then(|| dispatcher.clone());
             let response = match restart {
                 Some(restart) => Box::pin(calls.restart(restart, guards)).await,
@@ -243,7 +244,7 @@ impl LlmAgent {
             }
             if let Some(to) = &transfer_to_agent {
                 if is_accepted || skip_summarization {
-                    // The other agent answers.
+                    // The answer comes from the other agent.
                     guards.withhold_beside_transfer(conversation, &mut held);
                 }
                 conversation.set_step(Step::Transfer(to.clone()));
@@ -313,7 +314,7 @@ impl LlmAgent {
         };
         adapt_server_state(&mut request, &compacted);
         answer.add_to(&mut request);
-        // A provider that keeps the conversation needs the result of each call that it knows.
+        // Not with server state: a provider that stores the conversation needs the result of each call in it.
         if has_answers && settings.options.server_state.is_none() {
             quote_answers(&mut request.messages, &request.tools);
         }
@@ -323,7 +324,8 @@ impl LlmAgent {
         request
     }
 
-    /// Returns the answer of a `before_model` callback if there is one, or else the answer of the model.
+    /// Returns the response of a turn: the response of a `before_model` callback if it returns one, or else
+    /// of the model.
     async fn answer(
         &self,
         dispatcher: &Dispatcher,
@@ -352,7 +354,7 @@ impl LlmAgent {
                 }
                 Err(error) => return Err(error),
             };
-            // One compaction, then the error goes to the program.
+            // After one compaction, the program gets the error.
             let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };
@@ -387,8 +389,8 @@ mod tests {
         size_of::<F>()
     }
 
-    /// The future is moved into a box once for each run. Functions that take a future by value have made it four times
-    /// as large, unnoticed.
+    /// The future of a run is moved into a box once for each run. Functions that take a future by value once
+    /// made this future four times as large.
     #[test]
     fn the_future_of_a_run_is_small() {
         let size = size_of_future(LlmAgent::turns);

@@ -1,4 +1,5 @@
-//! The final answer of an agent in its form: how the agent asks for it, finds it and has it repaired.
+//! The final answer of an agent in a requested form: how the agent asks for it, finds it and has it
+//! corrected.
 
 use super::settings::Settings;
 use crate::agent::Run;
@@ -14,24 +15,24 @@ use toolkit_core::{
     ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
 };
 
-/// The name of the tool whose arguments are the answer. If the agent has a tool with this name, a number is
-/// appended.
+/// The name of the tool whose arguments are the final answer. If the agent already has a tool with this name,
+/// a number is appended.
 const TOOL: &str = "final_answer";
 
-/// The final answer of an agent in one run of the agent.
+/// The requested form of an agent's final answer, and how far the agent has come with it.
 pub(super) struct FinalAnswer<'a> {
-    /// `None` if the answer is any text.
+    /// The requested form. `None` if any text is an answer.
     format: Option<&'a AnswerFormat>,
-    /// Whether an answer was invalid. From then on, all other calls are refused.
+    /// Whether an answer was invalid. Afterwards, all calls except for another answer are refused.
     is_repair: bool,
-    /// Whether the server has refused a request for the form.
+    /// Whether the server has refused a request that asked for this form of the answer.
     is_refused: bool,
-    /// The mode of the current turn.
+    /// The way in which the current turn asks for the answer.
     mode: AnswerMode,
-    /// The losses of the native form, determined when they are first needed.
+    /// The constraints of the schema that the provider would not enforce. Computed at first use.
     losses: OnceLock<OutputLosses>,
-    /// The name of the tool whose arguments are the answer, and the tools with and without this tool. `None`
-    /// in other modes.
+    /// The tool whose arguments are the answer, together with the tools of the agent. `None` if the answer is
+    /// text.
     tool: Option<AnswerTools>,
 }
 
@@ -42,12 +43,13 @@ struct AnswerTools {
 }
 
 impl AnswerTools {
-    /// Adds the tool whose arguments are the answer to the tools of the agent, with a name that no tool has.
+    /// Adds the tool whose arguments are the answer to the tools of the agent. Chooses a name that no other
+    /// tool has.
     fn new(agent: Arc<ToolRegistry>, format: &AnswerFormat) -> Result<Self, BuildError> {
         let mut all = (*agent).clone();
         let (mut name, mut number) = (TOOL.to_owned(), 1_u32);
         loop {
-            // Only the registration finds the names of disabled tools.
+            // Registering is the only way to find out whether a disabled tool has the name.
             match all.register(AnswerTool::new(&name, format)?) {
                 Ok(()) => return Ok(Self { name, agent, all: Arc::new(all) }),
                 Err(error) if !error.problems().iter().all(is_taken) => return Err(error),
@@ -60,8 +62,7 @@ impl AnswerTools {
 }
 
 impl<'a> FinalAnswer<'a> {
-    /// Creates the final answer of an agent. `is_repair` is `true` if the agent continues after an invalid
-    /// answer.
+    /// Creates the state of an agent's final answer. `is_repair` is `true` if an earlier answer was invalid.
     pub(super) fn new(run: &'a Run, is_repair: bool) -> Self {
         Self {
             format: run.0.answer_format.as_deref(),
@@ -73,7 +74,7 @@ impl<'a> FinalAnswer<'a> {
         }
     }
 
-    /// Chooses the mode of the next turn. `tools` are the tools of the agent.
+    /// Chooses how the next turn asks for the answer. `tools` are the tools of the agent.
     pub(super) fn begin_turn(
         &mut self,
         settings: &Settings,
@@ -95,8 +96,8 @@ impl<'a> FinalAnswer<'a> {
                 }
             },
             Some(mode) => mode,
-            // Some servers enforce the schema from the first token on. Beside tools, the model would then invent
-            // an answer instead of calling a tool.
+            // Some servers enforce the schema from the first token on. If there are also tools, the model
+            // would then invent an answer instead of calling a tool.
             None if hosted.is_empty() && (tools.is_empty() || !may_call) && losses().is_empty() => {
                 AnswerMode::Native
             }
@@ -113,7 +114,8 @@ impl<'a> FinalAnswer<'a> {
         Ok(())
     }
 
-    /// Adds the form of the answer to the request of a turn.
+    /// Adds the requested form of the answer to the request of a turn: instructions, an output format or a
+    /// tool.
     pub(super) fn add_to(&self, request: &mut ModelRequest) {
         if let Some(format) = self.format {
             let schema = &format.format.schema;
@@ -149,37 +151,38 @@ impl<'a> FinalAnswer<'a> {
                     _ => {}
                 }
             }
-            // The tools stay defined, because some providers refuse a history with calls of undefined tools.
+            // The tools stay in the request, because some providers refuse a history with calls of undefined
+            // tools.
             None if self.is_repair => *choice = ToolChoice::None,
             None => {}
         }
     }
 
-    /// Returns whether the arguments of `call` are an answer.
+    /// Returns whether the arguments of `call` are a final answer, valid or not.
     pub(super) fn is_in(&self, call: &ToolCall) -> bool {
         self.tool.as_ref().is_some_and(|tool| tool.name == call.name)
     }
 
-    /// Returns the outcome of a call if the arguments are an answer. Such a call passes no middleware, and no
-    /// limit of tool calls applies to it.
+    /// Checks an answer in the arguments of `call`, and returns the result of the call. Returns `None` if the
+    /// arguments are not an answer. Middleware and the limit of tool calls do not apply to an answer.
     pub(super) fn outcome(&self, call: &ToolCall) -> Option<Result<ToolOutput, ToolError>> {
         let format = self.format.filter(|_| self.is_in(call))?;
         let checked = format.check().arguments(call.arguments.as_str());
         Some(checked.map(|()| ToolOutput::text(ACCEPTED)))
     }
 
-    /// Returns whether the arguments of `call` are an invalid answer.
+    /// Returns whether the arguments of `call` are a final answer that is invalid.
     pub(super) fn is_invalid(&self, call: &ToolCall) -> bool {
         matches!(self.outcome(call), Some(Err(_)))
     }
 
-    /// Returns whether the agent repairs an invalid answer.
+    /// Returns whether an answer was invalid, so that the agent only asks for another answer.
     pub(super) fn is_repair(&self) -> bool {
         self.is_repair
     }
 
-    /// Returns an error to refuse a call of another tool after an invalid answer. `is_repair` is `true` if an
-    /// earlier call of the turn gave this answer.
+    /// Returns an error for `call` if an answer was invalid and `call` is not another answer. `is_repair` is
+    /// `true` if an earlier call of the same turn gave the invalid answer.
     pub(super) fn refusal(&self, call: &ToolCall, is_repair: bool) -> Option<ToolError> {
         ((is_repair || self.is_repair) && !self.is_in(call)).then(|| {
             let text =
@@ -197,13 +200,13 @@ impl<'a> FinalAnswer<'a> {
         Some(if arguments.trim().is_empty() { "{}" } else { arguments }.to_owned())
     }
 
-    /// Returns whether the answer has a form.
+    /// Returns whether the answer must have a certain form.
     pub(super) fn has_form(&self) -> bool {
         self.format.is_some()
     }
 
-    /// Returns the reason why the results of a turn contain no valid answer. Returns `None` if the turn gives no
-    /// answer and may go on.
+    /// Returns why the calls of a turn give no valid answer. Returns `None` if the turn gives no answer and
+    /// may go on. The caller ignores the reason if another call gave a valid answer.
     pub(super) fn invalid(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
         match ended.find(|(call, _)| self.is_in(call)) {
@@ -212,10 +215,11 @@ impl<'a> FinalAnswer<'a> {
         }
     }
 
-    /// Checks the text of an answer. If the text is invalid, returns a message that asks the model again.
+    /// Checks an answer that is text. If it is invalid, returns a message that asks the model for another
+    /// answer.
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if the text is invalid and the model may not answer again.
+    /// [`AgentError::InvalidOutput`] if the answer is invalid and the model has no further attempt.
     pub(super) fn feedback(
         &mut self,
         text: &str,
@@ -233,10 +237,11 @@ impl<'a> FinalAnswer<'a> {
         Ok(Some(format!("Your answer is not of the form that was asked for: {invalid}{cut}\n{again}")))
     }
 
-    /// Asks for another answer: from now on, only the answer is repaired.
+    /// Counts an invalid answer. Afterwards, all calls except for another answer are refused. `invalid`
+    /// describes what is wrong.
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if the model may not answer again.
+    /// [`AgentError::InvalidOutput`] if the model has no further attempt.
     pub(super) fn repeat(&mut self, invalid: &str) -> Result<(), AgentError> {
         self.is_repair = true;
         match self.format {
@@ -250,7 +255,8 @@ impl<'a> FinalAnswer<'a> {
         self.format.map_or(0, AnswerFormat::invalid_answers)
     }
 
-    /// Returns whether to repeat a refused request without asking the server for the form.
+    /// Returns whether to repeat the turn with the schema only in the instructions, because the server has
+    /// refused the request.
     pub(super) fn falls_back(&mut self, error: &AgentError) -> bool {
         let AgentError::Model(error) = error else { return false };
         let is_refused = error.kind == crate::model::ModelErrorKind::InvalidRequest;
@@ -264,9 +270,8 @@ fn is_taken(problem: &BuildProblem) -> bool {
     matches!(problem, BuildProblem::DuplicateName { .. })
 }
 
-/// Replaces calls whose arguments were an answer with this answer as text, if the tools of the request do not
-/// define the called tool. Some providers refuse calls of undefined tools. After an invalid answer, a user
-/// message contains the error.
+/// Replaces calls that gave an answer with the answer as text, if `tools` lacks the called tool. Some
+/// providers refuse calls of undefined tools. For an invalid answer, a user message contains the error.
 pub(super) fn quote_answers(messages: &mut Messages, tools: &ToolRegistry) {
     let is_quoted = |said: &AssistantMessage| {
         !tools.contains(&said.answer_tool) && said.calls.iter().any(|call| said.is_answer(call))
@@ -302,8 +307,8 @@ pub(super) fn quote_answers(messages: &mut Messages, tools: &ToolRegistry) {
     *messages = quoted.into();
 }
 
-/// Replaces the answers among the calls of one message with text. Adds the errors of invalid answers to `errors`.
-/// Returns the message, and the results of the other calls if there are any.
+/// Replaces the answers among the calls of `said` with text. Adds the errors of invalid answers to `errors`.
+/// Returns the message, and the results of its other calls if there are any.
 fn quote(
     mut said: AssistantMessage,
     given: Option<Message>,
@@ -336,7 +341,7 @@ fn quote(
     (said, has_results.then_some(given))
 }
 
-/// The tool whose arguments are the answer. The agent answers its calls itself.
+/// The tool whose arguments are the final answer. The agent itself checks them, so the tool never runs.
 struct AnswerTool(ToolDefinition);
 
 impl AnswerTool {

@@ -20,8 +20,8 @@ use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 
 impl LlmAgent {
-    /// Calls the model until it answers, and retries temporary failures. A streamed tool call starts as soon
-    /// as it is complete, unless an `after_model` callback may change it.
+    /// Calls the model until it responds, and retries temporary failures. While a response is streamed, each
+    /// tool call starts as soon as it is complete, unless an `after_model` callback may change the call.
     pub(super) async fn ask(
         &self,
         request: &ModelRequest,
@@ -36,8 +36,8 @@ impl LlmAgent {
             });
             let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
-                // Started calls cannot be undone, so the model continues from their results instead of
-                // answering again.
+                // Started calls cannot be undone. The model therefore continues from their results and does
+                // not answer again.
                 Err(AgentError::Model(mut error)) if calls.started > 0 => {
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
@@ -73,13 +73,14 @@ impl LlmAgent {
         Err(AgentError::Cancelled)
     }
 
-    /// Begins a turn of this agent.
+    /// Begins a turn of this agent in the conversation.
     pub(super) fn begin_turn(&self, conversation: &mut Conversation) {
         conversation.begin_turn(&self.settings.name).set_checks_answers(self.settings.guards.check_answers());
     }
 
-    /// Waits before the model continues an answer that broke off. `breaks` is the number of broken answers in a
-    /// row, and each of them counts as an attempt. Calls have run, so the model may continue at least once.
+    /// Waits before the model continues an answer that broke off after tool calls had started. `breaks` is
+    /// the number of such answers in a row. Each counts as an attempt, but the model may always continue at
+    /// least once.
     ///
     /// # Errors
     /// The error of the stream after the last attempt.
@@ -100,8 +101,8 @@ impl LlmAgent {
         }
     }
 
-    /// Moves the complete message of the model into the turn, and starts the remaining calls. The response keeps the
-    /// text of the message.
+    /// Moves the message of a complete response into the turn, and starts the calls that are not started yet.
+    /// `response` still contains the text afterwards.
     pub(super) async fn receive_calls(
         &self,
         response: &mut ModelResponse,
@@ -110,13 +111,13 @@ impl LlmAgent {
         let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
         let mut message = std::mem::take(&mut response.message);
         response.message.text.clone_from(&message.text);
-        // Takes the name from the turn, whose message is replaced below.
+        // The turn already has the name of the agent, so the string is reused.
         calls.conversation.turn().edit(|turn| std::mem::swap(&mut turn.agent, &mut message.agent));
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
         message.paused = paused;
         let turn = calls.conversation.turn();
-        // The started calls are first, so that the position of a result is the index of its call.
+        // The started calls come first, so that the position of each result is the index of its call.
         if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
             // The native form lacks the calls that were added here, so it is dropped.
             message.drop_native();
@@ -184,7 +185,7 @@ impl LlmAgent {
         }
         let mut stream = span.around(model.stream(request.clone())).await?;
         loop {
-            // Yield now and then, so that a fast stream does not delay cancellation.
+            // Yields from time to time, so that a fast stream does not delay cancellation.
             consume_budget().await;
             let delta = match next(&mut stream, calls, span).await {
                 Next::Result(result) => {
@@ -226,7 +227,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Arguments { id, piece } => {
-                    // The arguments may be the answer.
+                    // Held back like text, because the arguments may be the answer.
                     calls.emit_piece(calls.hold_text, || RunEvent::CallArguments {
                         agent: agent(),
                         call_id: id,
@@ -261,7 +262,7 @@ impl LlmAgent {
     }
 }
 
-/// The event to handle next: a delta of the model's answer, or the result of a tool call.
+/// The next thing to handle: a delta of the model's response, or the result of a tool call.
 enum Next {
     Delta(Option<Result<ModelDelta, ModelError>>),
     Result(ToolResult),
@@ -286,7 +287,8 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelS
     .await
 }
 
-/// Returns the part of an answer received before its stream broke.
+/// Returns the part of the response that arrived before the stream broke. `turn` is used if `partial` lacks
+/// calls.
 fn interrupted(partial: Option<Box<ModelResponse>>, turn: &Turn) -> ModelResponse {
     let partial = partial.map(|partial| *partial);
     let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message().calls.len());

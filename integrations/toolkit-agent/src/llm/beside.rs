@@ -1,4 +1,4 @@
-//! The check of an input at the same time as the model call.
+//! Checks of an input that run at the same time as the model call.
 
 use super::guards::{InputCheck, Judged, have_passed};
 use crate::error::AgentError;
@@ -7,14 +7,16 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
-/// Waits until the check of the input has passed. Used within the model call that runs beside the check: [`beside`]
-/// polls the call whenever the gate has opened, so there is nothing to wake.
+/// Waits until `gate` is open, which means that guardrails have accepted the input. Used only within the
+/// model call that [`beside`] polls. [`beside`] polls this call again after it has opened the gate, so no
+/// waker is needed.
 pub(super) async fn passed(gate: &AtomicBool) {
     poll_fn(|_| if gate.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
-/// Waits for the response of the model and for the check of the input at the same time. Opens `gate` when the
-/// check has passed. If it has not passed, returns the verdicts, and the model call is dropped.
+/// Runs the model call `ask` and the check of the input at the same time. Opens `gate` when the check has
+/// accepted the input unchanged. Otherwise, drops the model call and returns the verdicts of the check as the
+/// error.
 pub(super) async fn beside<T>(
     check: &mut Option<InputCheck>,
     gate: &AtomicBool,

@@ -31,14 +31,15 @@ impl Agent {
 
 /// A builder for an agent with a model, created by [`Agent::builder`].
 ///
-/// Callbacks run in the order of registration. If a `before` callback returns an answer, the model or the
-/// tool is not called, and the later `before` callbacks are skipped.
+/// Callbacks run in the order of registration. If a `before` callback returns a response or a result, the
+/// model or the tool is not called. Later `before` callbacks are skipped.
 pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
     guardrails: Vec<Guardrail>,
-    /// Further agents to transfer to, in addition to the sub-agents, as pairs of name and description.
+    /// Further agents to which the model can transfer the conversation, each with its name and description.
+    /// Sub-agents are not listed.
     transfer_targets: Vec<(String, String)>,
 }
 
@@ -122,7 +123,7 @@ impl AgentBuilder {
     }
 
     /// Adds another agent of the team, such as the parent agent, as a target of the tool `transfer_to_agent`.
-    /// A transfer to an agent outside the team ends the run with
+    /// If the team has no agent with this name, a transfer to it ends the run with
     /// [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -161,8 +162,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback for each response of the model. The return value of the callback replaces the
-    /// response.
+    /// Adds a callback to run after each model call. The returned response replaces the response of the
+    /// model.
     ///
     /// With such a callback, tool calls start only after the complete response has arrived, even if the
     /// response is streamed.
@@ -174,7 +175,7 @@ impl AgentBuilder {
         self.after_model_async(move |response| ready(callback(response)))
     }
 
-    /// Adds an asynchronous callback for each response of the model. See [`after_model`](Self::after_model).
+    /// Adds an asynchronous callback to run after each model call. See [`after_model`](Self::after_model).
     #[must_use]
     pub fn after_model_async<Fut>(
         mut self,
@@ -211,7 +212,8 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before_async(callback))
     }
 
-    /// Adds a callback for the output of each successful tool call. The returned result replaces the output.
+    /// Adds a callback to run after each successful tool call. The returned result replaces the output of the
+    /// tool.
     #[must_use]
     pub fn after_tool(
         self,
@@ -220,7 +222,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.after(callback))
     }
 
-    /// Adds an asynchronous callback for the output of each successful tool call. See
+    /// Adds an asynchronous callback to run after each successful tool call. See
     /// [`after_tool`](Self::after_tool).
     #[must_use]
     pub fn after_tool_async<Fut>(
@@ -240,8 +242,8 @@ impl AgentBuilder {
 
     /// Adds a [`Guardrail`]: a check of inputs, model calls, tool calls or answers.
     ///
-    /// Guardrails run after the callbacks: a check of a request or of a tool call gets the value that the
-    /// callbacks have changed, and so does a check of a response or of a tool's output.
+    /// Guardrails run after the callbacks. They check requests, responses, tool calls and outputs as the
+    /// callbacks have changed them.
     #[must_use]
     pub fn guardrail(mut self, guardrail: Guardrail) -> Self {
         self.guardrails.push(guardrail);
@@ -276,8 +278,8 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for the tools, with its own registry, limits, policies and middleware. The
-    /// dispatcher replaces all tools and middleware set earlier on this builder.
+    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware. It
+    /// replaces all tools and middleware that were set on this builder before.
     dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 
@@ -293,31 +295,34 @@ setters! { AgentBuilder.settings:
     /// Sets the limits of a run started with this agent, and of the work of this agent in the run of another
     /// agent. See [`Limits`].
     limits(limits: Limits) = limits;
-    /// Sets the retries of failed model calls.
+    /// Sets how the agent retries failed model calls.
     retry(retry: ModelRetry) = retry;
     /// Sets the price of tokens, used to compute the cost of a run.
     price(price: Price) = price;
-    /// Stores each answer in the session, under the key `output_key`.
+    /// Sets the key under which each answer is stored in the session.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Sends only the latest `history_limit` messages to the model. The sent messages begin with a user
-    /// message. The latest user message and all messages after it are always sent, even beyond the limit.
+    /// Sets the maximum number of messages to send to the model. Only the latest messages are sent, beginning
+    /// with a user message. The latest user message and all messages after it are always sent, even if they
+    /// exceed the maximum.
     history_limit(history_limit: usize) = Some(history_limit);
-    /// Sets the compaction of conversations that outgrow the context window of the model. By default, all
-    /// messages are sent, and the run fails if they are too long.
+    /// Sets the compaction of conversations that become too long for the model's context window. By default,
+    /// all messages are sent, and the run fails if they are too long.
     compaction(compaction: Compaction) = Some(compaction);
-    /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
-    /// writing. Default: `true`.
+    /// Sets whether responses are streamed. While a response is streamed, its tool calls start before it is
+    /// complete. Default: `true`.
     streaming(streaming: bool) = streaming;
-    /// Sets whether the text of a response is held back until it was checked: until then, there are no
-    /// [text events](crate::RunEvent::Text). Default: `true` if the agent has a [`Guardrail`] for responses or
-    /// answers. With `false`, a blocked answer may have been shown before. Reasoning is never held back.
+    /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
+    /// `false`, listeners may have received a text that is blocked afterwards. Reasoning waits only if it
+    /// follows such a text.
+    ///
+    /// Default: `true` if the agent has a [`Guardrail`] for responses or answers.
     hold_text(hold_text: bool) = Some(hold_text);
 }
 
 debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());
 
 impl Settings {
-    /// Returns whether the text of a response is held back until it was checked.
+    /// Returns whether text events wait until guardrails have checked the text.
     pub(super) fn hold_text(&self) -> bool {
         self.hold_text.unwrap_or_else(|| self.guards.hold_text())
     }

@@ -1,4 +1,4 @@
-//! Callbacks before and after each model call.
+//! The callbacks that run before and after each model call.
 
 use super::situation::GuardScope;
 use crate::error::AgentError;
@@ -13,7 +13,7 @@ type After = dyn Fn(ModelResponse, GuardScope<'_>) -> BoxFuture<'static, Result<
     + Send
     + Sync;
 
-/// Callbacks before and after each model call, in the order of registration.
+/// The callbacks that run before and after each model call, in the order of registration.
 #[derive(Default)]
 pub(super) struct ModelCallbacks {
     pub(super) before: Vec<Box<Before>>,
@@ -21,7 +21,8 @@ pub(super) struct ModelCallbacks {
 }
 
 impl ModelCallbacks {
-    /// Runs the `before` callbacks until a callback returns a response.
+    /// Runs the `before` callbacks in order. Stops at the first callback that returns a response, and returns
+    /// this response.
     pub(super) async fn before(
         &self,
         mut request: ModelRequest,
@@ -52,7 +53,8 @@ impl ModelCallbacks {
         Ok(response)
     }
 
-    /// Returns whether tool calls must wait for the complete response, because a callback may change them.
+    /// Returns whether tool calls must wait for the complete response, because an `after` callback may change
+    /// them.
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The tool calls of one turn, from start to result.
+//! The tool calls of one turn, from their start to their results.
 
 use super::answer::FinalAnswer;
 use super::guards::Guards;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
-/// The tool calls of one turn.
+/// The tool calls of one turn, with the state needed to run them and to emit events.
 pub(super) struct TurnCalls<'a> {
     pub(super) conversation: &'a mut Conversation,
     pub(super) run: &'a Run,
@@ -29,12 +29,13 @@ pub(super) struct TurnCalls<'a> {
     pub(super) batch: Batch,
     pub(super) repetitions: &'a mut Repetitions,
     pub(super) meter: &'a mut Meter,
-    /// The number of calls of the turn started so far, including refused calls. They are the first calls of the
-    /// turn's message.
+    /// The number of calls started so far, including refused calls. They are the first calls in the message
+    /// of the turn.
     pub(super) started: usize,
-    /// For each call in `batch`, the index of the call in the turn.
+    /// The index in the turn of each call in `batch`.
     pub(super) dispatched: Vec<usize>,
-    /// For each call counted but not started yet, whether the call is refused. Its result is then in the turn.
+    /// The calls after the `started` ones that already count for the limits. `true` marks a refused call,
+    /// whose error result is already in the turn.
     pub(super) counted: VecDeque<bool>,
     /// The run and the agents called as tools in this turn.
     pub(super) caller: &'a Caller,
@@ -43,12 +44,13 @@ pub(super) struct TurnCalls<'a> {
     /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
     /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,
-    /// `true` if the input has passed its checks.
+    /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
+    /// emitted.
     pub(super) gate: &'a AtomicBool,
     pub(super) held: &'a mut Held,
-    /// Whether the text of the response is held back until it was checked.
+    /// Whether text events wait until guardrails have checked the text.
     pub(super) hold_text: bool,
-    /// The error of the stream, if the answer broke off after a call was started.
+    /// The error of the stream, if the response broke off after a call had started.
     pub(super) broken: Option<ModelError>,
     /// Whether a piece of the answer has arrived in the latest attempt.
     pub(super) has_begun: bool,
@@ -65,7 +67,7 @@ impl<'a> TurnCalls<'a> {
         if !self.run.has_listener() {
             return;
         }
-        // What follows a held piece is held too, so that the order stays.
+        // Events after a stored event are stored too, to preserve their order.
         let is_behind = self.hold_text && !self.held.is_empty();
         if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
             return self.held.push(event());
@@ -74,12 +76,13 @@ impl<'a> TurnCalls<'a> {
         self.run.emit(event);
     }
 
-    /// Emits the complete message of the model. A message with an answer is held back until it was checked.
+    /// Emits the complete message of the model. If the message contains an answer and text events wait for
+    /// checks, the event waits, too.
     pub(super) fn emit_message(&mut self, message: &AssistantMessage, guards: &Guards) {
         let run = self.run;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
         if guards.checks_responses && self.hold_text {
-            // A check may have changed the text.
+            // A check may have changed the text, so the pieces are replaced with the new text.
             self.held.clear();
             if !message.text.is_empty() {
                 let (agent, text) = (self.agent.to_owned(), message.text.clone());
@@ -94,9 +97,11 @@ impl<'a> TurnCalls<'a> {
         self.run.emit(event);
     }
 
-    /// Counts the calls of the turn that are not counted yet. A call that exceeds a limit, is repeated too often or
-    /// follows an invalid answer gets an error result. Called before the save that precedes the calls, so that a
-    /// refused call does not run after a crash.
+    /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
+    /// calls repeated too often, and calls after an invalid answer.
+    ///
+    /// Called before the save that precedes the start of calls, so that a refused call does not run after a
+    /// crash.
     pub(super) fn count(&mut self) {
         let calls = &self.conversation.turn().message().calls;
         let counted = self.started + self.counted.len();
@@ -111,7 +116,7 @@ impl<'a> TurnCalls<'a> {
         refused.into_iter().for_each(|result| self.keep(result));
     }
 
-    /// Starts the counted calls, except for refused calls.
+    /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
         while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
@@ -155,7 +160,7 @@ impl<'a> TurnCalls<'a> {
             self.conversation.turn().restart(result.position);
             self.keep(result);
         }
-        // Save before the calls run: after a crash, they must not be pending again.
+        // Saved before the calls run, so that they are not pending again after a crash.
         if let Err(error) = self.run.save(self.conversation).await {
             self.conversation.restore_turn(before);
             return Err(error);
@@ -173,17 +178,17 @@ impl<'a> TurnCalls<'a> {
         Ok(response.with_finish(FinishReason::ToolCalls))
     }
 
-    /// Waits for the next result. Returns `None` if no call is running.
+    /// Waits for the next result of a running call. Returns `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
         if self.batch.is_empty() {
-            // Do not wait for the empty batch: more calls may be added later.
+            // An empty batch is not polled, because calls may be added later.
             return None;
         }
         let result = self.batch.next().await?;
         Some(self.received(result))
     }
 
-    /// Returns the next result if a call has already ended.
+    /// Returns the result of a call that has already ended, without waiting. Returns `None` if there is none.
     async fn next_ready(&mut self) -> Option<ToolResult> {
         let next = |cx: &mut Context<'_>| match Pin::new(&mut self.batch).poll_next(cx) {
             Poll::Ready(result) => Poll::Ready(result),
@@ -193,7 +198,8 @@ impl<'a> TurnCalls<'a> {
         Some(self.received(result))
     }
 
-    /// Counts repetitions, and sets the position to the index of the call in the turn.
+    /// Records a result for the detection of repeated calls, and sets its position to the index of the call
+    /// in the turn.
     fn received(&mut self, result: ToolResult) -> ToolResult {
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
         if let Some(call) = self.conversation.turn().message().calls.get(position) {
@@ -202,7 +208,8 @@ impl<'a> TurnCalls<'a> {
         result.with_position(position)
     }
 
-    /// Adds a result to the turn, or records the call as pending. Emits an event.
+    /// Adds a result to the turn and emits an event. If the result is an error of the kind `Pending`, marks
+    /// the call as pending instead.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         // An agent called as a tool may have stopped with pending calls. They can be decided later.
         if let Some(child) =
@@ -233,10 +240,10 @@ impl<'a> TurnCalls<'a> {
         self.conversation.add_result(result);
     }
 
-    /// Adds the turn to the conversation, after all calls have finished as `finished` says. Returns the results in the
-    /// order of the calls.
+    /// Adds the turn to the conversation after all calls have ended. `finished` is the result of
+    /// [`finish`](Self::finish). Returns the results in the order of the calls.
     ///
-    /// If calls are pending, the turn stays unfinished.
+    /// If calls are pending, the turn stays unfinished, and an error is returned.
     pub(super) fn end_turn(
         self,
         finished: Result<(), AgentError>,
@@ -256,21 +263,21 @@ impl<'a> TurnCalls<'a> {
         Ok(conversation.end_turn(is_kept))
     }
 
-    /// Waits for all results. If the run is cancelled or out of time, the running calls are cancelled, and
-    /// each of them still gets a result.
+    /// Waits for the results of all calls. If the run is cancelled or out of time, cancels the running calls.
+    /// Each of them still gets a result.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         let run = self.run;
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             let next = match stopped {
-                // After a failed save, wait for the running calls. Then the run stops.
+                // After a failed save, waits for the running calls. Then the run stops.
                 Ok(()) | Err(AgentError::Store(_)) => run.until_stopped(self.next()).await,
                 Err(_) => Ok(self.next().await),
             };
             match next {
                 Ok(Some(result)) => {
                     self.keep(result);
-                    // Take the results that have come together, and save them together.
+                    // Also takes other results that are ready, so that one save contains them all.
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
@@ -298,13 +305,13 @@ impl<'a> TurnCalls<'a> {
     }
 }
 
-/// Moves the `started` calls to the beginning of `calls`, and adds those that `calls` lacks. Calls are compared by
-/// id and name, and each call is the same as at most one call of the other list. Returns whether a call was added.
+/// Moves the `started` calls to the beginning of `calls`. A started call that `calls` lacks is added. Two
+/// calls are the same if they have the same id and name. Returns whether a call was added.
 pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
     if started.is_empty() {
         return false;
     }
-    // The model usually repeats the calls in the same order, so each is found at the front.
+    // The model usually repeats the calls in the same order, so most calls are found at the front.
     let mut missing: VecDeque<&ToolCall> = started.iter().collect();
     let count = calls.len();
     calls.retain(|call| {
@@ -315,8 +322,8 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
     calls.len() > count
 }
 
-/// Counts a call. Returns an error if the call exceeds a limit or is repeated too often, or if an invalid answer
-/// comes before it in the turn (`is_repair`).
+/// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
+/// repeated too often, or an invalid answer comes before it in the turn (`is_repair`).
 fn refusal(
     run: &Run,
     answer: &FinalAnswer<'_>,
@@ -339,7 +346,8 @@ fn refusal(
 mod tests {
     use super::*;
 
-    /// Compares with all calls matched one by one, in lists of few ids with many repetitions.
+    /// Compares the result of `put_first` with a simple search for each call, in lists with few ids and many
+    /// repetitions.
     #[test]
     fn started_calls_are_first_and_complete() {
         let mut random = 1_u64;

@@ -1,4 +1,4 @@
-//! Compaction before a model call: a shorter request for a conversation beyond the context window.
+//! Compaction before a model call: shortens a request that is too long for the context window.
 
 use super::agent::LlmAgent;
 use super::beside::passed;
@@ -17,16 +17,16 @@ use crate::model::ModelRequest;
 use toolkit_core::Dispatcher;
 
 impl LlmAgent {
-    /// Returns the latest compaction for this agent. Without compaction settings, the agent sends all
-    /// messages.
+    /// Returns the latest compaction for this agent. If the agent has no compaction settings, returns an
+    /// empty one, and all messages are sent.
     pub(super) fn compacted(&self, conversation: &Conversation) -> Compacted {
         let is_active = self.settings.compaction.is_some();
         let compacted = conversation.compacted(&self.settings.name).filter(|_| is_active);
         compacted.cloned().unwrap_or_default()
     }
 
-    /// Creates the request of a turn. If the request exceeds its share of the context window, a compaction
-    /// comes first.
+    /// Creates the request of a turn. If the request exceeds its share of the context window, compacts the
+    /// conversation first.
     pub(super) async fn fitting_request(
         &self,
         dispatcher: &Dispatcher,
@@ -39,7 +39,7 @@ impl LlmAgent {
         let view = self.view(compaction, calls.conversation, &compacted);
         let usage_from = match self.settings.history_limit {
             None => calls.conversation.usage_from(),
-            // The latest answer may have been given to a longer history.
+            // The provider may have counted the latest answer together with messages that are no longer sent.
             Some(_) => usize::MAX,
         };
         let counted = calls.meter.count(view, usage_from, &request);
@@ -59,13 +59,13 @@ impl LlmAgent {
         };
         let Some(plan) = planner.plan(bounds) else { return Ok(request) };
         let before = (&compacted, view.start);
-        // Boxed, because few turns begin with a compaction, and each future of a run has room for it.
+        // Boxed, because compactions are rare, and the future would make the future of every run larger.
         Box::pin(self.compact(compaction, before, plan, counted, calls)).await?;
         Ok(self.request(calls.conversation, dispatcher, calls.answer))
     }
 
-    /// Creates a shorter request after the model has refused a request as too long. Returns `None` if there
-    /// is nothing to leave out.
+    /// Creates a shorter request after the model has refused a request as too long. Returns `None` if the
+    /// request cannot become shorter.
     pub(super) async fn shorter_request(
         &self,
         dispatcher: &Dispatcher,
@@ -96,8 +96,8 @@ impl LlmAgent {
         }
     }
 
-    /// Adds the summary to a planned compaction, and the compaction to the conversation. `first` is the index
-    /// of the first message of the request before the compaction.
+    /// Carries out a planned compaction: writes the summary, and stores the compaction in the conversation.
+    /// `before` is the previous compaction, and `first` the index of the first message that was sent so far.
     async fn compact(
         &self,
         compaction: &Compaction,
@@ -114,7 +114,7 @@ impl LlmAgent {
             let indexes = left_out(before, first, &compacted);
             let inputs = calls.conversation.unchecked_inputs(name);
             if inputs.iter().any(|(index, _)| indexes.contains(index)) {
-                // An input that is blocked must not be in the summary.
+                // Waits for the check of an input, because a blocked input must not be in the summary.
                 run.until_stopped(passed(calls.gate)).await?;
             }
             let messages = self.readable(calls.conversation, &indexes, &compacted);
@@ -137,14 +137,14 @@ impl LlmAgent {
             summary_error,
             within: run.within(),
         });
-        // Save now, because the summary is paid for.
+        // Saves now, so that the paid summary is not lost.
         run.save(calls.conversation).await
     }
 
-    /// Returns the messages at `indexes` for a summary. Long results are shortened.
+    /// Returns the messages at `indexes` as the input of a summary. Long tool results are shortened.
     fn readable(&self, conversation: &Conversation, indexes: &[usize], after: &Compacted) -> Vec<Message> {
         let messages = conversation.messages();
-        // The results are in the summary, even if they are only a note in the request.
+        // A summary includes the tool results, even if the request replaces them with a note.
         let readable = Compacted { dropped: 0, shortened: usize::MAX, ..after.clone() };
         let visible = indexes.iter().filter_map(|index| {
             let message = messages.get(*index)?;
@@ -154,8 +154,8 @@ impl LlmAgent {
     }
 }
 
-/// Returns the indexes of the messages that a compaction leaves out, in addition to the messages left out before.
-/// `first` is the index of the first message of the request before the compaction.
+/// Returns the indexes of the messages that the compaction `after` leaves out, unless `before` has already
+/// left them out. `first` is the index of the first message that was sent so far.
 fn left_out(before: &Compacted, first: usize, after: &Compacted) -> Vec<usize> {
     let kept = before.kept.iter().copied().filter(|index| !after.kept.contains(index));
     kept.chain(first..after.start).collect()

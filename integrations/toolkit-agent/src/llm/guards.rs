@@ -1,4 +1,4 @@
-//! The guardrails of an agent at work.
+//! The guardrails of an agent: when they run, and what follows from their verdicts.
 
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
 
-/// The guardrails for the inputs and answers of an agent. The other guardrails are callbacks.
+/// The guardrails for inputs and answers of an agent. All others run as callbacks.
 #[derive(Default)]
 pub(super) struct Guards {
     inputs: Vec<(Guardrail, CheckFn<UserMessage>)>,
@@ -26,8 +26,8 @@ pub(super) struct Guards {
 }
 
 impl Guards {
-    /// Sorts guardrails by the values that they check. Checks of tools become callbacks, in two groups: those
-    /// outside of and those inside of the other callbacks.
+    /// Sorts guardrails by the type of values that they check. Guardrails for tools become two groups of
+    /// callbacks: outside and inside of the program's own callbacks.
     pub(super) fn new(
         guardrails: Vec<Guardrail>,
         agent: &str,
@@ -82,7 +82,7 @@ impl Guards {
         (guards, [outer, inner])
     }
 
-    /// Returns whether the agent checks its answers.
+    /// Returns whether guardrails check the answers of the agent.
     pub(super) fn check_answers(&self) -> bool {
         !self.outputs.is_empty()
     }
@@ -110,8 +110,9 @@ impl Guards {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    /// Checks the inputs of an agent. Returns `None` if there is nothing to check. `is_beside` selects the
-    /// checks that run at the same time as the model.
+    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_beside` is
+    /// `true`, only guardrails that run at the same time as the model check the inputs. Otherwise, all others
+    /// do.
     pub(super) fn inputs(
         &self,
         scope: GuardScope<'_>,
@@ -143,9 +144,9 @@ impl Guards {
         }))
     }
 
-    /// Withholds an invalid answer of a typed run, which no check of the agent sees.
+    /// Removes an invalid answer of a typed run, because guardrails for answers do not check it.
     ///
-    /// `is_added` is `false` if the answer is empty, so that it is not in the conversation.
+    /// `is_added` is `false` if the answer is empty and therefore not in the conversation.
     pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
             held.clear();
@@ -156,7 +157,7 @@ impl Guards {
         }
     }
 
-    /// Withholds the answers beside a transfer to another agent, which no check of this agent sees.
+    /// Removes the answers from a turn with a transfer, because guardrails for answers do not check them.
     pub(super) fn withhold_beside_transfer(&self, conversation: &mut Conversation, held: &mut Held) {
         if !self.outputs.is_empty()
             && let Some(message) = conversation.withhold_answers()
@@ -165,8 +166,8 @@ impl Guards {
         }
     }
 
-    /// Checks the answer of an agent and changes its last messages accordingly. Returns the answer. `is_added` is
-    /// `false` if the answer is empty, so that it is not in the conversation.
+    /// Runs the guardrails on an answer, and changes the last messages accordingly. Returns the answer or its
+    /// replacement. `is_added` is `false` if the answer is empty and therefore not in the conversation.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -226,11 +227,11 @@ impl Guards {
     }
 }
 
-/// The check of one or more inputs, by their index in the conversation.
+/// A future that checks inputs, and returns each result with the index of the input.
 pub(super) type InputCheck = BoxFuture<'static, Judged>;
 pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 
-/// Applies the verdicts about inputs to the conversation. Returns the answer in place of a blocked input.
+/// Applies the results of checks to the inputs. Returns the agent's answer if an input was blocked.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
     scope: GuardScope<'_>,
@@ -261,12 +262,12 @@ pub(super) fn apply_inputs(
     Ok(None)
 }
 
-/// Returns whether all inputs have passed unchanged.
+/// Returns whether the guardrails have accepted all inputs unchanged.
 pub(super) fn have_passed(judged: &Judged) -> bool {
     judged.iter().all(|(_, checked)| matches!(checked, Ok(Checked::Passed(_))))
 }
 
-/// Returns the finish reason of an answer in place of a blocked value.
+/// Returns the finish reason of an answer that replaces a blocked value.
 pub(super) fn blocked_finish() -> FinishReason {
     FinishReason::Other(crate::answer::BLOCKED.to_owned())
 }
@@ -275,8 +276,8 @@ fn blocked(text: String) -> ModelResponse {
     ModelResponse::text(text).with_finish(blocked_finish())
 }
 
-/// Returns the call of a request with the arguments that the tool receives: near misses are coerced, and members
-/// have their own names. Arguments that the tool will refuse are returned as written.
+/// Returns the tool call of a request with the arguments that the tool receives: near misses are coerced, and
+/// parameters have their own names. Arguments that the tool would refuse are unchanged.
 fn call_of(request: &ToolRequest) -> ToolCall {
     let id = request.call_id().map(ToString::to_string).unwrap_or_default();
     let arguments = request.arguments_json().unwrap_or_else(|_| request.arguments().to_owned());

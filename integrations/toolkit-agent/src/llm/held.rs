@@ -5,7 +5,7 @@ use crate::event::RunEvent;
 use crate::message::AssistantMessage;
 use toolkit_core::CallId;
 
-/// The events of an answer that are not emitted before a check has passed.
+/// The events of a response that are not emitted until guardrails have checked the response.
 #[derive(Default)]
 pub(super) struct Held {
     events: Vec<RunEvent>,

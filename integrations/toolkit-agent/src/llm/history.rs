@@ -1,4 +1,4 @@
-//! The history of a conversation as seen by one agent.
+//! The history of a conversation as one agent's model reads it.
 
 use super::reduce::{reduced, replacement};
 use crate::conversation::{Compacted, start_of_latest};
@@ -6,9 +6,11 @@ use crate::message::{Message, Messages, UserMessage};
 use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
 
-/// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`. Messages of
-/// other agents become user messages, because this model neither wrote them nor knows the other agents'
-/// tools. After a compaction, the first message begins with the content that replaces older messages.
+/// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`.
+///
+/// Messages of other agents become user messages, because the model has not written them and does not know
+/// the tools of other agents. After a compaction, the first message begins with the text that replaces older
+/// messages.
 pub(super) fn visible_to(
     agent: &str,
     messages: &mut Messages,
@@ -25,7 +27,7 @@ pub(super) fn visible_to(
     let start = start(messages, limit, compacted);
     let latest = messages.get(start..).unwrap_or_default();
     let mut visible = Vec::with_capacity(latest.len() + 1);
-    // Adjacent messages of other agents become one user message.
+    // Consecutive messages of other agents become one user message.
     let mut foreign = replacement(compacted, messages);
     let is_replaced = !foreign.is_empty();
     for (index, message) in latest.iter().enumerate() {
@@ -54,7 +56,7 @@ pub(super) fn start(messages: &[Message], limit: Option<usize>, compacted: &Comp
     limited.max(compacted.start).min(messages.len())
 }
 
-/// Returns the message at `index` as the model of `agent` reads it after a compaction.
+/// Returns the message at `index` as the model of `agent` reads it after the compaction.
 pub(super) fn visible<'a>(
     agent: &str,
     index: usize,
@@ -74,8 +76,8 @@ fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
     }
 }
 
-/// Returns the lines that describe a message of another agent. Returns `None` if the message is from the user
-/// or from `agent` itself.
+/// Describes a message of another agent in lines of text. Returns `None` if the message is from the user or
+/// from `agent` itself.
 fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
     if !message.is_of_other(agent) {
         return None;

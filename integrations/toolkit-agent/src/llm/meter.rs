@@ -9,27 +9,27 @@ use crate::model::ModelRequest;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Counts the tokens of the requests of one agent in a run. Each message is counted once.
+/// Counts the tokens of one agent's requests in a run. Estimates each message only once.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    /// The index of the first message of the request. The count begins again if it changes.
+    /// The index of the first message in the request. If it changes, counting starts again.
     start: usize,
-    /// The index of the first message not counted yet.
+    /// The index of the first message that is not counted yet.
     counted: usize,
-    /// The tokens of the counted messages.
+    /// The estimated tokens of the counted messages.
     tokens: u64,
-    /// Whether the model has refused a request or broken off an answer because of the context window, so that
-    /// the next request must be shorter.
+    /// Whether the next request must be shorter, because the model has refused a request as too long or an
+    /// answer broke off for this reason.
     pub(super) is_exceeded: bool,
 }
 
-/// The messages of a conversation, as the model of one agent reads them.
+/// The messages of a conversation, as the model of one agent reads them after a compaction.
 #[derive(Clone, Copy)]
 pub(super) struct Visible<'a> {
     pub(super) agent: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) compacted: &'a Compacted,
-    /// The index of the first message of the request.
+    /// The index of the first message in the request.
     pub(super) start: usize,
     pub(super) counter: &'a dyn CountTokens,
 }
@@ -43,7 +43,7 @@ impl Visible<'_> {
         })
     }
 
-    /// Estimates the tokens of the replacement for older messages.
+    /// Estimates the tokens of the text that replaces older messages.
     pub(super) fn replacement_tokens(&self) -> u64 {
         match replacement(self.compacted, self.messages) {
             content if content.is_empty() => 0,
@@ -51,8 +51,8 @@ impl Visible<'_> {
         }
     }
 
-    /// Returns the index of the agent's latest answer with a token count, at or after `from`, and the tokens
-    /// up to the end of this answer.
+    /// Finds the agent's latest answer with a token count, at the index `from` or later. Returns its index,
+    /// and the tokens of the request up to and including this answer.
     fn reported(&self, from: usize) -> Option<(usize, u64)> {
         let from = from.max(self.start).min(self.messages.len());
         let answers = self.messages.iter().enumerate().skip(from).rev();
@@ -66,14 +66,15 @@ impl Visible<'_> {
         let usage = message.usage;
         let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
         let output = usage.output_tokens.saturating_sub(unsent);
-        // The count of an answer that broke off may be incomplete.
+        // If an answer broke off, its token count may be incomplete, so the estimate is the minimum.
         Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))))
     }
 }
 
 impl Meter {
-    /// Returns the tokens of a request. The token count of the latest answer at or after the index
-    /// `usage_from` applies to all messages up to this answer, and all other messages are estimated.
+    /// Returns the tokens of a request. If the agent's latest answer has a token count, the count includes
+    /// all earlier messages, and only newer messages are estimated. Token counts of messages before the index
+    /// `usage_from` are ignored.
     pub(super) fn count(&mut self, view: Visible<'_>, usage_from: usize, request: &ModelRequest) -> u64 {
         if let Some((index, tokens)) = view.reported(usage_from.max(view.compacted.made_at)) {
             let newer = (index + 1)..view.messages.len();
@@ -88,7 +89,7 @@ impl Meter {
     }
 }
 
-/// Removes the reasoning of a message if later requests do not contain it.
+/// Removes the reasoning of a message, unless later requests contain the reasoning.
 fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     match &*message {
         Message::Assistant(said) if !said.reasoning.is_empty() && !keeps_reasoning(said) => {
@@ -99,17 +100,17 @@ fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     }
 }
 
-/// Returns whether later requests contain the reasoning of a message. Requests contain reasoning only in the
-/// JSON of the provider.
+/// Returns whether later requests contain the reasoning of a message. They contain it only in the JSON of the
+/// provider's API.
 fn keeps_reasoning(message: &AssistantMessage) -> bool {
     message.native.as_ref().is_some_and(|native| {
-        // A stored response contains its reasoning.
+        // A response stored by the provider contains its reasoning.
         native.response_id.is_some() || native.messages.iter().any(has_reasoning)
     })
 }
 
-/// Returns whether the JSON of a message contains reasoning, for example a field `reasoning_content` or a
-/// block of the type `thinking`. Arguments of calls are not searched.
+/// Returns whether a message in the JSON of the provider's API contains reasoning, for example a field
+/// `reasoning_content` or a block of the type `thinking`. The arguments of calls are ignored.
 fn has_reasoning(json: &Value) -> bool {
     let is_reasoning = |name: &str| {
         ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|it| name.starts_with(it))

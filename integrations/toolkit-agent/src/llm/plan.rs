@@ -5,39 +5,40 @@ use crate::compaction::Bounds;
 use crate::conversation::{Compacted, is_boundary};
 use crate::message::Message;
 
-/// The tokens of the note about messages left out, without the summary.
+/// The estimated tokens of the note about messages left out, without a summary.
 const NOTE_TOKENS: u64 = 50;
 
-/// The input of a plan.
+/// Everything needed to plan a compaction.
 pub(super) struct Planner<'a> {
-    /// The request before the compaction.
+    /// The messages of the request before the compaction.
     pub(super) view: Visible<'a>,
     /// The tokens of the instructions and the tools.
     pub(super) fixed: u64,
-    /// The tokens of the request before the compaction, according to the provider.
+    /// The tokens of the request before the compaction, as counted by the provider if possible.
     pub(super) counted: u64,
-    /// The indexes of the user messages to keep in any case.
+    /// The indexes of user messages that must stay.
     pub(super) unanswered: Vec<usize>,
     pub(super) keep_latest: usize,
     pub(super) result_chars: usize,
-    /// The maximum length of a new summary in tokens. `None` if the agent has no summaries.
+    /// The maximum number of tokens in a new summary. `None` if the agent writes no summaries.
     pub(super) summary_tokens: Option<u64>,
-    /// Whether the model has refused the request, so that the estimate must be too low.
+    /// Whether the request must become shorter in any case, because the model has refused it. The estimate is
+    /// then too low.
     pub(super) is_forced: bool,
 }
 
-/// A compaction, still with the summary of the compaction before.
+/// A planned compaction. It still contains the summary of the previous compaction.
 pub(super) struct Plan {
     pub(super) compacted: Compacted,
-    /// The estimated tokens after the compaction.
+    /// The estimated tokens of the request after the compaction.
     pub(super) tokens: u64,
-    /// The number of estimated tokens for each token counted by the provider.
+    /// The estimated tokens divided by the tokens that the provider has counted.
     pub(super) factor: f64,
-    /// Whether the compaction saves enough for a summary of the messages left out.
+    /// Whether the compaction saves enough tokens to pay for a summary of the messages left out.
     pub(super) is_worth_summary: bool,
 }
 
-/// The tokens of a message in its three forms.
+/// The estimated tokens of a message in full, with shortened results, and with notes instead of results.
 #[derive(Clone, Copy)]
 struct Cost {
     full: u64,
@@ -56,18 +57,18 @@ impl Cost {
 }
 
 impl Planner<'_> {
-    /// Plans a compaction. Returns `None` if too little can be saved.
+    /// Plans a compaction. Returns `None` if it would save too little.
     pub(super) fn plan(&self, bounds: Bounds) -> Option<Plan> {
         let view = &self.view;
         let len = view.messages.len();
         let mut state = State::new(self);
         let before = state.total();
-        // A large deviation has another reason than the estimate of texts.
+        // Limited, because a larger deviation cannot come from the estimate of texts.
         let factor = (before as f64 / self.counted.max(1) as f64).clamp(0.25, 4.0);
         let must = self.is_forced || self.counted > bounds.most;
         let bounds = self.scaled(bounds, before, factor);
-        // Each compaction makes prompt caches invalid and may cost a summary. If the latest messages are
-        // long, it is better to wait until they are old.
+        // Each compaction invalidates prompt caches and may cost a summary. If the latest messages are long,
+        // it is better to wait until they are old.
         let enough = bounds.start.midpoint(bounds.target);
         let old = len.saturating_sub(self.keep_latest);
         state.shorten(old, bounds.target);
@@ -77,12 +78,12 @@ impl Planner<'_> {
         if let Some(earlier) = with_all_messages
             && state.total() > enough
         {
-            // The latest messages are too long. Without the old messages, they would still be.
+            // The latest messages alone are too long, so leaving out all old messages would not help.
             state = earlier;
             state.reduce_latest(bounds, enough);
         }
         let after = state.total();
-        // Until the window is full, a compaction comes close to its target or is not made.
+        // Until the window is full, a compaction is made only if it comes close to its target.
         let is_worth = after <= if must { enough } else { bounds.target.midpoint(enough) };
         let is_large = before.saturating_sub(after) >= bounds.start.saturating_sub(bounds.target) / 4;
         (after < before && (is_worth || must)).then(|| {
@@ -93,8 +94,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Returns the bounds in estimated tokens. `estimated` is the estimate of the request before the
-    /// compaction.
+    /// Converts the bounds from tokens of the provider to estimated tokens. `estimated` is the estimate of
+    /// the request before the compaction.
     fn scaled(&self, bounds: Bounds, estimated: u64, factor: f64) -> Bounds {
         let scale = |tokens: u64| (tokens as f64 * factor) as u64;
         let Bounds { most, start, target } = bounds;
@@ -102,24 +103,25 @@ impl Planner<'_> {
         if !self.is_forced {
             return bounds;
         }
-        // The instructions and the tools stay.
+        // The instructions and the tools cannot be shortened.
         let target = bounds.target.min(estimated.midpoint(self.fixed));
         Bounds { most: target, start: target, target }
     }
 }
 
-/// A compaction in the making.
+/// A compaction while it is being planned.
 #[derive(Clone)]
 struct State<'a> {
     planner: &'a Planner<'a>,
     compacted: Compacted,
-    /// The index of the first message to send.
+    /// The index of the first message to send, so far.
     first: usize,
-    /// The costs of the messages, starting at the first message of the request before the compaction.
+    /// The estimated tokens of each message, starting at the first message of the request before the
+    /// compaction.
     costs: Vec<Cost>,
-    /// The tokens of all messages to send.
+    /// The estimated tokens of all messages to send.
     messages: u64,
-    /// The tokens of the replacement for older messages.
+    /// The estimated tokens of the text that replaces older messages.
     replacement: u64,
 }
 
@@ -164,7 +166,8 @@ impl<'a> State<'a> {
             .map_or(nothing, |cost| *cost)
     }
 
-    /// Shortens the results before `end`, oldest first, until the request has at most `target` tokens.
+    /// Shortens tool results before the index `end`, oldest first, until the request has at most `target`
+    /// tokens.
     fn shorten(&mut self, end: usize, target: u64) {
         for index in self.first.max(self.compacted.shortened)..end {
             if self.total() <= target {
@@ -176,8 +179,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Reduces a request whose latest messages are too long, until the request has at most `enough` tokens.
-    /// The results of the latest turn are reduced last.
+    /// Reduces a request whose latest messages are too long, until it has at most `enough` tokens. The tool
+    /// results of the latest turn are reduced last.
     fn reduce_latest(&mut self, bounds: Bounds, enough: u64) {
         let Planner { view, keep_latest, .. } = self.planner;
         let len = view.messages.len();
@@ -192,7 +195,8 @@ impl<'a> State<'a> {
             self.shorten(len, bounds.start);
         }
         if self.total() > enough {
-            // Further down than the window requires. Otherwise, the next turn would need the next compaction.
+            // Leaves out more than the window requires. Otherwise, the next turn would need a compaction
+            // again.
             self.leave_out(len.saturating_sub(1), enough);
         }
         if self.total() > bounds.most {
@@ -200,8 +204,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Replaces the results before `end` with notes, oldest first, until the request has at most `target`
-    /// tokens.
+    /// Replaces tool results before the index `end` with notes, oldest first, until the request has at most
+    /// `target` tokens.
     fn drop_results(&mut self, end: usize, target: u64) {
         for index in self.first.max(self.compacted.dropped)..end {
             if self.total() <= target {
@@ -213,7 +217,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Leaves out the messages before `end`, oldest first, until the request has at most `target` tokens.
+    /// Leaves out messages before the index `end`, oldest first, until the request has at most `target`
+    /// tokens.
     fn leave_out(&mut self, end: usize, target: u64) {
         if self.total() <= target {
             return;
@@ -245,7 +250,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Returns the tokens of the note and the summary for messages left out.
+    /// Returns the estimated tokens of the note and the summary that replace messages.
     fn note_tokens(&self) -> u64 {
         let Planner { view, summary_tokens, .. } = self.planner;
         let summary = summary_tokens.unwrap_or_else(|| view.counter.count_text(&view.compacted.summary));

@@ -1,4 +1,4 @@
-//! The messages of a request after a compaction.
+//! The messages of a request as a compaction changes them.
 
 use crate::compaction::indented;
 use crate::conversation::Compacted;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toolkit_core::output::TruncationStrategy;
 use toolkit_core::{Content, ToolOutput, ToolResult};
 
-/// Returns the message at `index` as the model reads it after a compaction.
+/// Returns the message at `index` as the model reads it after the compaction.
 pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Message) -> Cow<'a, Message> {
     let changed = match message {
         Message::Tool(message) if index < compacted.dropped => with_results(message, dropped),
@@ -22,8 +22,8 @@ pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Mess
     changed.map_or(Cow::Borrowed(message), Cow::Owned)
 }
 
-/// Returns the replacement for the messages left out: a note, the summary, and the unanswered user messages.
-/// Returns an empty list if no message is left out.
+/// Returns the contents that replace the messages left out: a note, the summary, and the unanswered user
+/// messages. Returns an empty list if no message is left out.
 pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Content> {
     let mut text = match compacted.left_out {
         0 if compacted.summary.is_empty() && compacted.kept.is_empty() => return Vec::new(),
@@ -33,7 +33,7 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     };
     if !compacted.summary.is_empty() {
         text.push_str("\n\nSummary of the messages that were left out:\n");
-        // No line of the summary looks like a note or a message.
+        // Indented, so that no line of the summary looks like a note or a message.
         text.push_str(&indented(&compacted.summary));
         text.push_str("\n[End of the summary. The user has not written it.]");
     }
@@ -71,8 +71,9 @@ pub(super) fn adapt_server_state(request: &mut ModelRequest, compacted: &Compact
     }
 }
 
-/// Returns a message without the ids of its response at the provider. A request must not continue from this
-/// response, because the provider would still have the original messages.
+/// Returns the message without the ids of the response and the conversation that the provider has stored. A
+/// request must not continue from them, because they contain the original messages. Returns `None` if the
+/// message has no such ids.
 fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     let native = message.native.as_ref()?;
     if native.response_id.is_none() && native.conversation.is_none() {
@@ -86,7 +87,7 @@ fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     Some(Message::Assistant(message))
 }
 
-/// Returns a message with other results, or `None` if no result changes.
+/// Applies `change` to each result of a message. Returns `None` if no result changes.
 fn with_results(
     message: &ToolMessage,
     change: impl Fn(&ToolResult) -> Option<ToolResult>,
@@ -100,8 +101,8 @@ fn with_results(
     Some(Message::Tool(ToolMessage { agent: message.agent.clone(), results }))
 }
 
-/// Returns a result with the beginning and the end of its text. Notes replace media items. Returns `None` if
-/// the result is short.
+/// Returns the result with only the beginning and the end of its text, and with notes instead of media.
+/// Returns `None` if the result is short and contains no media.
 fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
     let text = result.to_text();
     let is_short = text.len() <= limit || text.chars().count() <= limit;
@@ -111,7 +112,8 @@ fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
     Some(with_text(result, TruncationStrategy::HeadTail.cut(&text, limit).into_owned()))
 }
 
-/// Returns a result with a note about its length. Returns `None` if the note would be longer than the result.
+/// Returns the result with a note about its length instead of its output. Returns `None` if the output is
+/// shorter than the note and contains no media.
 fn dropped(result: &ToolResult) -> Option<ToolResult> {
     let text = result.to_text();
     let note = format!("[output left out: {} characters]", text.chars().count());

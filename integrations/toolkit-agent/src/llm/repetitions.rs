@@ -1,14 +1,14 @@
-//! Repetitions of the same call.
+//! Detection of calls that are repeated with the same arguments.
 
 use crate::limits::Limits;
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 
-/// The tool name and the arguments of a call, for comparison.
+/// The tool name and the normalized arguments of a call. Two calls with equal keys count as the same call.
 type Key = (String, String);
 
-/// The number of failures of each distinct call since its last success, and the number of consecutive equal
+/// Counts repeated calls: failures of each distinct call since its last success, and consecutive equal
 /// outputs of the latest call.
 #[derive(Debug)]
 pub(super) struct Repetitions {
@@ -16,11 +16,11 @@ pub(super) struct Repetitions {
     max_calls: u32,
     /// For each call, the number of failures since its last success, and the last error message.
     failures: HashMap<Key, (u32, String)>,
-    /// The latest call, if it succeeded.
+    /// The latest call. `None` if it failed.
     latest: Option<Latest>,
 }
 
-/// A successful call.
+/// A successful call, and how often it had the same output.
 #[derive(Debug)]
 struct Latest {
     tool: String,
@@ -37,8 +37,8 @@ impl Repetitions {
         Self { max_failures, max_calls, failures: HashMap::new(), latest: None }
     }
 
-    /// Returns an error to refuse `call` if the same call has failed too often, or has had the same output
-    /// too often.
+    /// Returns an error if `call` must not run again, because the same call has failed too often or has had
+    /// the same output too often.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         let latest = self.latest.as_ref().filter(|latest| latest.times >= self.max_calls);
         if self.failures.is_empty() && latest.is_none() {
@@ -62,8 +62,8 @@ impl Repetitions {
         Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call repeated too often"))
     }
 
-    /// Counts a failure or an output. A success resets the failures of the same call. A failure resets the
-    /// count of equal outputs.
+    /// Counts the failure or the output of a call. A success resets the failures of the same call. A failure
+    /// resets the count of equal outputs.
     pub(super) fn record(&mut self, call: &ToolCall, result: &ToolResult) {
         match &result.outcome {
             Ok(_) => {
@@ -83,7 +83,8 @@ impl Repetitions {
                     }
                 }
             }
-            // A cancelled call did not fail by itself, and a pending call has not failed.
+            // Neither counts as a failure: a cancelled call was stopped from outside, and a pending call has
+            // not ended.
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => {}
             Err(error) => {
                 self.latest = None;
@@ -107,7 +108,7 @@ fn key(call: &ToolCall) -> Key {
     (call.name.clone(), comparable(call.arguments.as_str()))
 }
 
-/// Returns arguments for comparison. The members of JSON objects are sorted by name.
+/// Normalizes arguments for comparison: sorts the members of JSON objects by name.
 fn comparable(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(mut value) => {
@@ -168,7 +169,7 @@ mod tests {
             }
             refused
         };
-        // Another output or another call begins a new count.
+        // Another output or another call restarts the count.
         assert!(!ends("{}", "1"));
         assert!(!ends("{}", "2"));
         assert!(!ends("{}", "2"));

@@ -1,4 +1,4 @@
-//! The calls of an unfinished turn, after an interruption or a crash.
+//! The continuation of an unfinished turn after an interruption or a crash.
 
 use super::answer::FinalAnswer;
 use crate::agent::Run;
@@ -8,22 +8,22 @@ use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
 use toolkit_core::{CallId, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
 
-/// The plan for the calls of an unfinished turn. Calls that are not listed stay pending.
+/// The plan for the unfinished calls of a turn that is continued. Calls that are not listed stay pending.
 #[derive(Debug, Default)]
 pub(super) struct Restart {
-    /// The indexes of the calls to run.
+    /// The indexes of the calls that run.
     pub(super) positions: Vec<usize>,
     /// The results of calls that do not run.
     pub(super) results: Vec<ToolResult>,
-    /// The approvals for the calls to run.
+    /// The program's approvals of calls that run.
     pub(super) approvals: DecidedApprovals,
-    /// The ids of the calls to run. Approvals are looked up by call id, so only one of several calls with the
+    /// The ids of the calls that run. Approvals are found by call id, so only one of several calls with the
     /// same id runs.
     ids: HashSet<CallId>,
 }
 
 impl Restart {
-    /// Decides how each call without a result in the unfinished turn continues.
+    /// Decides for each call without a result whether it runs, gets a result, or stays pending.
     pub(super) fn new(
         turn: &Turn,
         conversation: &Conversation,
@@ -33,7 +33,8 @@ impl Restart {
     ) -> Self {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
-        // The calls after an accepted answer were started, even if the form of the answer has changed since.
+        // Calls after an accepted answer had been started, so they are not refused, even if the answer would
+        // be invalid now.
         let is_invalid = |(position, call)| !turn.has_succeeded(position) && answer.is_invalid(call);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
         for position in turn.unanswered() {
@@ -80,7 +81,8 @@ impl Restart {
         }
     }
 
-    /// Adds a call to run. Returns `false` and adds nothing if another call with the same id is to run.
+    /// Adds a call that runs. Returns `false` without adding it if another call with the same id already
+    /// runs.
     fn run(&mut self, position: usize, call: &ToolCall) -> bool {
         let is_first = self.ids.insert(call.id.clone());
         if is_first {
@@ -90,12 +92,12 @@ impl Restart {
     }
 }
 
-/// Returns whether a call may run again although it may have run before.
+/// Returns whether a call may run a second time, because its tool is marked as repeatable.
 fn may_repeat(call: &ToolCall, tools: &ToolRegistry) -> bool {
     tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable())
 }
 
-/// Creates the error for a call started before a crash. The call may or may not have run.
+/// Creates the error for a call that was started before a crash. It is unknown whether the call has run.
 fn unknown(call: &ToolCall) -> ToolError {
     let text = format!(
         "Tool `{}` was started, but the program stopped before it had a result. It may have run; find out before \

@@ -9,8 +9,7 @@ use crate::model::{DynModel, ModelOptions, ModelRetry, Price};
 use std::sync::Arc;
 use toolkit_core::{Session, ToolConfig};
 
-/// The information passed to the function set by
-/// [`instructions_with`](crate::AgentBuilder::instructions_with).
+/// The information for the function set by [`instructions_with`](crate::AgentBuilder::instructions_with).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct InstructionsContext<'a> {
@@ -22,7 +21,7 @@ pub struct InstructionsContext<'a> {
 
 pub(super) type MakeInstructions = dyn Fn(&InstructionsContext<'_>) -> String + Send + Sync;
 
-/// The settings of an agent, except for the tools.
+/// The settings of an agent with a model, except for its tools.
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) description: String,
@@ -40,6 +39,7 @@ pub(super) struct Settings {
     pub(super) compaction: Option<Compaction>,
     pub(super) streaming: bool,
     pub(super) guards: Guards,
-    /// Whether text is held back until it was checked. `None` if this depends on the guardrails.
+    /// Whether text events wait until guardrails have checked the text. `None` lets the guardrails of the
+    /// agent decide.
     pub(super) hold_text: Option<bool>,
 }

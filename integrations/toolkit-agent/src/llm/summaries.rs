@@ -1,4 +1,4 @@
-//! Summaries of old messages, by a model or a function of the program.
+//! Summaries of old messages, written by a model or a function of the program.
 
 use crate::agent::Run;
 use crate::compaction::{Compaction, Summarizer, SummaryRequest, indented, paragraphs};
@@ -12,13 +12,14 @@ use crate::model::{
 use tokio::time::{sleep, timeout};
 use toolkit_core::output::TruncationStrategy;
 
-/// The smallest part of a transcript in a request for a summary, in tokens.
+/// The minimum size, in tokens, of a part of the conversation in one request for a summary.
 const LEAST_TOKENS: u64 = 200;
 
-/// The maximum number of parts of a transcript, because each part costs a model call.
+/// The maximum number of parts into which the conversation is divided for a summary. Each part costs a model
+/// call.
 const MOST_PARTS: usize = 8;
 
-/// Writes the summaries of one agent.
+/// Writes the summaries for the compactions of one agent.
 pub(super) struct Summaries<'a> {
     pub(super) compaction: &'a Compaction,
     pub(super) run: &'a Run,
@@ -28,7 +29,8 @@ pub(super) struct Summaries<'a> {
 }
 
 impl Summaries<'_> {
-    /// Returns the summary. If it fails, returns the summary so far and the reason of the failure.
+    /// Writes a summary. If this fails, returns the previous summary, or the summary of the parts so far,
+    /// with the reason for the failure.
     ///
     /// # Errors
     /// [`AgentError`] if the run is cancelled or out of time.
@@ -52,7 +54,7 @@ impl Summaries<'_> {
         Ok((self.cut(summary.trim(), limit), error))
     }
 
-    /// Cuts a text to about `limit` tokens.
+    /// Shortens a text to about `limit` tokens by cutting out its middle.
     fn cut(&self, text: &str, limit: u64) -> String {
         let tokens = self.compaction.counter.count_text(text);
         if tokens <= limit {
@@ -62,8 +64,8 @@ impl Summaries<'_> {
         TruncationStrategy::HeadTail.cut(text, usize::try_from(chars).unwrap_or(usize::MAX)).into_owned()
     }
 
-    /// Asks the model for a summary. A long transcript is summarized in parts: each request contains the
-    /// summary so far and the next part. If there are too many parts, the oldest are skipped.
+    /// Asks the model for a summary. A long conversation is summarized in parts: each request contains the
+    /// summary so far and the next part. If there are too many parts, the oldest parts are skipped.
     async fn by_model(
         &self,
         model: &BoxModel,
@@ -76,7 +78,7 @@ impl Summaries<'_> {
         let messages: Vec<String> = request.messages.iter().map(paragraphs).collect();
         let tokens: Vec<u64> = messages.iter().map(|message| counter.count_text(message)).collect();
         let (mut next, mut most_parts) = (0, MOST_PARTS);
-        // Limits set by the program stay.
+        // The default limit of the output may be lifted, but not a limit set by the program.
         let mut may_lift_limit = self.compaction.summary_options.is_none();
         while next < messages.len() {
             let ends = parts(&tokens, next, room);
@@ -84,7 +86,7 @@ impl Summaries<'_> {
             let begin = skipped.checked_sub(1).and_then(|last| ends.get(last)).map_or(next, |end| *end);
             let end = ends.get(skipped).map_or(messages.len(), |end| *end);
             let part = messages.get(begin..end).unwrap_or_default().join("\n\n");
-            // A single message may be longer than the room.
+            // A single message may be longer than the available room.
             let mut part = self.cut(&part, room);
             if begin > next {
                 part.insert_str(
@@ -111,7 +113,8 @@ impl Summaries<'_> {
                     next = end;
                     most_parts = most_parts.saturating_sub(1).max(1);
                 }
-                // The window of this model is smaller than the window of the agent's model.
+                // The context window of the summary model may be smaller than the window of the agent's
+                // model.
                 Err(error) if error.kind == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
                     room = (room / 2).max(LEAST_TOKENS);
                 }
@@ -137,8 +140,8 @@ impl Summaries<'_> {
         })
     }
 
-    /// Creates a request for a summary. `is_limited` adds the limit of the output, unless the program has set
-    /// options.
+    /// Creates a request for a summary. `is_limited` adds the default limit of the output, unless the program
+    /// has set options for summaries.
     fn request(&self, summary: &str, transcript: &str, is_limited: bool) -> ModelRequest {
         let options = self.compaction.summary_options.clone().unwrap_or_else(|| {
             let mut options = ModelOptions::new();
@@ -156,7 +159,7 @@ impl Summaries<'_> {
         ModelRequest::new([Message::user(text)]).with_instructions(self.instructions()).with_options(options)
     }
 
-    /// Calls the model, and retries temporary failures.
+    /// Calls the summary model, and retries temporary failures.
     async fn ask(
         &self,
         model: &BoxModel,
@@ -213,8 +216,9 @@ impl Summaries<'_> {
     }
 }
 
-/// Divides the messages from the index `next` on into parts of at most `room` tokens. A part has at least one
-/// message. `tokens` contains the tokens of each message. Returns the end of each part.
+/// Divides messages, beginning at the index `next`, into parts of at most `room` tokens. `tokens` contains
+/// the tokens of each message. A message longer than `room` is a part of its own. Returns the end index of
+/// each part.
 fn parts(tokens: &[u64], next: usize, room: u64) -> Vec<usize> {
     let (mut ends, mut sum) = (Vec::new(), 0);
     for (index, tokens) in tokens.iter().enumerate().skip(next) {
@@ -228,5 +232,5 @@ fn parts(tokens: &[u64], next: usize, room: u64) -> Vec<usize> {
     ends
 }
 
-/// The reason for the failure of an empty summary.
+/// The error message for an empty summary.
 const EMPTY: &str = "the summary is empty";

@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::middleware::DecidedApprovals;
 use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 
-/// The tools of an agent.
+/// The tools of an agent, including the transfer tool.
 pub(super) struct Tools {
     dispatcher: Dispatcher,
     transfer: Option<Arc<TransferTool>>,
-    /// The dispatcher for the tools and the transfer tool, together with the registry snapshot of the tools.
-    /// Both are replaced after a change of a live registry.
+    /// A dispatcher for the agent's tools and the transfer tool, with the registry that it was built from. It
+    /// is rebuilt when a live registry changes.
     extended: Mutex<Option<(Arc<ToolRegistry>, Dispatcher)>>,
 }
 
 impl Tools {
-    /// Creates the tools. `targets` are further agents to transfer to, in addition to the sub-agents, as
-    /// pairs of name and description.
+    /// Creates the tools of an agent. The model can transfer the conversation to the sub-agents and to
+    /// `targets`, which contains pairs of a name and a description.
     pub(super) fn new(
         dispatcher: Dispatcher,
         sub_agents: &[Agent],
@@ -36,7 +36,7 @@ impl Tools {
         Ok(tools)
     }
 
-    /// Returns a dispatcher for the current tools and the transfer tool.
+    /// Returns a dispatcher for the current tools of the agent, including the transfer tool.
     pub(super) fn current(&self) -> Result<Dispatcher, BuildError> {
         let Some(transfer) = &self.transfer else { return Ok(self.dispatcher.clone()) };
         let mut extended = lock(&self.extended);

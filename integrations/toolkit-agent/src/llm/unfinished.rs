@@ -1,4 +1,4 @@
-//! The unfinished turn that a run of an agent continues.
+//! The continuation of an unfinished turn by a run.
 
 use super::agent::LlmAgent;
 use super::answer::FinalAnswer;
@@ -8,7 +8,8 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 
 impl LlmAgent {
-    /// Checks that no decision is about the unfinished turn of another agent, because its calls would be lost.
+    /// Returns an error if the program has decided about pending calls of another agent's unfinished turn.
+    /// The turn would be lost otherwise.
     pub(super) fn check_decisions(&self, conversation: &Conversation, run: &Run) -> Result<(), AgentError> {
         let Some(turn) = conversation.unfinished().filter(|turn| turn.has_pending()) else { return Ok(()) };
         if run.0.decisions.is_empty() {
@@ -21,7 +22,8 @@ impl LlmAgent {
         Err(AgentError::InvalidDecision(text))
     }
 
-    /// Returns how the calls of an unfinished turn of this agent continue, if there are any.
+    /// Returns how to continue the calls of an unfinished turn of this agent. Returns `None` if there are no
+    /// such calls.
     pub(super) fn restart(
         &self,
         conversation: &Conversation,

@@ -1,4 +1,4 @@
-//! Lists of messages, shared by a conversation and its requests.
+//! A list of messages that a conversation and its requests share.
 
 use super::Message;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -22,20 +22,22 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Messages {
     list: Arc<Vec<Message>>,
-    /// The name of an agent, and the number of messages at the beginning that are not messages of other agents.
+    /// The name of the agent in the last call of `shared_with`, and how many messages at the beginning come
+    /// from no other agent.
     checked: (String, usize),
 }
 
 impl Messages {
     /// Adds a message at the end.
     pub fn push(&mut self, message: Message) {
-        // Not through `DerefMut`: the messages checked so far stay the same.
+        // Not through `DerefMut`, which would forget the messages that were already checked.
         Arc::make_mut(&mut self.list).push(message);
     }
 
-    /// Returns a list that shares these messages if all messages of agents are of `agent`. Returns `None` otherwise.
+    /// Returns a clone of the list if no message is from an agent other than `agent`. Otherwise, returns
+    /// `None`.
     ///
-    /// Only the messages added since the last call for the same agent are checked.
+    /// Checks only the messages added since the last call for the same agent.
     pub(crate) fn shared_with(&mut self, agent: &str) -> Option<Self> {
         let (name, checked) = &mut self.checked;
         if name != agent {
@@ -126,7 +128,7 @@ impl AsRef<[Message]> for Messages {
     }
 }
 
-/// Compares with another list, a `Vec` or a slice.
+/// Compares the messages with another list, a `Vec` or a slice.
 impl<T: AsRef<[Message]> + ?Sized> PartialEq<T> for Messages {
     fn eq(&self, other: &T) -> bool {
         self.list.as_slice() == other.as_ref()
@@ -166,7 +168,7 @@ mod tests {
         AssistantMessage { agent: agent.to_owned(), ..AssistantMessage::text("Hello.") }.into()
     }
 
-    /// Changes a list at random, and compares each answer with a check of all messages.
+    /// Changes a list at random. After each change, compares `shared_with` with a check of all messages.
     #[test]
     fn a_list_is_shared_if_no_message_is_of_another_agent() {
         let mut list = Messages::default();

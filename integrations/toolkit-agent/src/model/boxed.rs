@@ -1,4 +1,4 @@
-//! Boxed models, for models chosen at run time.
+//! Boxed models, for choosing a model at run time.
 
 use super::{
     ChatModel, DynModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,

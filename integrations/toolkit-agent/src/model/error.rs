@@ -19,7 +19,7 @@ pub struct ModelError {
     /// The status of the HTTP response, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The waiting time required by the provider before another request.
+    /// The time that the provider wants the client to wait before another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
     /// The part of the response received before the failure.
@@ -44,19 +44,19 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// The provider refused the request.
     InvalidRequest,
-    /// The request, or the request together with the maximum answer, is longer than the model's context
-    /// window. An agent with a [`Compaction`](crate::compaction::Compaction) shortens the history and asks
+    /// The request is longer than the model's context window, or leaves too little of the window for the
+    /// answer. An agent with a [`Compaction`](crate::compaction::Compaction) shortens the history and asks
     /// again.
     ContextTooLong,
-    /// The provider blocked the prompt or the answer, for example for reasons of safety. The same request is
-    /// blocked again.
+    /// The provider blocked the prompt or the answer, for example for reasons of safety. It would also block
+    /// a repetition of the request.
     ///
-    /// A provider may also report the block in a successful response. This is not an error, but a response with
+    /// If a provider reports a block in a successful response, this is not an error. The response then has
     /// the finish reason [`Refused`](FinishReason::Refused).
     Blocked,
-    /// The response is not valid for the API.
+    /// The response does not follow the rules of the API.
     InvalidResponse,
-    /// The response is empty.
+    /// The response has no content.
     Empty,
     /// Another failure.
     Other,
@@ -88,8 +88,8 @@ impl ModelError {
         Self { status: Some(status), ..Self::new(ModelErrorKind::of_status(status), message) }.classified()
     }
 
-    /// Changes the kind to `ContextTooLong` if the provider's message reports a request that is too long, and to
-    /// `Blocked` if the message reports a block.
+    /// Derives a more exact kind from the provider's message: `ContextTooLong` if the request is too long,
+    /// and `Blocked` if the provider has blocked it.
     #[must_use]
     pub(crate) fn classified(mut self) -> Self {
         use ModelErrorKind::{InvalidRequest, InvalidResponse, Other, Unauthorized, Unavailable};
@@ -103,7 +103,8 @@ impl ModelError {
         self
     }
 
-    /// Changes the kind to `Blocked` if the body of a failed response, or a provider's message, reports a block.
+    /// Changes the kind to `Blocked` if `body` reports that the provider has blocked the request. `body` is
+    /// the body of a failed response, or the provider's message.
     #[must_use]
     pub(crate) fn reported(mut self, body: &Value) -> Self {
         if WireError::of_failure(body).is_some_and(|error| error.is_blocked()) {
@@ -112,7 +113,7 @@ impl ModelError {
         self
     }
 
-    /// Creates the error for a response that ended too early.
+    /// Creates the error for a response that broke off.
     pub(crate) fn cut() -> Self {
         Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
     }
@@ -144,17 +145,18 @@ impl ModelResponse {
     }
 }
 
-/// Words in the names of content with media items, in lowercase.
+/// Words that occur in the type or field names of media items, in lowercase.
 const MEDIA: [&str; 7] = ["image", "audio", "video", "file", "document", "inlinedata", "inline_data"];
 
-/// Returns whether the messages of a model, in the JSON of the API `format`, contain a media item.
+/// Returns whether messages of a model contain a media item. `native` contains the messages in the JSON of
+/// the API `format`.
 pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
     let mut kinds = format.special_content(native).into_iter().map(str::to_lowercase);
     kinds.any(|kind| MEDIA.iter().any(|word| kind.contains(word)))
 }
 
 setters! { ModelError:
-    /// Sets the waiting time required by the provider before another request.
+    /// Sets the time that the provider wants the client to wait before another request.
     with_retry_after(retry_after: Duration) = Some(retry_after);
     /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));
@@ -178,10 +180,11 @@ impl From<WireError> for ModelError {
 }
 
 impl ModelError {
-    /// Creates an error of this kind, unless the provider's report has a code for another kind.
+    /// Creates an error. The code in the provider's report determines the kind. If the code is unknown, the
+    /// kind is `kind`.
     pub(crate) fn of_wire(kind: ModelErrorKind, error: &WireError) -> Self {
         let code = error.code().unwrap_or_default();
-        // Gateways report the HTTP status of the provider behind them.
+        // A gateway reports the HTTP status of the provider that it has asked.
         let status = code.parse().ok().filter(|status| (400..600).contains(status));
         let kind = match status.map(ModelErrorKind::of_status) {
             _ if error.is_blocked() => ModelErrorKind::Blocked,

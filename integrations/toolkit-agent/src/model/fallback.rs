@@ -1,4 +1,4 @@
-//! A model with substitutes to ask after a failure.
+//! A list of models. If one fails, the next one is asked.
 
 use super::response::AfterAttempts;
 use super::{
@@ -6,7 +6,7 @@ use super::{
     OutputLosses, Usage,
 };
 
-/// A list of models for the same requests. If a model fails, the next model in the list gets the request.
+/// A list of models to ask in order. If a model fails, the next model in the list gets the same request.
 ///
 /// By default, every [retryable](ModelError::is_retryable) error leads to the next model: too many requests,
 /// an overloaded server, a broken connection, a timeout, or an invalid or empty response. All other errors
@@ -35,7 +35,7 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Fallback {
     models: Vec<BoxModel>,
-    /// The kinds of errors that lead to the next model. If `None`, retryable errors lead to the next model.
+    /// The kinds of errors after which the next model is asked. `None` means all retryable errors.
     kinds: Option<Vec<ModelErrorKind>>,
 }
 
@@ -53,7 +53,7 @@ impl Fallback {
         self
     }
 
-    /// Sets the kinds of errors that lead to the next model. They replace the default kinds.
+    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
     ///
     /// ```
     /// use toolkit_agent::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};

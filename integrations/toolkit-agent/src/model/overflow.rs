@@ -1,15 +1,14 @@
-//! Error messages of providers for requests longer than the model's context window.
+//! Recognition of providers' error messages for requests that exceed the context window.
 
-/// The error codes and error types for requests that are too long.
+/// Error codes and error types for requests that exceed the context window.
 ///
-/// `context_length_exceeded` is sent by OpenAI, Azure, Groq and other servers with the same API,
-/// `exceed_context_size_error` by the server of llama.cpp, and `string_above_max_length` by OpenAI for a
-/// single message.
+/// OpenAI, Azure, Groq and other servers with the same API send `context_length_exceeded`. The server of
+/// llama.cpp sends `exceed_context_size_error`. OpenAI sends `string_above_max_length` for a single message.
 pub(crate) const CONTEXT_CODES: [&str; 3] =
     ["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"];
 
-/// The fragments of messages for requests that are too long, in lowercase. A message matches if it contains
-/// all fragments of an entry.
+/// Parts of error messages for requests that exceed the context window, in lowercase. A message matches an
+/// entry if it contains all parts of the entry.
 const MESSAGES: [&[&str]; 15] = [
     // OpenAI, Azure, Groq and vLLM.
     &["maximum context length"],
@@ -37,7 +36,7 @@ const MESSAGES: [&[&str]; 15] = [
     &["inputs` tokens", "must be <="],
 ];
 
-/// Returns whether the message of a provider reports a request that is too long for the model.
+/// Returns whether an error message of a provider says that the request exceeds the context window.
 pub(super) fn is_reported(message: &str) -> bool {
     let message = message.to_lowercase();
     CONTEXT_CODES.iter().any(|code| message.contains(code))
@@ -48,7 +47,7 @@ pub(super) fn is_reported(message: &str) -> bool {
 mod tests {
     use crate::model::{ModelError, ModelErrorKind};
 
-    /// Messages of providers, shortened to the part with the reason.
+    /// Error messages for requests that exceed the context window, shortened to the relevant part.
     const TOO_LONG: [&str; 17] = [
         "This model's maximum context length is 128000 tokens. However, your messages resulted in 130071 tokens.",
         "Your input exceeds the context window of this model. Please adjust your input and try again.",
@@ -69,7 +68,7 @@ mod tests {
         "code: context_length_exceeded",
     ];
 
-    /// Messages about other limits.
+    /// Error messages about other limits.
     const OTHER: [&str; 7] = [
         "max_tokens is too large: 200000. This model supports at most 16384 completion tokens",
         "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",

@@ -29,10 +29,10 @@ pub struct ModelResponse {
     /// request. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// The tool calls run by the provider itself.
+    /// The calls of tools that the provider itself runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedCall>,
-    /// The lost parts of the request. The model has not received them, because the API cannot express them.
+    /// The parts of the request that the model has not received, because the API cannot express them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<RequestLoss>,
 }
@@ -94,20 +94,20 @@ setters! { ModelResponse:
     with_usage(usage: Usage) = usage;
     /// Sets the reason why the model stopped.
     with_finish(finish: FinishReason) = finish;
-    /// Sets the lost parts of the request.
+    /// Sets the parts of the request that the model has not received.
     with_losses(losses: Vec<RequestLoss>) = losses;
 }
 
-/// A lost part of a request. The model has not received it, because the API cannot express it.
+/// A part of a request that the model has not received, because the API cannot express the part.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestLoss {
-    /// The path of the part, such as `/options/seed`. [`EncodedRequest`](crate::wire::EncodedRequest) lists
-    /// the paths.
+    /// The path of the part in the request, such as `/options/seed`.
+    /// [`EncodedRequest`](crate::wire::EncodedRequest) lists the paths.
     pub path: String,
-    /// The name of the option, the keyword of the schema, or the media type.
+    /// The name of the lost option, schema keyword or media type.
     pub keyword: String,
-    /// Why the part was lost, and what replaces it, if anything.
+    /// Why the part was lost. If something replaces the part, the text says what.
     pub reason: String,
 }
 
@@ -135,14 +135,15 @@ impl fmt::Display for RequestLoss {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Price {
-    /// The price of input tokens.
+    /// The price of one million input tokens.
     pub input: f64,
-    /// The price of input tokens read from a cache. If `None`, the price of [`input`](Self::input) applies.
+    /// The price of one million input tokens read from a cache. `None` means the price of
+    /// [`input`](Self::input).
     pub cached_input: Option<f64>,
-    /// The price of input tokens written into a cache. If `None`, the price of [`input`](Self::input)
-    /// applies.
+    /// The price of one million input tokens written into a cache. `None` means the price of
+    /// [`input`](Self::input).
     pub cache_write: Option<f64>,
-    /// The price of output tokens.
+    /// The price of one million output tokens.
     pub output: f64,
 }
 

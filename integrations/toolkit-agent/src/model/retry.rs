@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Settings for retries of failed model calls: the number of attempts and the pauses between them.
 ///
-/// Only temporary errors are retried: too many requests, an overloaded server, a broken connection, or an
-/// invalid response.
+/// Only [retryable](ModelError::is_retryable) errors are retried: too many requests, an overloaded server, a
+/// broken connection, a timeout, or an invalid or empty response.
 ///
-/// Each pause is twice as long as the pause before. Random jitter keeps many clients from retrying at the
-/// same moment. If the provider sends `Retry-After`, the pause in this header is used instead. If the pause
-/// in the header exceeds [`longest_retry_after`](Self::longest_retry_after), the error is returned without a
-/// retry.
+/// Each pause is twice as long as the pause before, up to a maximum. Random jitter keeps many clients from
+/// retrying at the same moment. If the provider sends `Retry-After`, the pause in this header is used
+/// instead. If the pause in the header exceeds [`longest_retry_after`](Self::longest_retry_after), the error
+/// is returned without a retry.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,14 +26,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRetry {
-    /// The maximum number of attempts, including the first. An answer that breaks off after a call was started
-    /// counts as an attempt, too. The agent then continues from the results of its calls, at least once.
+    /// The maximum number of attempts, including the first.
+    ///
+    /// An answer that breaks off after a tool call has started counts as an attempt, too. The agent then
+    /// continues from the results of the calls, at least once.
     pub attempts: u32,
-    /// The pause after the first attempt.
+    /// The pause between the first attempt and the second.
     pub first_pause: Duration,
-    /// The maximum pause.
+    /// The maximum pause between two attempts.
     pub longest_pause: Duration,
-    /// The maximum pause accepted from the provider in `Retry-After`. Default: the value of
+    /// The maximum pause that the provider may request with `Retry-After`. Default: the value of
     /// [`longest_pause`](Self::longest_pause).
     pub longest_retry_after: Option<Duration>,
 }
@@ -63,7 +65,7 @@ impl ModelRetry {
         Self::new(1)
     }
 
-    /// Sets the pause after the first attempt, and the maximum pause.
+    /// Sets the pause between the first attempt and the second, and the maximum pause.
     #[must_use]
     pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
         self.first_pause = first;
@@ -71,16 +73,16 @@ impl ModelRetry {
         self
     }
 
-    /// Sets the maximum pause accepted from the provider in `Retry-After`, for example one minute for a limit
-    /// of requests per minute.
+    /// Sets the maximum pause that the provider may request with `Retry-After`. One minute suits a provider
+    /// that limits the requests per minute, for example.
     #[must_use]
     pub fn with_longest_retry_after(mut self, longest: Duration) -> Self {
         self.longest_retry_after = Some(longest);
         self
     }
 
-    /// Returns the pause after `attempt`, counted from 1. Returns `None` if this was the last attempt or the
-    /// error is not retryable.
+    /// Returns the pause after the attempt with this number. The first attempt has the number 1. Returns
+    /// `None` if this was the last attempt or the error is not retryable.
     #[must_use]
     pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         if attempt >= self.attempts || !error.is_retryable() {
@@ -89,9 +91,11 @@ impl ModelRetry {
         self.pause(attempt, error)
     }
 
-    /// Returns the pause after the broken answer number `breaks`, counted from 1, if calls of each answer have
-    /// run. Returns `None` after the last attempt. There are at least two attempts, and any error is retried,
-    /// because the next request differs from the failed one.
+    /// Returns the pause before the agent continues an answer that broke off after tool calls had started.
+    /// `breaks` is the number of such answers in a row. Returns `None` after the last attempt.
+    ///
+    /// There are at least two attempts. The kind of the error does not matter, because the next request
+    /// differs from the failed one.
     pub(crate) fn pause_after_break(&self, breaks: u32, error: &ModelError) -> Option<Duration> {
         if breaks >= self.attempts.max(2) { None } else { self.pause(breaks, error) }
     }
@@ -108,13 +112,14 @@ impl ModelRetry {
     }
 }
 
-/// Returns an unpredictable number from 0 to 1, so that clients retry at different moments.
+/// Returns a number from 0 to 1 that usually differs between clients, so that they retry at different
+/// moments.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
 }
 
-/// A model with retries, for programs without an agent; agents retry by themselves.
+/// A model that retries failed requests, for programs without an agent. Agents retry by themselves.
 ///
 /// A streamed request is retried only if it fails before the stream begins. A later error is an item of the
 /// stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).

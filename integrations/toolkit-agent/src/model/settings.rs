@@ -1,5 +1,5 @@
-//! Settings of model requests that each provider spells differently: thinking, caching, service tier and
-//! server state.
+//! Settings of model requests that providers express differently: thinking, caching, service tier and server
+//! state.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ impl From<Effort> for Thinking {
     }
 }
 
-/// A level of effort, from the fastest answer to the most thorough one.
+/// A level of thinking effort, from the fastest answer to the most thorough one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -46,14 +46,14 @@ pub enum Effort {
     Medium,
     /// Thorough thinking.
     High,
-    /// More than thorough thinking.
+    /// Even more thorough thinking.
     XHigh,
-    /// The maximum.
+    /// The most thorough thinking that the model supports.
     Max,
 }
 
 impl Effort {
-    /// The levels from low to high, each with the name that providers use and a comparable number of tokens.
+    /// The levels from low to high. Each has the name that providers use, and a comparable number of tokens.
     const LEVELS: [(Self, &'static str, u32); 6] = [
         (Self::Minimal, "minimal", 1_024),
         (Self::Low, "low", 2_048),
@@ -69,13 +69,14 @@ impl Effort {
         Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or("medium", |(_, name, _)| name)
     }
 
-    /// Returns a number of tokens comparable with the level, for models that support only budgets.
+    /// Returns a number of thinking tokens comparable with the level, for models that support only a number.
     #[must_use]
     pub fn tokens(self) -> u32 {
         Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or(8_192, |(.., tokens)| *tokens)
     }
 
-    /// Returns the lowest level with at least this number of tokens, for models that support only levels.
+    /// Returns the lowest level that is comparable with at least this number of tokens, for models that
+    /// support only levels.
     #[must_use]
     pub fn of_tokens(tokens: u32) -> Self {
         Self::LEVELS.iter().find(|(.., most)| tokens <= *most).map_or(Self::Max, |(level, ..)| *level)
@@ -88,8 +89,8 @@ impl Effort {
 /// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request, and by default
 /// chooses how much of the request is cached. With [cache points](CachePoint), the program chooses.
 ///
-/// Providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for these
-/// tokens, and [`Usage`](crate::Usage) counts them.
+/// Some providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for
+/// these tokens, and [`Usage`](crate::Usage) counts them.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -103,30 +104,31 @@ impl Effort {
 #[serde(default)]
 #[non_exhaustive]
 pub struct PromptCache {
-    /// A name shared by requests with the same beginning. OpenAI sends such requests to the same cache.
+    /// A key that requests with the same beginning share. OpenAI sends requests with the same key to the same
+    /// cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Whether the prompt is cached for a long time: one hour by Anthropic, up to 24 hours by OpenAI.
-    /// Otherwise, it is cached for some minutes.
+    /// Whether the provider caches the prompt for a long time: one hour at Anthropic, up to 24 hours at
+    /// OpenAI. Otherwise, it caches the prompt for some minutes.
     pub long_lifetime: bool,
-    /// The cache points, for Anthropic and Bedrock. Empty by default: Anthropic then chooses the cached part,
-    /// and Bedrock caches only models that cache automatically.
+    /// The cache points, for Anthropic and Bedrock. Without cache points, Anthropic chooses the cached part,
+    /// and Bedrock caches only for models that cache automatically.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<CachePoint>,
 }
 
-/// The end of a cached beginning of a request. The order of a request is tools, system, history; a cache point
-/// covers everything up to the end of the named part.
+/// A place in a request up to which the provider caches the request. A request consists of the tools, the
+/// instructions and the messages, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CachePoint {
-    /// After the tool definitions. For tools shared by agents with different instructions.
+    /// After the tool definitions. Useful if agents with different instructions have the same tools.
     Tools,
-    /// After the instructions. For many conversations with the same instructions.
+    /// After the instructions. Useful for many conversations with the same instructions.
     System,
-    /// After the last message. Within a conversation, each request then reads the beginning written by the
-    /// request before.
+    /// After the last message. Within a conversation, each request can then use the cache of the request
+    /// before.
     History,
 }
 
@@ -153,9 +155,9 @@ impl PromptCache {
 }
 
 setters! { PromptCache:
-    /// Sets the name shared by requests with the same beginning.
+    /// Sets the key that requests with the same beginning share.
     with_key(key: impl Into<String>) = Some(key.into());
-    /// Sets whether the prompt is cached for a long time.
+    /// Sets whether the provider caches the prompt for a long time.
     with_long_lifetime(long_lifetime: bool) = long_lifetime;
 }
 
@@ -172,14 +174,14 @@ pub enum ServiceTier {
     Flex,
     /// Faster and more expensive.
     Priority,
-    /// Another tier, in the provider's spelling.
+    /// Another tier, under the name that the provider uses.
     Other(String),
 }
 
-/// A conversation kept by the provider. Requests then contain only the messages after the provider's latest
-/// response, instead of the whole history.
+/// A way in which the provider stores the conversation. Requests then contain only the messages after the
+/// latest stored response, instead of the whole history.
 ///
-/// Only the Responses API keeps conversations. For other APIs, the whole history is sent, and the setting is
+/// Only the Responses API stores conversations. For other APIs, the whole history is sent, and the setting is
 /// reported as a loss.
 ///
 /// ```
@@ -193,7 +195,7 @@ pub enum ServiceTier {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ServerState {
-    /// The provider stores each response, and a request names the previous response.
+    /// The provider stores each response. A request contains the id of the latest one.
     Responses,
     /// The provider adds all messages to the conversation with this id. The program creates the conversation.
     ///

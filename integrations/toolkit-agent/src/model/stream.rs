@@ -12,40 +12,42 @@ use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
 use toolkit_wire::HostedCall;
 
-/// A piece of a streamed answer.
+/// A piece of a streamed response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelDelta {
-    /// Further text of the answer.
+    /// The next piece of the text.
     Text(String),
-    /// Further reasoning, if the provider returns it.
+    /// The next piece of the reasoning, if the provider returns reasoning.
     Reasoning(String),
     /// The model has started to write a tool call.
     CallStarted {
         /// The id of the call.
         id: CallId,
-        /// The tool name, as the model wrote it.
+        /// The name of the tool, as the model wrote it.
         name: String,
     },
-    /// Further arguments of a call, as the model writes them. They come between
-    /// [`CallStarted`](Self::CallStarted) and [`Call`](Self::Call). Together, the pieces of a call are the
-    /// JSON of its arguments; spaces and escapes may differ. The pieces of a custom tool's call are its free text.
-    /// A model may return no pieces.
+    /// The next piece of a tool call's arguments, as the model writes them. Such pieces come between
+    /// [`CallStarted`](Self::CallStarted) and [`Call`](Self::Call).
+    ///
+    /// Together, the pieces of a call are the JSON of its arguments, except that spaces and escapes may
+    /// differ. The pieces of a custom tool's call are its free text. Some models return no pieces.
     Arguments {
         /// The id of the call.
         id: CallId,
         /// The next piece of the arguments.
         piece: String,
     },
-    /// The message so far in the JSON of the provider's API, up to the next call. A model returns it if the
-    /// provider expects more than text and calls back, such as signed thinking. It replaces earlier ones.
+    /// The message so far in the JSON of the provider's API. A model returns it before a call if later
+    /// requests need more than the text and the calls, such as signed thinking. Each such piece replaces the
+    /// one before.
     Native(NativeMessages),
-    /// A call is complete.
+    /// A tool call that is complete.
     Call(ToolCall),
     /// The provider has called a tool that it runs itself, or the output of this call has arrived.
     Hosted(HostedCall),
-    /// The complete answer, including all calls returned before. This is the last piece.
+    /// The complete response, including all calls returned before. This is the last piece.
     Done(Box<ModelResponse>),
 }
 
@@ -78,24 +80,25 @@ impl Stream for After {
 
 type Pieces = dyn Stream<Item = Result<ModelDelta, ModelError>> + Send;
 
-/// A streamed answer. Dropping it cancels the request.
+/// A streamed response of a model. Dropping the stream cancels the request.
 pub struct ModelStream(Source);
 
 enum Source {
     Ready(VecDeque<Result<ModelDelta, ModelError>>),
     Running(Pin<Box<Pieces>>),
-    /// A piece that was already received, and the rest of the stream.
+    /// A stream whose first piece was already received: this piece, and the rest of the stream.
     Begun(Box<(Option<ModelDelta>, ModelStream)>),
 }
 
 impl ModelStream {
-    /// Creates a stream. Its last piece must be [`ModelDelta::Done`] or an error.
+    /// Creates a stream from a stream of pieces. The last piece must be [`ModelDelta::Done`] or an error.
     #[must_use]
     pub fn new(pieces: impl Stream<Item = Result<ModelDelta, ModelError>> + Send + 'static) -> Self {
         Self(Source::Running(Box::pin(pieces)))
     }
 
-    /// Creates a stream from existing pieces.
+    /// Creates a stream from pieces that already exist. The last piece must be [`ModelDelta::Done`] or an
+    /// error.
     #[must_use]
     pub fn from_pieces(pieces: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
         Self(Source::Ready(pieces.into_iter().collect()))
@@ -106,7 +109,8 @@ impl ModelStream {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Waits for the first piece, which the returned stream still contains.
+    /// Waits for the first piece, to find out whether the request has succeeded. The returned stream still
+    /// yields this piece.
     ///
     /// # Errors
     /// [`ModelError`] if the first piece is an error, or if there are no pieces.
@@ -121,10 +125,10 @@ impl ModelStream {
         })
     }
 
-    /// Waits for the complete answer.
+    /// Waits for the complete response.
     ///
     /// # Errors
-    /// [`ModelError`] if the answer broke off.
+    /// [`ModelError`] if the response breaks off.
     pub async fn collect(mut self) -> Result<ModelResponse, ModelError> {
         while let Some(piece) = self.next().await {
             if let ModelDelta::Done(response) = piece? {
@@ -136,7 +140,8 @@ impl ModelStream {
 }
 
 impl ModelResponse {
-    /// Returns the pieces of a stream with this response: the text, the calls, and the complete answer.
+    /// Returns the response as the pieces of a stream: the reasoning, the text, the calls, and the complete
+    /// response.
     pub(crate) fn deltas(self) -> Vec<ModelDelta> {
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
         let reasoning = text(&self.message.reasoning).map(ModelDelta::Reasoning);
@@ -150,7 +155,7 @@ impl ModelResponse {
     }
 }
 
-/// Creates a stream with the text, the calls, and the complete answer.
+/// Creates a stream from a complete response: the reasoning, the text, the calls, and the response itself.
 impl From<ModelResponse> for ModelStream {
     fn from(response: ModelResponse) -> Self {
         Self::from_pieces(response.deltas().into_iter().map(Ok))

@@ -1,17 +1,18 @@
-//! The differences between two requests.
+//! The differences between a recorded request and another request.
 
 use serde_json::Value;
 
-/// The maximum number of differences listed.
+/// The maximum number of differences to list.
 const MAX_LINES: usize = 10;
 
-/// The maximum number of characters shown of each value.
+/// The maximum number of characters to show of each value.
 const MAX_CHARS: usize = 80;
 
-/// The placeholder for a missing value.
+/// The word shown in place of a value that does not exist.
 const ABSENT: &str = "nothing";
 
-/// Returns one line for each difference between two requests, with the JSON path of the difference.
+/// Lists the differences between a recorded request and a new one. Each line has the JSON path of one
+/// difference.
 pub(super) fn differences(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);
@@ -55,7 +56,7 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
     }
 }
 
-/// Returns the part of `text` that starts at the character index `begin`, shortened and as a JSON string.
+/// Returns `text` as a JSON string, beginning at the character index `begin` and shortened.
 fn part(text: &str, begin: usize) -> String {
     let rest: String = text.chars().skip(begin).collect();
     let before = if begin > 0 { "…" } else { "" };

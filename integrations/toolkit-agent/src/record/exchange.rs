@@ -1,4 +1,4 @@
-//! One request to a model and its answer, as recorded.
+//! One recorded model call: a request and its answer.
 
 use super::secrets::Secrets;
 use crate::message::{Message, store_details};
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::schema_hash;
 
-/// One request to a model and its answer: one line of a recording file.
+/// One line of a recording file: a request to a model and its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// The digest of `request`, for comparing recordings by eye. `Replay` computes this digest anew.
+    /// The digest of `request`, for people who compare recordings. `Replay` does not read it.
     #[serde(default)]
     pub(super) fingerprint: String,
     pub(super) model: String,
@@ -18,8 +18,8 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
 }
 
-/// A recorded answer: a complete response, the deltas of a stream, or an error. A broken stream has deltas
-/// and an error.
+/// A recorded answer: a complete response, the deltas of a stream, or an error. A stream that broke off has
+/// deltas and an error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Answer {
@@ -31,8 +31,8 @@ pub(super) struct Answer {
     pub(super) error: Option<ModelError>,
 }
 
-/// Returns the recorded JSON of a request: instructions, messages, tools and options, with secrets replaced.
-/// Native messages and the durations of tool results are left out.
+/// Returns the JSON to record for a request: instructions, messages, tools and options, with secrets
+/// replaced. The provider's own JSON of messages and the durations of tool results are left out.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let tools: Map<String, Value> = request

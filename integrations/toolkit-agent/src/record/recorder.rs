@@ -1,4 +1,4 @@
-//! A model wrapper to record requests and answers.
+//! A model that records the requests and answers of another model.
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
@@ -16,7 +16,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
-/// A model wrapper to record requests and answers in a file, for a [`Replay`](crate::record::Replay).
+/// A wrapper of a model that records requests and answers in a file. A [`Replay`](crate::record::Replay)
+/// reads the file.
 ///
 /// Each line of the file is the JSON of one model call. It contains the request (instructions, messages,
 /// tools, options), and the response, the deltas of the stream, or the error.
@@ -69,8 +70,8 @@ impl<M: ChatModel> Recorder<M> {
         Ok(Self { model, tape: Tape { path, file, secrets: Secrets::of_environment() } })
     }
 
-    /// Replaces `secret` by `[secret]` everywhere in the recording. Strings shorter than eight bytes are not
-    /// replaced.
+    /// Replaces `secret` with `[secret]` everywhere in the recording. Strings shorter than eight bytes are
+    /// not replaced.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.tape.secrets.add(secret.into(), "secret");
@@ -89,7 +90,7 @@ impl Tape {
         let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
-        // Write the line in one go, so that the lines of concurrent answers do not mix.
+        // Written in one go, so that the lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
         check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
         let mut file = lock(&self.file);
@@ -141,11 +142,11 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
     }
 }
 
-/// A stream of deltas, recorded while the consumer reads them.
+/// A stream of deltas that is recorded while it is read.
 struct RecordedStream {
     stream: ModelStream,
     tape: Tape,
-    /// `None` after the answer was written to the file.
+    /// The recorded request. `None` after the answer was written to the file.
     exchange: Option<Exchange>,
     deltas: Vec<ModelDelta>,
 }
@@ -163,7 +164,7 @@ impl Stream for RecordedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
-        // Write at the last delta, because consumers may not poll the stream again.
+        // Written at the last delta, because a reader may not poll the stream again.
         let written = match &delta {
             Some(Ok(delta)) => {
                 self.deltas.push(delta.clone());
@@ -179,7 +180,7 @@ impl Stream for RecordedStream {
     }
 }
 
-/// Records the deltas of a stream dropped before its end.
+/// Records the deltas so far if the stream is dropped before its end.
 impl Drop for RecordedStream {
     fn drop(&mut self) {
         // `drop` cannot return an error.

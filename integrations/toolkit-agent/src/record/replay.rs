@@ -1,4 +1,4 @@
-//! A model to replay recorded answers.
+//! A model that replays recorded answers.
 
 use super::difference::differences;
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
@@ -14,14 +14,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use toolkit_core::schema::SchemaLoss;
 
-/// A model to replay the answers of a [`Recorder`](crate::record::Recorder), without a network.
+/// A model that replays the answers recorded by a [`Recorder`](crate::record::Recorder), without a network.
 ///
-/// Each recorded answer is returned once, for a request equal to the recorded request. The order of requests
-/// does not matter, so several agents may use one replay at the same time. Clones share the remaining
-/// answers.
+/// Each recorded answer is returned once, for a request equal to its recorded request. The order of requests
+/// does not matter, so several agents may use one replay at the same time. Clones share the answers that are
+/// not used yet.
 ///
-/// Any other request fails. The error lists the differences from the first remaining request in instructions,
-/// messages, tools and options.
+/// Any other request fails. The error compares its instructions, messages, tools and options with the first
+/// recorded request that is not used yet.
 #[derive(Clone)]
 pub struct Replay {
     path: Arc<Path>,
@@ -32,7 +32,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Opens a recording.
+    /// Opens a recording file.
     ///
     /// # Errors
     /// [`io::Error`] if the file cannot be read or a line is invalid.
@@ -45,7 +45,7 @@ impl Replay {
                 let text = format!("`{}`, line {line}: {error}", path.display());
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })?;
-            // The recorded request may have been edited by hand, so its digest is computed anew.
+            // The digest is computed again, because the recorded request may have been edited by hand.
             exchange.fingerprint = fingerprint(&exchange.request);
             Ok((line, exchange))
         };
@@ -55,7 +55,8 @@ impl Replay {
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers an unrecorded request with the first remaining answer, instead of returning an error.
+    /// Answers each unrecorded request with the first recorded answer that is not used yet, instead of an
+    /// error.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
@@ -70,7 +71,7 @@ impl Replay {
         self
     }
 
-    /// Returns the number of remaining answers.
+    /// Returns the number of recorded answers that are not used yet.
     #[must_use]
     pub fn remaining(&self) -> usize {
         lock(&self.remaining).len()
@@ -116,8 +117,8 @@ impl ChatModel for Replay {
         stream_of(self.next(&request)?)
     }
 
-    /// Reports a loss if the recorded requests do not ask for this native form, so that the agent makes the
-    /// same requests again.
+    /// Reports a loss if no recorded request contains this output format. The agent then chooses the same
+    /// answer mode as during the recording.
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         let is_recorded = |(_, exchange): &(usize, Exchange)| {
             exchange.request.pointer("/options/output/name").is_some_and(|name| *name == output.name)

@@ -1,4 +1,4 @@
-//! Secrets to keep out of a recording.
+//! The secrets that a recording must not contain.
 
 use crate::model::ModelDelta;
 use serde_json::Value;
@@ -8,20 +8,19 @@ use std::env;
 use std::mem::discriminant;
 use toolkit_core::CallId;
 
-/// The name endings of environment variables and fields with secret values, in lowercase.
+/// The endings that mark an environment variable or a field as secret, in lowercase.
 const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
 
-/// The minimum length of a secret in bytes. Shorter values are usually settings, and may occur inside other
+/// The minimum length of a secret in bytes. Shorter values are usually settings, and could occur inside of
 /// words.
 const MIN_BYTES: usize = 8;
 
-/// Secret strings and their replacements. Long secrets come first, because a secret may contain a shorter
-/// secret.
+/// Secrets, each with its replacement. Long secrets come first, because a secret may contain a shorter one.
 #[derive(Clone)]
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Collects the values of all environment variables whose names end like the name of a secret.
+    /// Collects the values of all environment variables whose names mark them as secret.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
@@ -38,7 +37,7 @@ impl Secrets {
         if secret.len() < MIN_BYTES {
             return;
         }
-        // In JSON text, such as the arguments of a call, the secret contains escapes.
+        // Inside of JSON text, such as the arguments of a call, characters of the secret may be escaped.
         let quoted = Value::from(secret.as_str()).to_string();
         let in_json = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
         self.0.extend([(in_json, format!("[{name}]")), (secret, format!("[{name}]"))]);
@@ -73,8 +72,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces the values of fields whose names end like the name of a secret, also in nested objects.
-    /// `null` and booleans are kept.
+    /// Replaces the values of all fields whose names mark them as secret, also in nested objects. `null` and
+    /// booleans stay unchanged.
     pub(super) fn hide_fields(value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(Self::hide_fields),
@@ -90,8 +89,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in text deltas. A secret may be split between adjacent deltas, so these deltas
-    /// are joined.
+    /// Replaces the secrets in the deltas of a stream. A secret may be split between adjacent deltas of text,
+    /// so these deltas are joined if they contain a secret.
     pub(super) fn hide_in_deltas(&self, deltas: &[ModelDelta]) -> Vec<ModelDelta> {
         let text_of = |delta: &ModelDelta| match delta {
             ModelDelta::Text(text) | ModelDelta::Reasoning(text) => Some(text.clone()),
@@ -110,8 +109,8 @@ impl Secrets {
         joined
     }
 
-    /// Replaces the secrets in the pieces of arguments. A secret may be split between the pieces of a call,
-    /// also if pieces of other calls are in between. The first piece then becomes all arguments of the call.
+    /// Replaces the secrets in streamed arguments. A secret may be split between the pieces of a call. If so,
+    /// the first piece becomes the complete arguments, and the other pieces of the call are removed.
     fn hide_in_arguments(&self, deltas: &mut Vec<ModelDelta>) {
         let mut written: BTreeMap<CallId, String> = BTreeMap::new();
         for delta in deltas.iter() {
@@ -120,7 +119,7 @@ impl Secrets {
             }
         }
         for (call, text) in written {
-            // The model may escape more characters than necessary.
+            // Parsed first, because the model may have escaped more characters than necessary.
             let plain = serde_json::from_str::<Value>(&text).ok().map(|arguments| arguments.to_string());
             let hidden = plain.and_then(|plain| self.hidden(&plain)).or_else(|| self.hidden(&text));
             let Some(hidden) = hidden else { continue };

@@ -1,4 +1,4 @@
-//! A store of files.
+//! A store that keeps conversations in files.
 
 mod log;
 mod names;

@@ -1,4 +1,4 @@
-//! The tool `search_history`, for finding messages in saved conversations.
+//! The tool `search_history`, which finds messages in saved conversations.
 
 use super::sessions::Sessions;
 use crate::conversation::{Conversation, Owner};
@@ -34,13 +34,13 @@ fn ten() -> usize {
 }
 
 impl Sessions {
-    /// Creates the tool `search_history`, for finding messages in the user's saved conversations, including
+    /// Creates the tool `search_history`, which finds messages in the user's saved conversations, including
     /// the current one. The tool returns the latest messages that contain a keyword, each with its time (UTC)
     /// and author. It searches the messages of the user and of one agent, in the latest 100 conversations. A conversation
     /// without a message from this agent is left out. The tool returns at most 50 messages.
     ///
-    /// The tool never reads conversations of another user. It takes the user from the [user
-    /// id](Conversation::user_id) of the conversation in which it is called.
+    /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the
+    /// conversation in which the tool is called determines the user.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -108,8 +108,8 @@ async fn search(
     Ok(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the messages that contain `keyword`, each as its time and a line of text. Only messages of the
-/// user and of `agent` are searched.
+/// Returns the messages of the user and of `agent` that contain `keyword`. Each is a pair of its time and a
+/// line of text.
 ///
 /// Returns an empty list if `agent` wrote no message in the conversation.
 fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
@@ -144,12 +144,12 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
 
 /// Formats a time as month, day, hour and minute.
 ///
-/// The calculation counts years from the first of March, so the leap day is the last day of a year. From
-/// March on, every five months in a row have 153 days.
+/// The calculation begins each year on the first of March, so that the leap day is the last day of a year.
+/// From March on, every five months have 153 days.
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);
-    // Days since the first of March of a year divisible by 400.
+    // The number of days since the first of March of a year divisible by 400.
     let days = (minutes / 60 / 24 + 719_468) % 146_097;
     let year = (days - days / 1_460 + days / 36_524 - days / 146_096) / 365;
     let day_of_year = days - (365 * year + year / 4 - year / 100);

@@ -1,4 +1,4 @@
-//! Saving conversations. Each save appends the changes since the last save to the log of the conversation.
+//! Saving of conversations. Each save appends the changes since the last save to the log of the conversation.
 
 use super::sessions::{Sessions, SharedState};
 use super::store::{StateScope, StoreError, encode};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 
-/// The log of one conversation, shared by the agents of a run. The agents save their nested conversations
+/// Saves one conversation into its log. The agents of a run share the journal, and save nested conversations
 /// into the log of the outermost conversation.
 #[derive(Clone)]
 pub(crate) struct Journal {
@@ -18,13 +18,13 @@ pub(crate) struct Journal {
     pub(crate) cursor: Arc<Cursor>,
     user: String,
     id: String,
-    /// The session values of the user and the application. `None` if the conversation was not opened from
-    /// sessions.
+    /// The session values with the prefix `user:`, shared with other conversations. `None` if the
+    /// conversation was not opened from sessions. No shared session values are saved then.
     shared: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Sessions {
-    /// Returns the journal of a conversation.
+    /// Returns a journal that saves a conversation into the store of these sessions.
     pub(crate) fn journal(&self, conversation: &Conversation) -> Journal {
         let cursor = conversation.saved.cursor().clone();
         let mut position = lock(&cursor.position);
@@ -38,7 +38,7 @@ impl Sessions {
         Journal { sessions: self.clone(), cursor, user, id, shared: conversation.lease.clone() }
     }
 
-    /// Marks a conversation as loaded from a log with this version.
+    /// Records that a conversation was loaded from a log with this version.
     pub(super) fn attach(&self, conversation: &mut Conversation, version: u64) {
         let values = conversation.session().store().snapshot();
         let store = Some(self.store_id());
@@ -125,7 +125,7 @@ impl Journal {
     }
 }
 
-/// A guard for a running append. It is dropped only if the append fails or panics, and the next save then
+/// A guard for a running append. If the append fails or panics, the guard is dropped, and the next save
 /// writes everything again.
 struct Unsaved<'a>(&'a Cursor);
 

@@ -1,4 +1,4 @@
-//! A store in memory.
+//! A store that keeps conversations in memory.
 
 use super::store::{
     ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply, check_values,
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store in memory, for tests and for conversations not needed after the program ends. Clones share the
-/// conversations.
+/// A store that keeps conversations in memory, for tests and for conversations that are not needed after the
+/// program ends. Clones share the conversations.
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<Stored>>);
 
 #[derive(Default)]
 struct Stored {
-    /// The logs of the conversations by user and id, each with the time of the last save.
+    /// The log of each conversation, with the time of the last save. The key consists of the user and the id.
     conversations: HashMap<(String, String), (SystemTime, ConversationLog)>,
-    /// The version of the latest entry in any log. All logs share it, so a log that is deleted and created
-    /// again never has an old version.
+    /// The number of entries that were appended to any log so far. Versions come from this number, so a log
+    /// that is deleted and created again never has an old version.
     version: u64,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,

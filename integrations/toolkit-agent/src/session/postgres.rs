@@ -1,4 +1,4 @@
-//! A store in a PostgreSQL database.
+//! A store that keeps conversations in a PostgreSQL database.
 
 use super::store::{
     ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, check_values,
@@ -16,20 +16,20 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, Socket};
 use toolkit_core::context::SessionDelta;
 
-/// The maximum number of attempts to execute a statement. The server may roll back an attempt because of
-/// concurrent statements.
+/// The maximum number of attempts to execute a statement. The server may roll back a statement because of
+/// concurrent ones.
 const ATTEMPTS: usize = 10;
 
 const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
     AND to_regclass('toolkit_entries') IS NOT NULL AND to_regclass('toolkit_state') IS NOT NULL";
 
-/// The server executes all statements of one request in one transaction. The lock is held until the end of
-/// this transaction. Without it, programs starting at the same time would fail, because `IF NOT EXISTS` does
-/// not see the tables of other transactions.
+/// Creates the tables. The server executes all statements of one request in one transaction, and the lock
+/// lasts until its end. Without the lock, programs that start at the same time would fail, because
+/// `IF NOT EXISTS` does not see the tables of other transactions.
 ///
-/// Strings are bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the database.
-/// Versions of all conversations come from one sequence, so a conversation that is created again has other
-/// versions.
+/// Strings are stored as bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the
+/// database. Versions of all conversations come from one sequence, so a conversation that is deleted and
+/// created again has other versions.
 const TABLES: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367905);
     CREATE TABLE IF NOT EXISTS toolkit_conversations (
@@ -54,7 +54,8 @@ const CREATE: &str = "
     )
     INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
 
-/// Of two concurrent appends, the second one waits for the lock of the row, and then finds another version.
+/// Appends an entry if the version matches. Of two concurrent appends, the second one waits for the lock of
+/// the row and then finds another version.
 const APPEND: &str = "
     WITH saved AS (
         UPDATE toolkit_conversations SET version = DEFAULT, saved_at = clock_timestamp()
@@ -73,8 +74,8 @@ type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + 
 /// share the connection.
 ///
 /// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema
-/// of the search path if they do not exist. The id of a conversation and the id of its user may have about
-/// 2,600 bytes together.
+/// of the search path if they do not exist. Together, the id of a conversation and the id of its user may
+/// have about 2,600 bytes.
 ///
 /// Each operation executes one statement, without an explicit transaction and without named prepared
 /// statements. It therefore works with connection poolers in transaction mode. There is no time limit by
@@ -97,14 +98,15 @@ pub struct PostgresStore(Arc<Inner>);
 
 struct Inner {
     client: Mutex<Arc<Client>>,
-    /// Opens a new connection after the connection is lost. `None` if the program has opened the connection.
+    /// Opens a new connection if the connection was lost. `None` if the program has opened the connection
+    /// itself.
     connect: Option<Connect>,
 }
 
 debug!(PostgresStore, self, "reconnects": self.0.connect.is_some());
 
 impl PostgresStore {
-    /// Connects without encryption to the server in a connection string, such as
+    /// Connects without encryption to a server. `config` is a connection string, such as
     /// `host=localhost user=ada dbname=agents` or `postgresql://ada@localhost/agents`.
     ///
     /// Use this for a server on the same machine or in a private network. For other servers, use
@@ -114,7 +116,7 @@ impl PostgresStore {
     /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot
     /// be created.
     pub async fn connect(config: &str) -> Result<Self, StoreError> {
-        // The reason would contain parts of the string, and these may be parts of a password.
+        // Without the reason, because the reason may quote parts of the string, such as parts of a password.
         let invalid = |_| {
             StoreError::new(
                 "the connection string of the PostgreSQL store is invalid; write it as \
@@ -124,10 +126,11 @@ impl PostgresStore {
         Self::connect_with(config.parse().map_err(invalid)?, NoTls).await
     }
 
-    /// Connects with encryption. `tls` is a connector, for example of the crates `tokio-postgres-rustls` or
-    /// `postgres-native-tls`. [`Config::ssl_mode`] sets whether the server must encrypt.
+    /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls` or
+    /// `postgres-native-tls`. [`Config::ssl_mode`] sets whether the server must support encryption.
     ///
-    /// An operation fails if the connection is lost while it runs. The next operation connects again.
+    /// If the connection is lost during an operation, this operation fails. The next operation connects
+    /// again.
     ///
     /// # Errors
     /// [`StoreError`] if the server cannot be reached, or the tables cannot be created.
@@ -142,7 +145,7 @@ impl PostgresStore {
             let (config, tls) = (config.clone(), tls.clone());
             Box::pin(async move {
                 let (client, connection) = config.connect(tls).await.map_err(failed)?;
-                // If the connection fails, its statements also return an error.
+                // An error of the connection can be ignored, because its statements return an error, too.
                 tokio::spawn(async { drop(connection.await) });
                 Ok(client)
             })
@@ -150,8 +153,8 @@ impl PostgresStore {
         Self::open(connect().await?.into(), Some(connect)).await
     }
 
-    /// Creates a store from an open connection. The program must also run the task of the connection. The
-    /// store does not connect again: after the connection is lost, all operations fail.
+    /// Creates a store that uses an open connection. The program must also run the task of the connection.
+    /// The store does not connect again: after the connection is lost, all operations fail.
     ///
     /// # Errors
     /// [`StoreError`] if the tables cannot be created.
@@ -160,7 +163,7 @@ impl PostgresStore {
     }
 
     async fn open(client: Arc<Client>, connect: Option<Connect>) -> Result<Self, StoreError> {
-        // Not every user of the database may create tables, so existing tables are left alone.
+        // Creates no tables if they exist, because not every user of the database may create tables.
         let rows = client.query_typed(EXIST, &[]).await.map_err(failed)?;
         let exist = rows.first().map(|row| get(row, 0)).transpose()?;
         if exist != Some(true) {
@@ -179,7 +182,8 @@ impl PostgresStore {
         Ok(client.clone())
     }
 
-    /// Executes a statement. Repeats it if the server has rolled it back because of a concurrent statement.
+    /// Executes a statement. Repeats the statement if the server has rolled it back because of a concurrent
+    /// one.
     async fn query(
         &self,
         sql: &str,
@@ -203,7 +207,7 @@ impl PostgresStore {
 
 impl ConversationStore for PostgresStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        // A conversation has at least one entry. The version of the log is the version of the last entry.
+        // A conversation has at least one entry. The version of the last entry is the version of the log.
         let sql =
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
         let rows = self.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
@@ -290,8 +294,8 @@ fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {
     get(row, column).map(i64::cast_unsigned)
 }
 
-/// Converts an error of the server or the connection. The message has no details, because they contain values
-/// of rows.
+/// Converts an error of the server or the connection. The message leaves out details, because they may
+/// contain values of rows.
 fn failed(error: tokio_postgres::Error) -> StoreError {
     let mut reason = match error.as_db_error() {
         Some(error) => error.message().to_owned(),

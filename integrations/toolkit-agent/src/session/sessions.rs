@@ -1,4 +1,4 @@
-//! The conversations of a program, and the session values of users and the application.
+//! The conversations of a program, and the session values that they share.
 
 use super::memory::MemoryStore;
 use super::store::{
@@ -16,10 +16,10 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// Clones share the conversations.
 ///
 /// Session values with the key prefix `user:` are shared by all open conversations of a user, and values with
-/// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, key by
-/// key. If programs with a common store change different keys, no change overwrites another. If two runs use
-/// the same conversation at the same time, the first save wins, and the other run ends with an
-/// [error](StoreError::is_conflict).
+/// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, each key
+/// separately. If several programs use the same store and change different keys, no change overwrites
+/// another. If two runs use the same conversation at the same time, the first save wins, and the other run
+/// ends with an [error](StoreError::is_conflict).
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -42,12 +42,13 @@ pub struct Sessions {
 pub(super) struct SessionsInner {
     pub(super) store: Box<dyn DynStore>,
     pub(super) app: SharedState,
-    /// The shared session values of each user with an open conversation.
+    /// The session values with the prefix `user:`, by user. They are dropped when no conversation of the user
+    /// is open.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
 }
 
 impl Sessions {
-    /// Creates sessions backed by `store`.
+    /// Creates sessions whose conversations are saved in `store`.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
@@ -55,8 +56,7 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Loads a conversation of a user. If the store does not contain the conversation, an empty conversation
-    /// is created.
+    /// Loads the conversation `id` of a user. Creates an empty conversation if the store does not contain it.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -77,7 +77,8 @@ impl Sessions {
         Ok(conversation)
     }
 
-    /// Loads a conversation. The session values of the user and the application are not loaded.
+    /// Loads the conversation `id` of a user, without the session values that it shares with other
+    /// conversations. Returns `None` if the store does not contain it.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         let Some(log) = self.inner.store.load(user, id).await? else { return Ok(None) };
         let mut conversation = Conversation::new(id);
@@ -88,8 +89,8 @@ impl Sessions {
         Ok(Some(conversation))
     }
 
-    /// Returns the shared session values of a user. Conversations that are open at the same time get the same
-    /// values.
+    /// Returns the session values with the prefix `user:`. Conversations of a user that are open at the same
+    /// time share these values.
     fn user(&self, user: &str) -> Arc<SharedState> {
         let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
@@ -101,18 +102,18 @@ impl Sessions {
         shared
     }
 
-    /// Saves the changes of a conversation since the last save. For a conversation created by
-    /// [`open`](Self::open), the changed session values of the user and the application are saved as well.
+    /// Saves the changes of a conversation since its last save. If [`open`](Self::open) has returned the
+    /// conversation, the changed session values of the user and the application are saved as well.
     ///
     /// A conversation that was not opened from these sessions is saved as a new conversation. This fails with
     /// a conflict if the store already contains a conversation with the same user and id.
     ///
-    /// Values nested too deeply to be read again are refused. If the conversation contains such a value, the
-    /// conversation is not saved. If a session value of the user or the application is nested too deeply, the
-    /// value saved last is restored.
+    /// Values that are nested too deeply to be read again are refused. If the conversation contains such a
+    /// value, the conversation is not saved. If a session value of the user or the application is such a
+    /// value, the last saved value replaces it.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be written, or, with [`is_conflict`](StoreError::is_conflict), if
+    /// [`StoreError`] if the store cannot be written. [`is_conflict`](StoreError::is_conflict) is `true` if
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
         self.journal(conversation).save(&[], conversation, || None).await
@@ -126,7 +127,8 @@ impl Sessions {
         self.inner.store.list(user).await
     }
 
-    /// Deletes a conversation and returns whether it existed. The session values of the user are kept.
+    /// Deletes a conversation and returns whether it existed. The session values of the user stay in the
+    /// store.
     ///
     /// # Errors
     /// [`StoreError`] if the conversation cannot be deleted.
@@ -136,12 +138,12 @@ impl Sessions {
 }
 
 setters! { Sessions:
-    /// Sets whether the conversations opened by these sessions keep the
+    /// Sets whether conversations opened from these sessions store the
     /// [details](toolkit_core::ToolError::details) of errors. See [`Conversation::with_error_details`].
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Creates sessions in memory.
+/// Creates sessions whose conversations are kept in memory only.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())
@@ -150,16 +152,16 @@ impl Default for Sessions {
 
 debug!(Sessions, self);
 
-/// The session values of one scope (the application or a user), shared by all open conversations.
+/// The session values of a user or of the application. All open conversations in this scope share them.
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
     values: SessionMap,
-    /// The values in the store at the last load or save.
+    /// The values that the store contained at the last load or save.
     stored: AsyncMutex<BTreeMap<String, Value>>,
 }
 
 impl SharedState {
-    /// Loads the current values from the store. Unsaved changes of this program are kept.
+    /// Loads the current values from the store. Changes that this program has not saved yet stay.
     async fn refresh(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let loaded = store.load_state(scope).await?;
@@ -175,7 +177,8 @@ impl SharedState {
         Ok(())
     }
 
-    /// Saves the values changed since the last load or save.
+    /// Saves the values that have changed since the last load or save. Values nested too deeply are not
+    /// saved: they are reset and cause an error.
     pub(super) async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let mut changes = delta(&stored, &self.values.snapshot());

@@ -1,4 +1,4 @@
-//! A store in an SQLite database.
+//! A store that keeps conversations in an SQLite database.
 
 use super::store::{
     ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, blocking, check_values,
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionDelta;
 
-/// The maximum time to wait for a database locked by another program.
+/// The maximum time to wait for a database that another program has locked.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -89,7 +89,7 @@ impl ConversationStore for SqliteStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
         self.with_connection(move |connection| {
-            // Read in one transaction, so that the version matches the entries.
+            // Read in one transaction, so that the version belongs to the entries.
             let transaction = connection.transaction()?;
             let sql = "SELECT number, version FROM conversations WHERE user_id = ?1 AND id = ?2";
             let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
@@ -201,8 +201,8 @@ impl ConversationStore for SqliteStore {
     }
 }
 
-/// Returns the version of a log. It includes the number of the conversation: if a conversation is deleted and
-/// created again, its versions differ.
+/// Returns the version of a log. It includes the number of the conversation, so a conversation that is
+/// deleted and created again has other versions.
 fn version_of(number: i64, version: i64) -> u64 {
     (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
 }

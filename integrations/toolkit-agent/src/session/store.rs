@@ -1,4 +1,4 @@
-//! The interface of a store for conversations.
+//! The trait for stores of conversations, and its types.
 
 use crate::conversation::Changes;
 use crate::helpers::{MAX_NESTING, check_nesting};
@@ -12,10 +12,10 @@ use toolkit_core::context::SessionDelta;
 
 /// A store for conversations, and for the session values of users and the application.
 ///
-/// A conversation belongs to a user, and the conversation's id is unique to that user. Programs access a
-/// store through [`Sessions`](crate::Sessions). Implement this trait to use another database.
+/// Each conversation belongs to a user. Different users may have conversations with the same id. Programs
+/// access a store through [`Sessions`](crate::Sessions). Implement this trait to use another database.
 pub trait ConversationStore: Send + Sync + 'static {
-    /// Loads the log of a conversation of a user. Returns `None` if the conversation does not exist.
+    /// Loads the log of the conversation `id` of a user. Returns `None` if the conversation does not exist.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -26,9 +26,9 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
     /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is
-    /// the expected version of the log, or 0 to create the log. The entry is one line of text.
+    /// the version that the log must have, or 0 to create the log. The entry is one line of text.
     ///
-    /// After a crash, the log contains either the whole entry or nothing of it.
+    /// After a crash, the log must contain either the whole entry or nothing of it.
     ///
     /// # Errors
     /// [`StoreError::conflict`] if the log has another version, because another program or task has appended
@@ -53,7 +53,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// [`StoreError`] if the conversation cannot be deleted.
     fn delete(&self, user: &str, id: &str) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Loads the session values of a scope. The keys do not have the prefix `app:` or `user:`.
+    /// Loads the session values of a user or of the application. The keys have no prefix `user:` or `app:`.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -62,8 +62,8 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Applies `changes` to the session values of a scope. A change to `None` removes the key. All other keys
-    /// keep their values.
+    /// Applies `changes` to the session values of a user or of the application. A change to `None` removes
+    /// the key. All other keys keep their values.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.
@@ -74,27 +74,26 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// The log of a conversation, with one entry for each save. Applying all entries in order gives the
-/// conversation.
+/// The log of a conversation, with one entry for each save. All entries together contain the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ConversationLog {
     /// The entries, the oldest first.
     pub entries: Vec<String>,
-    /// The version of the log: a number greater than 0 that changes with each entry. A log that is deleted
-    /// and created again should not have a version of the deleted log.
+    /// The version of the log: a number greater than 0 that changes with each entry. If a log is deleted and
+    /// created again, it should not get a version that the deleted log had.
     pub version: u64,
 }
 
 impl ConversationLog {
-    /// Creates a log.
+    /// Creates a log from its entries and its version.
     #[must_use]
     pub fn new(entries: Vec<String>, version: u64) -> Self {
         Self { entries, version }
     }
 }
 
-/// An entry in the list of a user's conversations.
+/// The id of a conversation and the time of its last save, for lists of conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationInfo {
@@ -105,13 +104,13 @@ pub struct ConversationInfo {
 }
 
 impl ConversationInfo {
-    /// Creates an entry.
+    /// Creates an entry for a list of conversations.
     #[must_use]
     pub fn new(id: impl Into<String>, saved_at: SystemTime) -> Self {
         Self { id: id.into(), saved_at }
     }
 
-    /// Compares entries by the time of the last save, latest first, and then by id.
+    /// Compares two conversations by the time of the last save, latest first, and then by id.
     pub(super) fn latest_first(one: &Self, other: &Self) -> Ordering {
         other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id))
     }
@@ -129,7 +128,7 @@ pub enum StateScope<'a> {
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 impl<'a> StateScope<'a> {
-    /// Returns the columns `scope` and `owner` of a database.
+    /// Returns the values of the database columns `scope` and `owner`.
     pub(super) fn key(self) -> [&'a str; 2] {
         match self {
             Self::App => ["app", ""],
@@ -144,7 +143,7 @@ impl<'a> StateScope<'a> {
 pub struct StoreError {
     /// The message of the error.
     pub message: String,
-    /// Whether the save was refused because another program or task has saved the conversation since it was
+    /// Whether the save was refused, because another program or task has saved the conversation after it was
     /// loaded.
     pub is_conflict: bool,
 }
@@ -156,7 +155,8 @@ impl StoreError {
         Self { message: message.to_string(), is_conflict: false }
     }
 
-    /// Creates the error for a save refused because another program or task has saved the conversation first.
+    /// Creates the error for a save that is refused, because another program or task has saved the
+    /// conversation before.
     #[must_use]
     pub fn conflict(id: &str) -> Self {
         let message = format!(
@@ -180,7 +180,7 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Runs `work` on a thread for blocking tasks.
+/// Runs `work` on a thread for blocking tasks, and returns its result. A panic becomes an error.
 #[cfg(any(feature = "files", feature = "sqlite"))]
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
@@ -190,8 +190,8 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 
-/// Encodes an entry of the log, with a JSON object for each changed conversation. Returns an error if the
-/// entry is nested too deeply to be decoded again.
+/// Encodes an entry of a log: a JSON object for each changed conversation. Returns an error if the entry is
+/// nested too deeply to be decoded again.
 pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> {
     let objects = entry.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
     let text = objects.join(" ");
@@ -201,22 +201,22 @@ pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> 
     Ok(text)
 }
 
-/// Decodes an entry of the log.
+/// Decodes an entry of a log into the changes of conversations.
 pub(super) fn decode(id: &str, entry: &str) -> Result<Vec<Changes>, StoreError> {
     let changes = serde_json::Deserializer::from_str(entry).into_iter();
     let failed = |error| StoreError::new(format_args!("conversation `{id}` cannot be read: {error}"));
     changes.collect::<Result<_, _>>().map_err(failed)
 }
 
-/// Checks that a session value is not nested too deeply to be read again. Some stores wrap the value in one
-/// more level.
+/// Checks that a session value is not nested too deeply to be read again. One level less is allowed than for
+/// JSON text, because some stores wrap the value.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
     let Some(value) = value else { return Ok(()) };
     check_nesting(&value.to_string(), MAX_NESTING - 1)
         .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
 }
 
-/// Checks the nesting depth of changed session values, so they can be read again.
+/// Checks that changed session values are not nested too deeply to be read again.
 pub(super) fn check_values(changes: &SessionDelta) -> Result<(), StoreError> {
     changes.iter().try_for_each(|(key, value)| check_value(key, value.as_ref()))
 }

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use toolkit_core::{Content, RawArguments};
 use tracing::Span;
 
-/// Returns the text, or `None` if it is empty, so that the attribute is left out.
+/// Returns the text, or `None` if it is empty. The span leaves out an attribute that is `None`.
 pub(super) fn present(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Returns a JSON list, because attributes of `tracing` cannot be lists. Returns `None` for an empty list.
+/// Returns the items as a JSON list, because attributes of `tracing` cannot be lists. Returns `None` if there
+/// are no items.
 pub(super) fn list(items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| json!(items).to_string())
 }
@@ -46,7 +47,7 @@ pub(super) fn record_response(span: &Span, response: &ModelResponse, has_content
     }
 }
 
-/// Records the type of an error, and the status of the span.
+/// Records the type of an error in the span, and marks the span as failed.
 pub(super) fn record_error(span: &Span, error: &AgentError) {
     let kind = match error {
         AgentError::Model(error) => match serde_json::to_value(error.kind) {
@@ -68,7 +69,7 @@ pub(super) fn record_error(span: &Span, error: &AgentError) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Returns the finish reason in the words of the semantic conventions.
+/// Returns the finish reason under its name in OpenTelemetry's semantic conventions.
 fn finish_reason(finish: &FinishReason) -> &str {
     match finish {
         FinishReason::Stop => "stop",
@@ -96,12 +97,12 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// Returns a part of a user message. Media items are named, not included.
+/// Converts a content of a user message. A placeholder replaces a media item.
 fn part(content: &Content) -> Value {
     json!({"type": "text", "content": content.to_text()})
 }
 
-/// Returns the parts of a message of the model.
+/// Converts the reasoning, the text and the calls of a message of the model.
 fn said(message: &AssistantMessage) -> Vec<Value> {
     let texts = [("reasoning", &message.reasoning), ("text", &message.text)].into_iter();
     let texts = texts.filter(|(_, text)| !text.is_empty());

@@ -1,4 +1,4 @@
-//! The tokens in the span of an agent: the sum of all model calls within the span.
+//! Counters for the tokens in an agent's span: the sum over all model calls within the span.
 
 #[cfg(feature = "tracing")]
 use crate::helpers::lock;
@@ -6,21 +6,21 @@ use crate::model::Usage;
 #[cfg(feature = "tracing")]
 use std::sync::{Arc, Mutex};
 
-/// The tokens in the span of an agent. Clones share the count. The default value counts nothing.
+/// A counter for the tokens in an agent's span. Clones share the count. The default value counts nothing.
 #[derive(Clone, Default)]
 pub(crate) struct SpanUsage(#[cfg(feature = "tracing")] Option<Arc<Counted>>);
 
 #[cfg(feature = "tracing")]
 struct Counted {
-    /// The count for the span around this span.
+    /// The counter of the enclosing span.
     outer: SpanUsage,
-    /// `None` before the first model call has ended.
+    /// The tokens so far. `None` before the first model call has ended.
     sum: Mutex<Option<Usage>>,
 }
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl SpanUsage {
-    /// Adds the tokens of a model call to the span and to all spans around it.
+    /// Adds the tokens of a model call to this counter and to the counters of all enclosing spans.
     #[inline]
     pub(crate) fn add(&self, usage: Usage) {
         #[cfg(feature = "tracing")]
@@ -36,12 +36,12 @@ impl SpanUsage {
 
 #[cfg(feature = "tracing")]
 impl SpanUsage {
-    /// Creates the count for a span within another span.
+    /// Creates the counter for a span. `outer` is the counter of the enclosing span.
     pub(super) fn within(outer: &Self) -> Self {
         Self(Some(Arc::new(Counted { outer: outer.clone(), sum: Mutex::default() })))
     }
 
-    /// Records the tokens in the span.
+    /// Records the counted tokens in `span`.
     pub(super) fn record(&self, span: &tracing::Span) {
         if let Some(usage) = self.0.as_ref().and_then(|counted| *lock(&counted.sum)) {
             span.record("gen_ai.usage.input_tokens", usage.input_tokens);

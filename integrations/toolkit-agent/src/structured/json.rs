@@ -1,14 +1,15 @@
-//! The search for JSON in the text of an answer.
+//! The search for JSON values in the text of an answer.
 
 use serde::de::IgnoredAny;
 use serde_json::StreamDeserializer;
 use serde_json::de::StrRead;
 
-/// The maximum number of failed parses. Parsing a long text from each bracket would take too long.
+/// The maximum number of failed attempts to parse JSON. Parsing a long text from each bracket would take too
+/// long.
 const MAX_FAILURES: usize = 100;
 
-/// Finds JSON in `text`. The candidates are the whole text, then code fences, then objects and arrays
-/// embedded in prose.
+/// Finds JSON in `text`. Returns the whole text if it is JSON. Otherwise, returns the code fences that
+/// contain JSON, or else the objects and arrays within prose.
 pub(super) fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {
@@ -23,13 +24,13 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Returns the content of a code fence without the language name.
+/// Returns the content of a code fence without the name of its language.
 fn without_language(block: &str) -> &str {
     let content = match block.split_once('\n') {
         Some((language, content)) if language.trim().chars().all(char::is_alphanumeric) => content,
         _ => block,
     };
-    // In a fence on a single line, the language stands directly before the content.
+    // In a code fence on a single line, the language comes directly before the content.
     content.strip_prefix("json").unwrap_or(content).trim()
 }
 

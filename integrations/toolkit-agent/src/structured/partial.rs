@@ -1,49 +1,49 @@
-//! The value of JSON text that is still being written.
+//! A parser for JSON text that is still being written.
 
 use super::reader::ANSWER;
 use crate::helpers::MAX_NESTING;
 use serde_json::{Map, Value};
 
-/// A reader of JSON text that arrives in pieces. Each piece is read once.
+/// An incremental parser for JSON text that arrives in pieces. Each character is parsed once.
 #[derive(Debug)]
 pub(super) struct PartialJson {
     state: State,
-    /// The containers that are not closed, the outermost first.
+    /// The objects and arrays that are not closed yet, the outermost first.
     open: Vec<Open>,
-    /// The current string or key, or the characters of the current number or literal.
+    /// The current string or key so far, or the characters of the current number or literal.
     text: String,
-    /// The escape sequence that is not complete, from its backslash on.
+    /// The escape sequence that is not complete yet, beginning with its backslash.
     escape: String,
-    /// The complete value.
+    /// The value, once it is complete.
     value: Option<Value>,
 }
 
 #[derive(Debug)]
 enum Open {
     Array(Vec<Value>),
-    /// An object, and the key of the member that is being written.
+    /// The members of an object so far, and the key of the member that is being written.
     Object(Map<String, Value>, String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Expects a value.
+    /// A value must follow.
     Value,
-    /// Expects a value or the end of an empty array.
+    /// A value or the end of an empty array must follow.
     FirstItem,
-    /// Expects a key.
+    /// A key must follow.
     Key,
-    /// Expects a key or the end of an empty object.
+    /// A key or the end of an empty object must follow.
     FirstKey,
-    /// Within a key.
+    /// The parser is within a key.
     InKey,
-    /// Expects the colon after a key.
+    /// The colon after a key must follow.
     Colon,
-    /// Within a string.
+    /// The parser is within a string value.
     InString,
-    /// Within a number or a literal.
+    /// The parser is within a number, `true`, `false` or `null`.
     InToken,
-    /// Expects a comma or the end of the container.
+    /// A comma or the end of the innermost object or array must follow.
     Next,
     Complete,
     Invalid,
@@ -153,7 +153,7 @@ impl PartialJson {
         }
     }
 
-    /// Adds a complete value to the innermost container.
+    /// Adds a complete value to the innermost object or array.
     fn add(&mut self, value: Value) {
         self.state = State::Next;
         match self.open.last_mut() {
@@ -165,9 +165,10 @@ impl PartialJson {
         }
     }
 
-    /// Returns the value so far. An unfinished string contains the text so far, and unfinished containers
-    /// contain the items and members so far. An unfinished key, number or literal is left out. Returns `None`
-    /// if no value has begun or the text is invalid.
+    /// Returns the value so far. Unfinished strings, objects and arrays contain what has arrived. Unfinished
+    /// keys, numbers and literals are left out.
+    ///
+    /// Returns `None` if no value has begun or the text is invalid.
     pub(super) fn value(&self) -> Option<Value> {
         if self.state == State::Invalid {
             return None;
@@ -206,7 +207,7 @@ enum Escape {
     Invalid,
 }
 
-/// Reads an escape sequence. A character outside of the basic plane consists of two sequences.
+/// Decodes an escape sequence. A character outside of Unicode's basic plane consists of two `\u` sequences.
 fn unescaped(escape: &str) -> Escape {
     let mut chars = escape.chars().skip(1);
     let read = match chars.next() {
@@ -233,16 +234,16 @@ fn unescaped(escape: &str) -> Escape {
     Escape::Char(read)
 }
 
-/// Returns whether `\uXXXX` is the first half of a character outside of the basic plane.
+/// Returns whether `escape` is the first of two `\u` sequences for one character.
 fn is_high(escape: &str) -> bool {
     let code = escape.get(2..).and_then(|digits| u16::from_str_radix(digits, 16).ok());
     code.is_some_and(|code| (0xD800..0xDC00).contains(&code))
 }
 
-/// A reader of an answer that is still being written, as text or as the arguments of a call.
+/// A parser for an answer that is still being written, as text or as the arguments of a call.
 #[derive(Debug)]
 pub(super) struct PartialAnswer {
-    /// `None` until the answer begins.
+    /// The parser of the current object or array. `None` until the answer begins.
     json: Option<PartialJson>,
     /// Whether the schema wraps the answer in an object.
     is_wrapped: bool,
@@ -253,8 +254,8 @@ impl PartialAnswer {
         Self { json: None, is_wrapped }
     }
 
-    /// Reads the next piece. Text before an object or an array is skipped, and a later object or array
-    /// replaces an earlier one.
+    /// Parses the next piece. Skips text before an object or array. A later object or array replaces an
+    /// earlier one.
     pub(super) fn push(&mut self, piece: &str) {
         for next in piece.chars() {
             let is_open = self.json.as_ref().is_some_and(|json| !json.is_complete() && !json.is_invalid());

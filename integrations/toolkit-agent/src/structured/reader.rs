@@ -1,4 +1,4 @@
-//! The decoder of structured output.
+//! The decoder of answers for structured output.
 
 use super::{StructuredOptions, json};
 use crate::answer::{AnswerCheck, AnswerFormat};
@@ -12,18 +12,18 @@ use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
-/// The name used for the field in the wrapper object, for the internal tool, and for the format of a wrapped
-/// value.
+/// The name of three things: the field of the wrapper object, the internal tool that decodes answers, and the
+/// format of a wrapped value.
 pub(super) const ANSWER: &str = "answer";
 
-/// A decoder from answers of the model to values of type `T`.
+/// Decodes answers of the model into values of type `T`.
 ///
 /// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are
 /// reported at once.
 pub(super) struct Reader<T> {
     tool: ClosureTool,
     context: ToolContext,
-    /// The value decoded by the last call of `tool`.
+    /// The value that the last call of `tool` has decoded.
     value: Arc<Mutex<Option<T>>>,
     /// Whether the schema wraps the value in an object with the field `answer`. Providers require an object
     /// at the root of a schema.
@@ -63,23 +63,24 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         Ok(Self { context, tool, value, is_wrapped, format })
     }
 
-    /// Returns the form of the answer for the agents of a run.
+    /// Returns the format of the final answer, which all agents of a run share.
     pub(super) fn form(self: &Arc<Self>, options: &StructuredOptions) -> AnswerFormat {
         AnswerFormat::new(self.format.clone(), options.mode, self.clone(), options.attempts)
     }
 
-    /// Decodes the last valid value in an answer of the model.
+    /// Decodes the last valid JSON value in the text of an answer.
     ///
     /// # Errors
-    /// A message for the model with all violations of the last JSON value in the answer.
+    /// A message for the model. It lists all violations of the last JSON value in the answer.
     pub(super) async fn read(&self, text: &str) -> Result<T, String> {
         let arguments = self.find(text)?;
         self.call(&arguments).await.map_err(|error| describe(&error))
     }
 
-    /// Returns the last valid value in an answer of the model, as the arguments of the internal tool.
+    /// Finds the last valid JSON value in the text of an answer. Returns it as arguments for the internal
+    /// tool.
     fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
-        // Near misses of JSON are corrected, if the text is nothing else.
+        // If the text is nothing but JSON, near misses of JSON are corrected.
         let whole = text.trim();
         let whole = whole.starts_with(['{', '[']).then_some(whole).filter(|whole| self.check(whole).is_ok());
         if let Some(whole) = whole {
@@ -102,10 +103,11 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         })
     }
 
-    /// Checks a JSON value, and returns the arguments of the internal tool for it.
+    /// Checks a JSON value, and returns it as arguments for the internal tool. Adds the wrapper object if it
+    /// is missing.
     fn fit<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ToolError> {
         let checked = self.check(text);
-        // Also accept a value without the wrapper object.
+        // A value without the wrapper object is accepted, too.
         let is_object = || {
             let members = serde_json::from_str::<serde_json::Map<String, Value>>(text);
             members.is_ok_and(|members| members.contains_key(ANSWER))
@@ -138,8 +140,8 @@ impl<T: ToolParams + Send + 'static> AnswerCheck for Reader<T> {
     }
 }
 
-/// Describes the violations for the model. In the message, an unknown name is called a member instead of a
-/// parameter.
+/// Describes the violations for the model. An unknown name is called a member, because the answer is not a
+/// tool call with parameters.
 fn describe(error: &ToolError) -> String {
     match error.violations() {
         [] => error.message().to_owned(),

@@ -1,4 +1,4 @@
-//! Streams of answers with a type.
+//! Streams that yield an answer of a Rust type while the model writes it.
 
 use super::StructuredOptions;
 use super::partial::PartialAnswer;
@@ -22,18 +22,19 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::{BuildError, CallId, ToolCall, ToolParams};
 
-/// An item of an [`AnswerStream`].
+/// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnswerEvent<T> {
     /// An event of the run, except for [`RunEvent::Finished`].
     Run(RunEvent),
-    /// The answer so far. An unfinished string contains its text so far. An unfinished number is left out, and
-    /// a member without a value, too. The next partial answer is longer, unless the model starts the answer
-    /// again, for example after an invalid answer.
+    /// The answer so far. An unfinished string contains its text so far. Unfinished numbers, and members
+    /// without a value, are left out.
     ///
-    /// Partial answers come only from the agent that gives the answer. A [`ParallelAgent`](crate::team::ParallelAgent)
-    /// and a custom [`RunAgent`](crate::RunAgent) give no partial answers.
+    /// Each partial answer is longer than the one before, unless the model starts again, for example after an
+    /// invalid answer. Partial answers come only from the agent that gives the answer. A
+    /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) give no
+    /// partial answers.
     Partial(Value),
     /// The complete answer, with the output of the run. This is the last item.
     #[non_exhaustive]
@@ -45,31 +46,31 @@ pub enum AnswerEvent<T> {
     },
 }
 
-/// A stream of the events and of the growing answer of a run. The last item is [`AnswerEvent::Answer`] or an
-/// error.
+/// A stream that yields the events of a run, and the answer while it grows. The last item is
+/// [`AnswerEvent::Answer`] or an error.
 ///
-/// Polling the stream drives the run. Dropping the stream stops the run. If pieces of the answer arrive faster
-/// than the program reads them, several pieces become one partial answer.
+/// Polling the stream drives the run. Dropping the stream stops the run. If pieces of the answer arrive
+/// faster than the program reads them, several pieces become one partial answer.
 pub struct AnswerStream<'a, T> {
     events: RunStream<'a>,
     value: Arc<Mutex<Option<T>>>,
-    /// The form of the answer. `None` if the type has no valid schema.
+    /// The format of the final answer. `None` if the type has no valid schema.
     form: Option<Arc<AnswerFormat>>,
     is_wrapped: bool,
     text: PartialAnswer,
-    /// The call whose arguments are the answer.
+    /// The call whose arguments are the answer, with the arguments so far.
     call: Option<(CallId, PartialAnswer)>,
-    /// Whether the partial answer has changed since the last item.
+    /// Whether the partial answer has changed since the stream last yielded one.
     is_changed: bool,
-    /// The latest partial answer.
+    /// The partial answer that the stream has yielded last.
     latest: Option<Value>,
-    /// An event that waits until a partial answer was returned.
+    /// The event to yield after a partial answer.
     waiting: Option<Option<Result<RunEvent, RunError>>>,
 }
 
 impl Agent {
-    /// Answers `input` in a new conversation, and returns the growing answer and the events of the run as a
-    /// stream. See [`run_as`](Self::run_as).
+    /// Answers `input` in a new conversation. Returns a stream of the run's events and of the answer while it
+    /// grows. See [`run_as`](Self::run_as).
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -106,7 +107,8 @@ impl Agent {
         })
     }
 
-    /// Answers `input` in a conversation, and returns the growing answer and the events of the run as a stream.
+    /// Answers `input` in a conversation, with the given options. Returns a stream of the run's events and of
+    /// the answer while it grows.
     #[must_use]
     pub fn run_stream_as_with<'a, T: ToolParams + Send + 'static>(
         &self,
@@ -119,8 +121,8 @@ impl Agent {
         self.stream_as(reader, run, structured, |work| async move { work.run(conversation, input).await })
     }
 
-    /// Resumes an unanswered conversation, and returns the growing answer and the events of the run as a
-    /// stream. See [`resume_as`](Self::resume_as).
+    /// Continues a conversation that has no answer yet. Returns a stream of the run's events and of the
+    /// answer while it grows. See [`resume_as`](Self::resume_as).
     #[must_use]
     pub fn resume_stream_as<'a, T: ToolParams + Send + 'static>(
         &self,
@@ -165,7 +167,7 @@ impl Agent {
     }
 }
 
-/// A run with an answer of a type, before it begins.
+/// A typed run that has not begun yet.
 struct Work<T> {
     agent: Agent,
     run: crate::agent::Run,
@@ -192,8 +194,8 @@ impl<T> AnswerStream<'_, T> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Reads the pieces of the answer in an event. Only the agent that gives the answer is read: not the agents
-    /// before it in a sequence, parallel agents and agents called as tools.
+    /// Adds the piece of the answer in an event to the partial answer. Ignores agents that do not give the
+    /// answer: earlier agents of a sequence, parallel agents, and agents called as tools.
     fn read(&mut self, event: &RunEvent) {
         let Some(source) = self.form.as_ref().map(|form| form.source()) else { return };
         if !event.within().is_empty() {
@@ -208,7 +210,7 @@ impl<T> AnswerStream<'_, T> {
             }
             RunEvent::Text { text, agent, .. } if *agent == source.agent => {
                 self.text.push(text);
-                // The answer is in a call, unless the message has no calls.
+                // If the agent uses an answer tool, text is the answer only in a message without calls.
                 self.is_changed |= source.tool.is_empty();
             }
             RunEvent::CallStarted { call_id, tool, agent, .. }
@@ -238,7 +240,7 @@ impl<T> AnswerStream<'_, T> {
         }
     }
 
-    /// Returns the partial answer if it has changed since the last one.
+    /// Returns the partial answer if it has changed since this method last returned one.
     fn changed(&mut self) -> Option<Value> {
         if !std::mem::take(&mut self.is_changed) {
             return None;
@@ -258,7 +260,7 @@ impl<T> Stream for AnswerStream<'_, T> {
             Some(event) => Poll::Ready(event),
             None => Pin::new(&mut self.events).poll_next(cx),
         };
-        // Pieces that have already arrived become one partial answer.
+        // If several pieces have already arrived, they become one partial answer.
         if !matches!(event, Poll::Ready(Some(Ok(RunEvent::Text { .. } | RunEvent::CallArguments { .. }))))
             && let Some(value) = self.changed()
         {

@@ -1,4 +1,4 @@
-//! Agents running in parallel.
+//! Agents that run in parallel.
 
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
@@ -18,18 +18,19 @@ use tokio::task::JoinSet;
 /// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
 /// values is visible to all agents immediately.
 ///
-/// A [resumed](Agent::resume) run continues the agents that had not finished. If the program has dropped a
-/// run and resumes the same [`Conversation`] value, the agents that were working count as failed, because
-/// their calls may have run.
+/// A [resumed](Agent::resume) run continues the agents that had not finished. There is an exception if the
+/// program drops a run and then resumes the same [`Conversation`] value. Agents that were working then count
+/// as failed, because their calls may have run.
 ///
-/// If the input guardrail of an agent replaces or blocks an input, the agents that run at the same time still read the
-/// original. Give such a [`Guardrail`](crate::guardrail::Guardrail) to each of the agents, or to an agent before the
-/// group. After the group, the conversation contains the replacement. An input that several agents have replaced
-/// differently is removed.
+/// If the input guardrail of an agent replaces or blocks an input, the other agents of the group still read
+/// the original. Give such a [`Guardrail`](crate::guardrail::Guardrail) to all agents of the group, or to an
+/// agent before the group. After the group, the conversation contains the replacement. If agents have
+/// replaced an input differently, it is removed.
 ///
 /// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
-/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail. A limit of the run
-/// ends the group with [`AgentError::Limit`], but a limit that belongs to one agent is a failure of this agent.
+/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail. If the run
+/// reaches a limit, the group ends with [`AgentError::Limit`]. If an agent reaches its own limit, only this
+/// agent fails.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::ParallelAgent};
@@ -51,29 +52,32 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
-/// The error of an agent whose copy of the conversation was lost with a dropped run.
+/// The error of an agent whose copy of the conversation was lost, because the run was dropped while the agent
+/// worked.
 const LOST: &str = "the agent was stopped in its work; its calls may have run";
 
-/// The result of one agent: its copy of the conversation and its output.
+/// The index of a parallel agent, the copy of the conversation that it worked on, and its output.
 type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
 
-/// Returns whether the error of an agent ends its group. The agent can continue in a resumed run.
+/// Returns whether the error of one agent ends the group of parallel agents. The agent can then continue in a
+/// resumed run.
 fn ends_group(error: &AgentError, run: &Run) -> bool {
     match error {
         AgentError::Interrupted { .. }
         | AgentError::Blocked { .. }
         | AgentError::Cancelled
         | AgentError::Store(_) => true,
-        // The agent may have reached a limit of its own.
+        // A limit of the agent itself does not end the group.
         AgentError::Limit(limit) => run.0.budget.has_exceeded(limit),
         _ => false,
     }
 }
 
 impl ParallelAgent {
-    /// Runs each agent in a copy of the conversation, except for agents that finished or failed before an
-    /// interruption. The copies stay in the conversation. Returns the outputs by the index of the agent.
-    /// Panicked agents, and agents that failed before the interruption, have no output.
+    /// Runs each agent on a copy of the conversation, and stores the copies in the conversation. Skips agents
+    /// that had ended before an interruption. Returns the outputs by the index of the agent.
+    ///
+    /// Agents that panicked, or had failed before the interruption, have no output.
     async fn branches(
         &self,
         conversation: &mut Conversation,
@@ -83,7 +87,7 @@ impl ParallelAgent {
         let mut tasks: JoinSet<Branch> = JoinSet::new();
         for (index, agent) in self.workflow.sub_agents.iter().cloned().enumerate() {
             if !conversation.has_branch(index) {
-                // The copy was lost with a dropped run, and its calls may have run.
+                // The run was dropped while the agent worked, and its calls may have run.
                 failed.entry(index).or_insert_with(|| LOST.to_owned());
             }
             if failed.contains_key(&index) {
@@ -107,7 +111,7 @@ impl ParallelAgent {
         while let Some(ended) = tasks.join_next().await {
             let Ok((index, copy, mut output)) = ended else { continue };
             if output.is_err() && !copy.pending().is_empty() {
-                // Its pending calls can still be decided.
+                // The pending calls of the agent can still be decided.
                 output = Err(AgentError::Interrupted { pending: Vec::new() });
             }
             conversation.keep_branch(index, copy);
@@ -116,7 +120,7 @@ impl ParallelAgent {
             {
                 failed.insert(index, error.to_string());
                 conversation.set_step(Step::Parallel(failed.clone()));
-                // After a failed save, still wait for the other agents.
+                // Even after a failed save, the other agents finish.
                 saved = saved.and(run.save(conversation).await);
             }
             outputs.insert(index, output);
@@ -155,7 +159,7 @@ impl ParallelAgent {
         let base = conversation.messages().len();
         let indexes = 0..self.workflow.sub_agents.len();
         let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
-        // A group within a failed agent may have stopped at a limit of its own, with unfinished copies.
+        // A failed agent may contain a parallel group that has reached its own limit, with unfinished copies.
         copies.iter_mut().flatten().for_each(|copy| copy.give_up_work(base));
         // The input guardrails of an agent may have replaced messages in its copy.
         conversation.replace_as(copies.iter().flatten());
@@ -186,7 +190,7 @@ impl ParallelAgent {
             errors.push((agent, error));
         }
         if texts.is_empty() && !errors.is_empty() {
-            // End the step, so that a resumed run asks all agents again.
+            // Removes the step, so that a resumed run asks all agents again.
             conversation.end_step();
             return Err(AgentError::Branches(errors));
         }

@@ -25,17 +25,19 @@ struct Arguments {
 }
 
 impl Agent {
-    /// Creates a tool to call this agent, with the parameter `request`. The tool has the description of the
-    /// agent, and the name of the agent normalized to a legal tool name. [`AdaptedTool`] can change both.
+    /// Creates a tool that calls this agent, with the parameter `request`. The tool has the description of
+    /// the agent. Its name is the name of the agent, normalized to a legal tool name. [`AdaptedTool`] can
+    /// change both.
     ///
-    /// The agent answers in a new conversation and shares the session and the user of the caller. When
-    /// another agent calls the tool, the call is part of the calling agent's run: the limits of the run
-    /// apply, and cancelling the call stops the called agent. The called agent emits
-    /// [events](crate::RunEvent) under its own name. If the called agent is
-    /// [interrupted](crate::AgentError::Interrupted), the run of the calling agent is interrupted, too.
+    /// The agent answers in a new conversation, with the session and the user of the caller. When another
+    /// agent calls the tool, the call is part of the calling agent's run: the limits of the run apply, and
+    /// cancelling the call stops the called agent. The called agent emits [events](crate::RunEvent) under its
+    /// own name. If the called agent is [interrupted](crate::AgentError::Interrupted), the run of the calling
+    /// agent is interrupted, too.
     ///
-    /// When a program calls the tool, the call is a separate run. It cannot be resumed, so an interruption is
-    /// a failure. In both cases, a failed run becomes the error result of the call.
+    /// When a program calls the tool, the call is a separate run. This run cannot be resumed, so an
+    /// interruption is a failure. With either caller, a failure of the agent becomes the error result of the
+    /// call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -108,7 +110,8 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     }
 }
 
-/// The work of an agent called as a tool. Dropped at the end of the call, also if the call is cancelled or timed out.
+/// The conversation of an agent called as a tool. When the call ends, is cancelled or times out, the drop
+/// stores the conversation if it has pending calls.
 struct Work<'a> {
     called: Option<(&'a CalledAgents, usize)>,
     conversation: Conversation,
@@ -124,15 +127,16 @@ impl Drop for Work<'_> {
 
 const TRANSFER: &str = "transfer_to_agent";
 
-/// The tool `transfer_to_agent`: transfers the conversation to a sub-agent or to another agent of the team.
+/// The tool `transfer_to_agent`. It transfers the conversation to a sub-agent or to another agent of the
+/// team.
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
     agents: Vec<String>,
 }
 
 impl TransferTool {
-    /// Creates the tool. `targets` contains the name and the description of each further agent to transfer
-    /// to, in addition to the sub-agents.
+    /// Creates the tool. `targets` contains further agents to which the model can transfer the conversation,
+    /// as pairs of a name and a description.
     pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
         let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
         let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
@@ -162,13 +166,13 @@ impl TransferTool {
         });
         let name =
             ToolName::new(TRANSFER).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
-        // A repeated transfer changes nothing, so it may run again after a crash.
+        // Marked as repeatable, because a repeated transfer after a crash changes nothing.
         let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
         let definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
         Ok(Self { definition, agents })
     }
 
-    /// Returns the name of the agent to transfer to.
+    /// Returns the name of the agent in the arguments of a call.
     fn target(&self, arguments: &str) -> Result<String, ToolError> {
         let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
@@ -215,8 +219,8 @@ impl Tool for TransferTool {
     }
 }
 
-/// Checks that no two different agents in a team have the same name, because messages refer to their agent by
-/// name. The same agent may appear several times.
+/// Checks that different agents of a team have different names, because messages refer to agents by name. The
+/// same agent may appear several times.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: Vec<&Agent> = Vec::new();
     let mut duplicates = Vec::new();

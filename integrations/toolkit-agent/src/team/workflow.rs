@@ -1,4 +1,4 @@
-//! Sequences and loops of agents, and the code shared by all workflows.
+//! Sequences and loops of agents, and the code that all teams of agents share.
 
 use super::check_names;
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
@@ -8,7 +8,7 @@ use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
 
-/// The agents of a workflow and its settings.
+/// The settings and the agents of a team.
 #[derive(Debug, Clone)]
 pub(super) struct Workflow {
     pub(super) name: String,
@@ -27,7 +27,8 @@ impl Workflow {
         }
     }
 
-    /// Checks the names of the agents, and runs `work` between the events `AgentStarted` and `AgentEnded`.
+    /// Checks the names of the agents, and awaits `work`. Emits `AgentStarted` before and `AgentEnded` after
+    /// it.
     pub(super) async fn run(
         &self,
         run: &Run,
@@ -40,15 +41,15 @@ impl Workflow {
         output
     }
 
-    /// Runs the agents one after another, up to `max_iterations` times. Stops when an agent escalates. After an
-    /// interruption, continues with the agent that was interrupted.
+    /// Runs the agents one after another, and repeats this up to `max_iterations` times. Stops when an agent
+    /// escalates. After an interruption, continues with the agent that was interrupted.
     async fn sequence(
         &self,
         conversation: &mut Conversation,
         run: &Run,
         max_iterations: u32,
     ) -> Result<AgentOutput, AgentError> {
-        // After an invalid answer, only the agent that gives the answer runs again, once.
+        // After an invalid answer, only the last agent runs again, because it gives the answer.
         let (first, at) = match run.0.answers_only {
             true => (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1)),
             false => (0, 0),
@@ -65,8 +66,7 @@ impl Workflow {
                 run.check_cancelled()?;
                 conversation.set_step(Step::Sequence { iteration, index, output: output.clone() });
                 index += 1;
-                // Only the last agent gives the final answer, so the answer format is removed for the other
-                // agents.
+                // Only the last agent gives the final answer, so the other agents get no answer format.
                 let is_last = index == self.sub_agents.len();
                 let part = if is_last { run.clone() } else { run.with_answer_format(None) };
                 output = Some(agent.join_run(conversation, &part).await?);
@@ -83,7 +83,8 @@ impl Workflow {
     }
 }
 
-/// Implements the settings and `RunAgent` for a type with a field `workflow` and a method `work`.
+/// Implements the constructor, the settings and `RunAgent` for a type with a field `workflow` and a method
+/// `work`.
 macro_rules! workflow_agent {
     ($agent:ident { $(#[$new:meta])* $($field:ident: $value:expr)? }) => {
         impl $agent {
@@ -97,8 +98,8 @@ macro_rules! workflow_agent {
         setters! { $agent.workflow:
             /// Sets the description of this agent, shown to the models of other agents.
             with_description(description: impl Into<String>) = description.into();
-            /// Sets the limits of a run. They apply to all agents of the workflow together, also in the run of
-            /// another agent. See [`Limits`].
+            /// Sets the limits that apply to all agents of this team together. They also apply if another
+            /// agent has started the run. See [`Limits`].
             with_limits(limits: Limits) = limits;
         }
 

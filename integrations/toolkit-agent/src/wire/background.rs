@@ -6,15 +6,15 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// The first and the longest pause between two requests for a background response.
+/// The pause before the first poll of a background response. Each later pause is twice as long, up to `LONGEST_POLL`.
 const FIRST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(10);
 
-/// The number of failed requests for a background response in a row that are repeated.
+/// The maximum number of consecutive failures while a background response is polled. One more failure ends the polling.
 const MOST_FAILURES: u32 = 10;
 
-/// Waits until the provider has finished a background response. A failed look at the response is repeated, because
-/// a new request would be a second answer to pay for.
+/// Polls a background response until the provider has finished it. A failed poll is repeated, because a new request to
+/// the model would be a second answer to pay for.
 pub(super) async fn finished(transport: &impl Transport, mut body: Value) -> Result<Value, ModelError> {
     let (mut pause, mut failures) = (FIRST_POLL, 0);
     while let Some(id) = unfinished(&body) {

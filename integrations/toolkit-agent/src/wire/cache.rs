@@ -5,8 +5,8 @@ use crate::model::{CachePoint, PromptCache};
 use serde_json::{Map, Value, json};
 use toolkit_wire::ApiFormat;
 
-/// Writes the cache settings. The tools, instructions and messages of the request must be in the body, because
-/// cache points are fields of their last parts.
+/// Writes the settings for prompt caching into the request body. The body must already contain the tools, instructions
+/// and messages, because cache points are written into them.
 pub(super) fn write(draft: &mut Draft<'_>) {
     let Some(cache) = &draft.request.options.prompt_cache else { return };
     let mut has_key = false;
@@ -58,7 +58,7 @@ fn with_lifetime(mut point: Value, cache: &PromptCache) -> Value {
     point
 }
 
-/// Sets the field `cache_control` on the last part before a cache point, for Anthropic.
+/// Sets `cache_control` on the last tool or content block before a cache point, for Anthropic.
 fn mark(body: &mut Map<String, Value>, point: CachePoint, marker: &Value) {
     let part = match point {
         CachePoint::Tools => {
@@ -91,7 +91,7 @@ fn last_block(content: &mut Value) -> Option<&mut Value> {
     content.as_array_mut()?.iter_mut().rfind(|block| accepts(block))
 }
 
-/// Adds a block at a cache point, for Bedrock.
+/// Adds a `cachePoint` block at the position of a cache point, for Bedrock.
 fn append(body: &mut Map<String, Value>, point: CachePoint, block: &Value) {
     let blocks = match point {
         CachePoint::Tools => body.get_mut("toolConfig").and_then(|config| config.get_mut("tools")),

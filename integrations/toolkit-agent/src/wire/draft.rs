@@ -1,22 +1,22 @@
-//! The unfinished body of a request, and the rules of its server.
+//! The request body while it is being built, and the kinds of servers that accept different fields.
 
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::SchemaLoss;
 use toolkit_wire::ApiFormat;
 
-/// The reason for the loss of a field that not all servers with the API understand.
+/// The reason reported for an option whose field only some servers with the API understand.
 const STANDARD: &str = "only the standard fields of the API are sent";
 
-/// The reason for the loss of an option whose field is not known, because the API is newer than this crate. Such a
-/// field is not guessed: a server may ignore it without an error.
+/// The reason reported for an option whose field is unknown, because the API is newer than this crate. The field is not
+/// guessed, because a server may ignore an unknown field without an error.
 pub(super) const UNKNOWN: &str = "the field of the API for it is not known";
 
-/// The rules of a server for the fields of a request, beyond the rules of its API.
+/// The kind of server that receives the requests. Servers with the same API accept different fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Server {
-    /// The server accepts the fields of the provider that defines the API.
+    /// The API's own provider, or a server that accepts the same fields.
     #[default]
     Own,
     /// The server accepts only [standard fields](crate::ModelOptions::standard_fields).
@@ -29,13 +29,13 @@ pub enum Server {
 }
 
 impl Server {
-    /// Returns whether the tools of a request have only standard fields.
+    /// Returns whether tool definitions for this server contain only standard fields.
     pub(super) const fn has_standard_tools(self) -> bool {
         matches!(self, Self::Standard | Self::Mistral)
     }
 }
 
-/// An unfinished request body, with the losses so far.
+/// A request body while it is being built, with the losses so far.
 pub(super) struct Draft<'a> {
     pub(super) format: ApiFormat,
     pub(super) server: Server,
@@ -54,7 +54,7 @@ impl<'a> Draft<'a> {
         Self { format, server, model, request, body: Map::new(), losses: Vec::new() }
     }
 
-    /// Returns whether the options have only the standard fields of Chat Completions.
+    /// Returns whether the request may contain only the standard fields of the Chat Completions API.
     pub(super) fn is_standard_chat(&self) -> bool {
         self.format == ApiFormat::OpenAiChat && self.server == Server::Standard
     }
@@ -77,7 +77,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Reports that an option is lost, because the field is not a standard field.
+    /// Reports that an option is lost, because its field is not a standard field of the API.
     pub(super) fn lose_as_extra(&mut self, option: &str) {
         self.lose(option, STANDARD);
     }

@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 use toolkit_wire::ApiFormat;
 
-/// The fields whose lists are joined. All other lists are replaced.
+/// The fields whose lists are concatenated when the user's own fields are merged into a body. All other lists are
+/// replaced.
 const JOINED: [&str; 2] = ["tools", "include"];
 
 /// Merges `extra` into `body`.
 ///
-/// Objects are merged at every depth. The lists in the fields `tools` and `include` are joined, with the
-/// values of `body` first. Any other value replaces the value in `body`, and `null` removes the value in
-/// `body`. Two objects with different types, such as two kinds of tool choice, are alternatives, so the
-/// user's object replaces ours.
+/// Objects are merged at every depth. The lists in the fields `tools` and `include` are joined, with the values of
+/// `body` first. Any other value replaces the value in `body`, and `null` removes it. An object also replaces an object
+/// in `body` with another value of `type`, such as another kind of tool choice.
 pub(super) fn merge(format: ApiFormat, body: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
         let name = spelled(format, body, name);
@@ -43,8 +43,8 @@ fn are_alternatives(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> b
     matches!((ours.get("type"), theirs.get("type")), (Some(ours), Some(theirs)) if ours != theirs)
 }
 
-/// Returns the name of a field as spelled in `body`. Gemini treats `generation_config` and `generationConfig`
-/// as the same field, and refuses a request with both names.
+/// Returns the spelling that `body` already uses for the field `name`. Gemini treats `generation_config` and
+/// `generationConfig` as the same field, and refuses a request with both.
 fn spelled(format: ApiFormat, body: &Map<String, Value>, name: &str) -> String {
     if format != ApiFormat::Gemini || body.contains_key(name) {
         return name.to_owned();
@@ -94,8 +94,8 @@ mod tests {
         assert_eq!(merged(ApiFormat::Anthropic, body, &same), expected);
     }
 
-    /// JSON objects of few names, so that both sides often have the same fields. There is neither `null` nor
-    /// `type`, which remove and replace fields on purpose.
+    /// Generates JSON objects from few field names, so that two objects often have the same fields. The objects contain
+    /// neither `null` nor `type`, because the merge handles these specially.
     fn object() -> impl Strategy<Value = Value> {
         let leaf =
             prop_oneof![Just(json!(1)), Just(json!("a")), Just(json!([{"name": "x"}])), Just(json!({}))];
@@ -106,8 +106,7 @@ mod tests {
         prop::collection::btree_map(name(), level, 0..5).prop_map(|fields| listed(json!(fields)))
     }
 
-    /// Returns the value with lists in place of objects, where lists are joined: an object is added to such a
-    /// list.
+    /// Wraps each object in a list if the name of its field is in `JOINED`.
     fn listed(value: Value) -> Value {
         let Value::Object(fields) = value else { return value };
         let members = fields.into_iter().map(|(name, value)| match listed(value) {
@@ -117,7 +116,8 @@ mod tests {
         members.collect()
     }
 
-    /// Returns the paths and values of all leaves. The elements of joined lists are leaves without an index.
+    /// Adds the path and the value of every leaf to `found`. Each element of a list in a `JOINED` field is a leaf with
+    /// the path of the list.
     fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
         match value {
             Value::Object(fields) if !fields.is_empty() => {

@@ -20,11 +20,12 @@ use toolkit_wire::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The lost options, tool settings and contents of messages. If this crate does not know the field of an API for
-    /// the instructions or the messages, the path is `/instructions` or `/messages`. The path of an option is `/options/…`, the
-    /// path of a setting of the tool choice is `/tool_use/…`, and the path of a content begins with the index
-    /// of its message, as in `/messages/3`. The path of a loss in the definition of a tool is `/tools/`, the
-    /// name of the tool, and the path in the definition.
+    /// The options, tool settings and message contents that the API cannot express.
+    ///
+    /// The path of a loss is `/options/…` for an option, `/tool_use/…` for a tool setting, and `/messages/3…` for the
+    /// message with the index 3. For a tool definition, the path is `/tools/`, the name of the tool, and the path in
+    /// the definition. If this crate does not know the API's field for the instructions or the messages, the path is
+    /// `/instructions` or `/messages`.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -74,7 +75,7 @@ pub fn encode_request(
     encode_for(Server::Own, format, model, request, stream)
 }
 
-/// Returns the JSON body of a request, following the rules of the server.
+/// Encodes a request in the form that the server accepts, and reports the losses.
 pub(super) fn encode_for(
     server: Server,
     format: ApiFormat,
@@ -137,7 +138,7 @@ pub(super) fn encode_for(
     EncodedRequest { body, losses }
 }
 
-/// Writes the program's tools, the provider's own tools, and the tool config.
+/// Writes the program's tools, the provider's own tools and the tool settings into the body.
 fn tools(draft: &mut Draft<'_>, names: &WireNames) {
     let (format, request, hosted) = (draft.format, draft.request, &draft.request.options.hosted);
     let how = DefinitionOptions::default()
@@ -167,11 +168,11 @@ fn tools(draft: &mut Draft<'_>, names: &WireNames) {
 
 /// The position of the instructions in a request.
 enum Instructions {
-    /// The first message.
+    /// The instructions are sent as this first message.
     Message(Value),
-    /// A field of the body, as a JSON pointer, with its value.
+    /// The instructions are sent in a field of the body. The values are the JSON pointer of the field and its content.
     Field(&'static str, Value),
-    /// The API is newer than this function. The instructions are reported as lost.
+    /// The API is newer than this crate, so the instructions are reported as lost.
     Unknown,
 }
 
@@ -193,7 +194,7 @@ fn instructions(format: ApiFormat, text: &str) -> Option<Instructions> {
     })
 }
 
-/// Writes the messages into their field of the body.
+/// Writes the messages into the field of the body in which the API expects them.
 fn messages_into(draft: &mut Draft<'_>, messages: Vec<Value>) {
     let path = match draft.format {
         ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "/input",

@@ -9,9 +9,8 @@ use toolkit_wire::ApiFormat;
 /// The default output limit for Anthropic. The API requires a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
 
-/// Returns the names of the options that need no conversion, and the paths of their fields: temperature,
-/// nucleus sampling, maximum output tokens, stop sequences, seed, labels, and the id of the end user. If the
-/// API has no field for an option, the path is empty.
+/// Returns the options that are copied without conversion, each with the path of its field in the request body. The
+/// path is empty if the API has no field for the option.
 const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static str); 7] {
     let [temperature, top_p, max_output_tokens, stop, seed, metadata, user_id] = match format {
         ApiFormat::OpenAiChat if matches!(server, Server::Standard) => {
@@ -80,7 +79,7 @@ const fn paths(format: ApiFormat, server: Server) -> [(&'static str, &'static st
     ]
 }
 
-/// Writes all options except server state and the user's own fields.
+/// Writes all options into the request body, except server state and the user's own fields.
 pub(super) fn write(draft: &mut Draft<'_>) {
     let options = &draft.request.options;
     let values = [
@@ -116,7 +115,7 @@ fn default_tokens(draft: &Draft<'_>) -> Option<u32> {
     (draft.format == ApiFormat::Anthropic).then(|| ANTHROPIC_OUTPUT_TOKENS.saturating_add(thought))
 }
 
-/// Writes the format of the answer.
+/// Writes the output format: the JSON Schema that the model's answer has to follow.
 fn output(draft: &mut Draft<'_>) {
     let Some(output) = &draft.request.options.output else { return };
     let (name, converted) = (&output.name, output.schema_for(draft.format));

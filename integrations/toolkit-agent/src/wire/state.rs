@@ -1,8 +1,8 @@
 //! Server state and reasoning in requests, and the containers in which a provider runs code.
 //!
-//! By default, the provider of the Responses API stores nothing. A response then contains the encrypted
-//! reasoning, and later requests send it back. With server state, the provider keeps responses, and requests
-//! contain only the new messages.
+//! By default, the provider of the Responses API stores nothing. A response then contains the encrypted reasoning, and
+//! later requests send it back. With server state, the provider stores the responses, and requests contain only the new
+//! messages.
 
 use super::draft::Draft;
 use crate::message::{Message, NativeMessages};
@@ -10,8 +10,8 @@ use crate::model::{ModelRequest, ServerState, Thinking};
 use serde_json::{Value, json};
 use toolkit_wire::ApiFormat;
 
-/// Returns the native form of a message if the provider has stored the message and the request can continue
-/// from it.
+/// Returns the JSON of an assistant message as received, if the provider has stored the message and the request can
+/// refer to it.
 fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a NativeMessages> {
     let Message::Assistant(message) = message else { return None };
     let native = message.native.as_ref().filter(|native| {
@@ -34,12 +34,10 @@ pub(super) fn new_messages(format: ApiFormat, request: &ModelRequest) -> &[Messa
     latest.and_then(|at| messages.get(at + 1..)).unwrap_or(messages)
 }
 
-/// Writes the container of the current turn for Anthropic. The provider refuses to continue a turn without
-/// the container in which its code waits for results. Anthropic's SDK also sends the container of the latest
-/// message if no code waits.
+/// Writes the id of the container in which Anthropic runs code for the current turn. While code waits for results, the
+/// provider refuses a request without this id.
 ///
-/// After new input of the user or a message of another API, no code waits any more, and the container may have
-/// expired.
+/// Only messages after the latest user message count. No code waits in an earlier container, and it may have expired.
 fn container(draft: &mut Draft<'_>) {
     let turn = draft.request.messages.rsplit(|message| matches!(message, Message::User(_))).next();
     let native = turn.unwrap_or_default().iter().rev().filter_map(|message| match message {
@@ -93,8 +91,8 @@ pub(super) fn write(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the model reasons. The option `thinking` decides. If it is not set, the model must have
-/// reasoned before. Models that do not reason refuse to include encrypted reasoning.
+/// Returns whether the model reasons, as set by the option `thinking`. Without this option, returns whether the model
+/// has reasoned before. Models that do not reason refuse requests for encrypted reasoning.
 fn is_reasoning(request: &ModelRequest) -> bool {
     match request.options.thinking {
         Some(thinking) => thinking != Thinking::Off,
@@ -117,7 +115,7 @@ fn is_reasoning_item(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "reasoning")
 }
 
-/// Returns received messages in a form suitable for the next request.
+/// Returns the items of a received message in a form suitable for the next request.
 ///
 /// The service refuses a reasoning item without encrypted content, unless the service has stored the item.
 /// Such a reasoning item is left out. The ids of all later items are left out too: for an item with a known

@@ -162,8 +162,8 @@ fn anthropic_thinking(draft: &mut Draft<'_>) {
     }
 }
 
-/// Writes the thinking for Gemini. Models before the third generation accept budgets, and later models accept
-/// levels.
+/// Writes the option `thinking` for Gemini. Models before the third generation accept a token budget, and later models
+/// accept a level.
 fn gemini_thinking(draft: &mut Draft<'_>) {
     const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
     const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";

@@ -1,4 +1,4 @@
-//! Models over a transport for the JSON of an API.
+//! Chat models that send the JSON of an API through a transport.
 
 use super::EncodedRequest;
 use super::background::finished;
@@ -14,7 +14,7 @@ use crate::model::{
 use serde_json::Value;
 use toolkit_wire::{ApiFormat, Response, WireError};
 
-/// A connection to a model server, to send the JSON body of a request and receive the response.
+/// A connection to a model server. It sends the JSON body of a request and returns the response.
 ///
 /// Implement this trait to use another HTTP library. [`WireModel`] turns a transport into a [`ChatModel`].
 pub trait Transport: Send + Sync + 'static {
@@ -32,7 +32,7 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Returns the current body of a background response. `id` is the id of the response.
     ///
-    /// By default, returns an error, because the transport cannot ask for stored responses.
+    /// The default implementation returns an error, because it cannot request a stored response.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or if the response reports a failure.
@@ -60,7 +60,7 @@ impl<T: Transport> WireModel<T> {
         Self { format, server: Server::Own, name: name.into(), provider: None, transport }
     }
 
-    /// Sets the rules of the server for the fields of requests.
+    /// Sets the kind of server. It decides which fields the requests contain.
     #[must_use]
     pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;

@@ -44,8 +44,8 @@ impl Catalog {
         self.tools.iter().map(|(name, tool)| (name.clone(), tool.fingerprint.clone())).collect()
     }
 
-    /// Moves the tools without approval to the pending tools. The `earlier` catalog provides their approved
-    /// definitions.
+    /// Moves the tools without approval to `pending`. If such a tool has an approved definition in the `earlier`
+    /// catalog, the earlier definition stays published.
     fn hold_back(&mut self, approved: &BTreeMap<String, String>, earlier: &Self) {
         let is_approved =
             |name: &str, fingerprint: &str| approved.get(name).is_some_and(|known| known == fingerprint);

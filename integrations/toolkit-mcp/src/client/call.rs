@@ -72,7 +72,7 @@ impl<'a> Call<'a> {
         Err(self.error("asked too many questions", "use another tool"))
     }
 
-    /// Converts a result of an unexpected form.
+    /// Converts a result of an unexpected form to tool output, or to an error if that is impossible.
     fn other(&self, result: &ServerResult) -> Result<ToolOutput, ToolError> {
         let task = "started a task instead of answering";
         match result {
@@ -86,8 +86,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Checks structured content against the output schema of the tool. The error for a refused result
-    /// contains the text of the result, because the tool has run.
+    /// Checks structured content against the output schema of the tool. The error contains the text of the refused
+    /// result, because the tool has already run.
     fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
         else {
@@ -110,8 +110,8 @@ impl<'a> Call<'a> {
 
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
-        // Declared first, and thus dropped last: `Pending` removes the sink of the reports after the reports
-        // are dropped.
+        // Declared before `reports`, and thus dropped after it. Dropping `pending` removes the sink of the reports,
+        // which is no longer used then.
         let mut pending: Option<Pending> = None;
         let reports = Arc::new(ProgressReports::default());
         let mut request = CallToolRequest::new(params);
@@ -225,7 +225,8 @@ impl<'a> Call<'a> {
         self.unknown("was lost during the call", "try again").with_details(reason)
     }
 
-    /// Creates the error for a call that may have been executed. `advice` is for tools that may be called again.
+    /// Creates the error for a call that may have been executed. If the tool may be called again, the error contains
+    /// `advice`.
     fn unknown(&self, what: &str, advice: &str) -> ToolError {
         let is_repeatable = self.tool.definition.metadata.is_repeatable();
         let advice =

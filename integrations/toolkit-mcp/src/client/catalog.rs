@@ -13,7 +13,7 @@ use toolkit_core::schema::schema_hash;
 use toolkit_core::tool::{ToolIcon, ToolSource};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
 
-/// The accepted tools of a server at one time.
+/// The tools that the client has accepted from a tool list of the server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
     /// The tools by their qualified names.
@@ -21,7 +21,7 @@ pub(super) struct Catalog {
     pub(super) issues: Vec<ToolIssue>,
     /// The listed tools that wait for approval, by their qualified names.
     pub(super) pending: Tools,
-    /// The number of list entries so far. The field `names` contains the names of their tools on the server.
+    /// The number of list entries so far. The names of these tools on the server are in the field `names`.
     listed: usize,
     names: HashSet<String>,
 }
@@ -72,8 +72,7 @@ impl Catalog {
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
     }
 
-    /// Registers a renamed tool under yet another name, because the server itself gives its new name to
-    /// another tool.
+    /// Gives a renamed tool another new name, because the first new name is the name of another tool on the server.
     fn make_room(&mut self, mut tool: RemoteTool, settings: &Settings) {
         let mut notes = Vec::new();
         match local_name(&tool.name, settings, &self.tools, &mut notes) {
@@ -236,7 +235,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Returns an entry of a tool list, with more fields.
+    /// Returns an entry of a tool list, with the fields of `extra` added.
     fn entry(name: &str, extra: Value) -> Value {
         let mut entry = json!({"name": name, "inputSchema": {"type": "object"}});
         for (field, value) in extra.as_object().into_iter().flatten() {

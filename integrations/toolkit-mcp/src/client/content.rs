@@ -8,15 +8,16 @@ use toolkit_core::{Content, Media, ToolError, ToolOutput};
 /// The maximum length of an error text for the model, in characters.
 const LONGEST: usize = 16_384;
 
-/// Converts a result. A result marked as an error becomes an error with the text of its content.
+/// Converts the result of a tool call to tool output. A result marked as an error becomes an error with the text of its
+/// content.
 pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let CallToolResult { content, structured_content, is_error, .. } = result;
     let content = content.into_iter().map(content_of).collect();
     finish(content, structured_content, is_error == Some(true))
 }
 
-/// Converts a result that does not follow the protocol, for instance because it contains a kind of content
-/// from a later version. Returns `None` if the value is no result at all.
+/// Converts the result of a tool call that does not follow the protocol, for instance because it contains a kind of
+/// content from a later version. Returns `None` if the value is not a result at all.
 pub(super) fn lenient_outcome(mut result: Value) -> Option<Result<ToolOutput, ToolError>> {
     let content = result.get_mut("content").map(Value::take);
     let structured = result.get_mut("structuredContent").map(Value::take);

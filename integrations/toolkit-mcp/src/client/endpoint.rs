@@ -39,7 +39,7 @@ impl Attempt {
     }
 }
 
-/// Converts the failure of a handshake.
+/// Converts the failure of a handshake to an [`McpError`].
 fn failed(error: &ClientInitializeError) -> McpError {
     if error.is_authorization_required() {
         let text = "the server refuses access without valid credentials; set a token";

@@ -33,7 +33,7 @@ pub enum McpErrorKind {
 
 impl McpError {
     pub(crate) fn new(kind: McpErrorKind, message: impl Into<String>) -> Self {
-        // The message may quote the server.
+        // The message may contain a long text from the server.
         Self { kind, message: shorten(message.into(), LONGEST) }
     }
 

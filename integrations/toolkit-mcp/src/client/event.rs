@@ -17,19 +17,19 @@ pub(super) const EVENTS_KEPT: usize = 256;
 pub enum McpEvent {
     /// The connection was lost. Calls fail until the connection is restored.
     Disconnected {
-        /// The reason.
+        /// The reason for the end of the connection.
         reason: String,
     },
     /// The client is connected again.
     Reconnected {
-        /// The number of attempts.
+        /// The number of attempts needed to connect again.
         attempts: u32,
     },
     /// An attempt to connect again failed.
     ReconnectFailed {
         /// The number of the attempt, counted from 1.
         attempt: u32,
-        /// The reason.
+        /// The reason why the attempt failed.
         error: String,
         /// The time until the next attempt. `None` if this was the last attempt.
         retry_in: Option<Duration>,
@@ -38,7 +38,7 @@ pub enum McpEvent {
     ToolsChanged(ToolListChange),
     /// The changed tools of the server could not be listed. The earlier tools stay available.
     ListFailed {
-        /// The reason.
+        /// The reason why the tools could not be listed.
         error: String,
     },
     /// The client changed listed tools, or left them out.
@@ -47,7 +47,7 @@ pub enum McpEvent {
     Refused {
         /// The name of the tool.
         tool: ToolName,
-        /// The reason.
+        /// The reason why the registry refused the tool.
         error: BuildError,
     },
     /// The server logged a message.
@@ -68,9 +68,9 @@ pub enum McpEvent {
     /// The server sent something that is not a message of the protocol. The client ignored it. If it was the
     /// answer to a call, the call ended with an error.
     InvalidMessage {
-        /// The beginning of the message.
+        /// The beginning of the invalid message.
         text: String,
-        /// The fault.
+        /// The fault in the message.
         error: String,
     },
     /// The listener was too slow and missed events.
@@ -80,7 +80,7 @@ pub enum McpEvent {
     },
 }
 
-/// A stream of the events of a connection since the subscription.
+/// A stream of the events of a connection, beginning at the subscription.
 pub struct McpEvents(pub(super) Receiver<McpEvent>);
 
 impl McpEvents {

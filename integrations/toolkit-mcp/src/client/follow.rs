@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 use toolkit_core::tool::ProvidedTool;
 use toolkit_core::{BuildError, LiveRegistry, Tool, ToolName, ToolRegistry};
 
-/// Keeps a live registry up to date with the tools of a server, until this value is dropped. The tools then
-/// stay registered.
+/// Keeps a live registry up to date with the tools of a server, until this value is dropped. After that, the tools stay
+/// registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
 pub struct Following(Option<JoinHandle<()>>);
@@ -31,7 +31,7 @@ impl Drop for Following {
     }
 }
 
-/// An edit of a registry.
+/// One change of a live registry.
 enum Edit {
     Remove(ToolName),
     Add(ProvidedTool),

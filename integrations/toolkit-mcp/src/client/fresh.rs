@@ -10,14 +10,14 @@ const LIMITS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_se
 
 /// The time for which a tool list is fresh: the shortest `ttlMs` of its pages.
 ///
-/// A time of zero promises nothing. The client then relies on announced changes, as with servers of earlier
-/// protocol versions, which set no time. The field `cacheScope` says which clients may share a list. This
-/// client shares its list with no other client, so both scopes are respected.
+/// A `ttlMs` of zero is ignored. Without a time, as with servers of earlier protocol versions, the client relies on
+/// announced changes. The field `cacheScope` says which clients may share a list. This client shares its list with no
+/// other client, so both scopes are respected.
 #[derive(Debug, Default)]
 pub(super) struct Freshness(Option<Duration>);
 
 impl Freshness {
-    /// Adds a page of the list.
+    /// Adds the `ttlMs` of one page of the tool list.
     pub(super) fn add(&mut self, page: &Value) {
         let ttl = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0);
         if let Some(ttl) = ttl.map(Duration::from_millis) {

@@ -23,7 +23,7 @@ const LONGEST_LOG: usize = 8_192;
 /// The maximum number of questions that wait for the user at the same time. Further questions are declined.
 const MOST_QUESTIONS: usize = 16;
 
-/// The handler of one connection.
+/// The handler for the requests and notifications that a server sends over one connection.
 #[derive(Clone)]
 pub(super) struct Handler {
     pub(super) settings: Arc<Settings>,

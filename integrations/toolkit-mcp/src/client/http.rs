@@ -73,7 +73,7 @@ pub trait TokenSource: Send + Sync + 'static {
     fn token(&self, is_refused: bool) -> TokenFuture<'_>;
 }
 
-/// A fixed token.
+/// A fixed token for every request.
 impl TokenSource for String {
     fn token(&self, _: bool) -> TokenFuture<'_> {
         Box::pin(async { Ok(self.clone()) })
@@ -206,8 +206,8 @@ struct ServerStream {
 }
 
 impl ServerStream {
-    /// Waits until the stream of a session is open. Before that, servers lose their notifications of changed tools
-    /// and their questions to the user.
+    /// Waits until the stream of a session is open. A server loses notifications of changed tools and questions to the
+    /// user if it sends them before.
     async fn opened(&self) {
         if self.has_session.load(Ordering::Relaxed) {
             let _ = timeout(OPENING, self.answered.cancelled()).await;

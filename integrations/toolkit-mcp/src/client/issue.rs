@@ -46,7 +46,7 @@ pub enum ToolIssueKind {
 
 impl ToolIssue {
     pub(super) fn new(tool: &str, kind: ToolIssueKind, message: impl Into<String>) -> Self {
-        // The message may quote the server.
+        // The message may contain a long text from the server.
         Self { tool: tool.chars().take(128).collect(), kind, message: shorten(message.into(), LONGEST) }
     }
 }

@@ -28,7 +28,7 @@ pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
 /// The maximum number of bytes of an invalid message that an event contains.
 const SHOWN: usize = 256;
 
-/// How long a closing transport waits for the end of a write in progress.
+/// The time that a closing transport waits for the end of a write in progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A transport over a pair of byte streams, with one message per line.
@@ -45,9 +45,9 @@ pub(super) struct Lines<R, W> {
 /// The line being read.
 struct Line {
     limit: usize,
-    /// The bytes of the line. Empty once the line is too long.
+    /// The bytes of the line. Empty if the line is too long.
     bytes: Vec<u8>,
-    /// The number of bytes so far, and the scanner. `None` unless the line is too long.
+    /// For a line that is too long: the number of bytes so far, and the scanner for its id. `None` for any other line.
     excess: Option<(usize, EnvelopeScanner)>,
 }
 
@@ -102,8 +102,8 @@ impl Line {
     }
 }
 
-/// Parses one message. The SDK would buffer every line, and would try each kind of message in turn. To avoid
-/// both, a call result in its usual form is parsed directly. Every other line is left to the SDK.
+/// Parses one message. The SDK would buffer every line, and would try each kind of message in turn. To avoid both, a
+/// call result in its usual form is parsed directly. The SDK parses every other line.
 fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleClient>, serde_json::Error> {
     match serde_json::from_slice::<ResultLine>(line) {
         Ok(line) => Ok(line.into_message()),

@@ -96,18 +96,18 @@ impl McpCommand {
         Self { program, arguments, variables, directory: None, inherits_all: false }
     }
 
-    /// Adds an argument.
+    /// Adds an argument for the program.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments for the program.
     pub fn args<T: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = T>) -> Self {
         arguments.into_iter().fold(self, Self::arg)
     }
 
-    /// Sets an environment variable.
+    /// Sets an environment variable of the program.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
@@ -131,7 +131,7 @@ impl McpCommand {
         path.file_stem().unwrap_or(&self.program).to_string_lossy().into_owned()
     }
 
-    /// Starts the process.
+    /// Starts the process and returns the transport to it.
     pub(super) fn spawn(&self, limit: usize, wire: &Arc<Wire>) -> Result<ChildTransport, McpError> {
         let failed = |error: io::Error| {
             let program = self.program.to_string_lossy();
@@ -193,8 +193,8 @@ impl Tail {
         lines.push_back(line);
     }
 
-    /// Returns the lines as the end of a message, or an empty string if there are no lines. First waits a
-    /// moment for lines that have not arrived yet.
+    /// Returns the last lines of standard error, as text to append to an error message. The text is empty if there are
+    /// no lines. First waits a moment for lines that have not arrived yet.
     pub(super) async fn text(&self) -> String {
         let _ = timeout(EXIT, self.ended.cancelled()).await;
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -285,7 +285,7 @@ impl Transport<RoleClient> for ChildTransport {
     }
 }
 
-/// A transport dropped without being closed kills the process, and with it all processes of its group.
+/// Kills the process and all processes of its group, if the transport is dropped without being closed.
 impl Drop for ChildTransport {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {

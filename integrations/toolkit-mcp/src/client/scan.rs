@@ -1,8 +1,8 @@
-//! A scanner for the id of a message, for messages too long or too malformed to parse.
+//! A scanner to find the id of a message that is too long or too malformed to parse.
 
 use rmcp::model::RequestId;
 
-/// The parts of a message needed to tell answers from requests.
+/// The parts of a message needed to distinguish answers from requests.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub(super) struct Envelope {
     /// The id of the message.
@@ -14,7 +14,8 @@ pub(super) struct Envelope {
 /// The maximum length of a name or an id, in bytes.
 const LONGEST: usize = 256;
 
-/// Finds the members `id` and `method` of an object at any position, without storing the object.
+/// A scanner for the members `id` and `method` of an object. The members may be at any position, and the object is not
+/// stored.
 #[derive(Debug, Default)]
 pub(super) struct EnvelopeScanner {
     envelope: Envelope,
@@ -41,7 +42,7 @@ impl EnvelopeScanner {
         }
     }
 
-    /// Returns the envelope after the last byte.
+    /// Returns the parts found in the message, after the last byte.
     pub(super) fn end(self) -> Envelope {
         self.envelope
     }

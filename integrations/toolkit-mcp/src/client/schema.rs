@@ -137,7 +137,7 @@ mod tests {
             json!({"$defs": {"A": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/A"}}}),
             json!({"$defs": {"A": {"$anchor": "a"}}, "properties": {"a": {"$ref": "#a"}}}),
             json!({"properties": {"parent": {"$ref": "#"}}}),
-            // A property with the name of a keyword, and a default, are no references.
+            // These are not references: a property with the name of a keyword, and a default value.
             json!({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "https://example.com"}}),
         ] {
             assert_eq!(fault(schema.clone()), None, "{schema}");

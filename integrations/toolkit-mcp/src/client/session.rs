@@ -56,7 +56,8 @@ pub(super) struct Session {
     pub(super) peer: Peer<RoleClient>,
     pub(super) wire: Arc<Wire>,
     pub(super) handler: Handler,
-    /// Cancelled when a request shows that a new connection is needed. Other requests may still be answered.
+    /// Cancelled when the failure of a request shows that a new connection is needed. Other requests may still receive
+    /// their responses.
     pub(super) stale: CancellationToken,
     pub(super) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.

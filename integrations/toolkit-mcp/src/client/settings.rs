@@ -44,9 +44,9 @@ impl McpProtocol {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpBackoff {
-    /// The first pause. The default is half a second.
+    /// The pause before the first attempt. The default is half a second.
     pub first: Duration,
-    /// The longest pause. The default is 30 seconds.
+    /// The maximum pause between attempts, before the random extension. The default is 30 seconds.
     pub longest: Duration,
     /// The maximum number of attempts in a row; `None` for no limit, the default.
     pub attempts: Option<u32>,
@@ -59,14 +59,14 @@ impl Default for McpBackoff {
 }
 
 impl McpBackoff {
-    /// Sets the first pause.
+    /// Sets the pause before the first attempt.
     #[must_use]
     pub fn with_first(mut self, first: Duration) -> Self {
         self.first = first;
         self
     }
 
-    /// Sets the longest pause.
+    /// Sets the maximum pause between attempts, before the random extension.
     #[must_use]
     pub fn with_longest(mut self, longest: Duration) -> Self {
         self.longest = longest;

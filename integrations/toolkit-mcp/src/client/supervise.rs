@@ -51,7 +51,7 @@ pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
     session.close().await;
 }
 
-/// Follows one connection. Returns the reason for its end, or `None` after the client was closed or dropped.
+/// Follows one connection until it ends, and returns the reason. Returns `None` after the client was closed or dropped.
 async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
     let (closing, changed) = {
         let client = inner.upgrade()?;
@@ -79,8 +79,8 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
     }
 }
 
-/// Waits for the announcement of changed tools. If the subscription ends, announcements may be lost. The
-/// function then subscribes again, and returns as if the tools had changed.
+/// Waits until the server announces changed tools. Announcements may be lost if the subscription ends. In this case,
+/// subscribes again and returns as if the tools had changed.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     if !session.needs_subscription() {
         return std::future::pending().await;

@@ -25,7 +25,7 @@ pub(super) struct Wire {
     reason: Mutex<Option<String>>,
 }
 
-/// The progress reports of one call. Only the call itself keeps the queue alive.
+/// The progress reports of one call. The queue lives only as long as the call.
 pub(super) type ProgressReports = Reports<ProgressNotificationParam>;
 
 /// The queue for the progress reports of one call, attached to the request as an extension.

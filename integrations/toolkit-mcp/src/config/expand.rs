@@ -38,7 +38,7 @@ mod tests {
         let lookup = |name: &str| match name {
             "A" => Some("1".to_owned()),
             "EMPTY" => Some(String::new()),
-            // A value is never expanded again.
+            // Variables inside of the value of a variable are not replaced.
             "NESTED" => Some("${A}".to_owned()),
             _ => None,
         };

@@ -38,7 +38,7 @@ pub struct McpServers {
 pub struct ServerFailure {
     /// The name of the server in the configuration.
     pub server: String,
-    /// The reason.
+    /// The reason why the server could not be connected.
     pub error: McpError,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// The arguments of a request as the client wrote them, kept beside the parsed request.
+/// The arguments of a request as the client wrote them, stored with the parsed request.
 #[derive(Debug, Clone)]
 pub(super) struct RawArguments(pub(super) Arc<str>);
 
@@ -26,8 +26,8 @@ pub(super) fn raw_arguments(message: &[u8]) -> Option<Arc<str>> {
     message.params.arguments.map(|arguments| arguments.get().into())
 }
 
-/// Returns the arguments as JSON text. If the transport kept the client's own text, returns this text, and
-/// otherwise the parsed arguments as JSON.
+/// Returns the arguments as JSON text: the text that the client wrote, if the transport has stored it, or else the
+/// parsed arguments.
 pub(super) fn text(extensions: &Extensions, parsed: Option<JsonObject>) -> Arc<str> {
     let raw: Option<&RawArguments> = extensions.get();
     #[cfg(feature = "server-http")]

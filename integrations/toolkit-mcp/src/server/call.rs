@@ -31,7 +31,7 @@ const LAST_REPORTS: Duration = Duration::from_secs(1);
 /// The time to send the newest progress report to a slow client.
 const NEWEST_REPORT: Duration = Duration::from_secs(10);
 
-/// The session of a call.
+/// The data of a client's session that its calls need.
 pub(super) struct CallSession<'a> {
     pub(super) settings: &'a Settings,
     pub(super) run: RunContext,
@@ -85,8 +85,8 @@ pub(super) async fn run(
     }
 }
 
-/// The links to the full texts of one call. Dropping this value removes the links from the store, however the
-/// call has ended.
+/// The links to the full texts of one call. When this value is dropped, the links are removed from the store, even if
+/// the call was cancelled.
 struct Links<'a> {
     settings: &'a Settings,
     call: CallId,

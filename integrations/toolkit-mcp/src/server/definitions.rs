@@ -8,7 +8,7 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolIcon;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The format of tool definitions in the Model Context Protocol.
+/// The format for tool definitions of the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct McpFormat {
     pub(super) name_rule: NameRule,

@@ -1,4 +1,4 @@
-//! Direct answers to HTTP calls in their usual form, without the HTTP service of the SDK.
+//! Direct answers to HTTP calls in their usual form, without the slower HTTP service of the SDK.
 //!
 //! The SDK tries every kind of message in turn, and writes a message as JSON again to compare it with the
 //! headers. Both steps can be avoided for a call in its usual form, in a session and without sessions. Any
@@ -44,7 +44,7 @@ const SESSION_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /// The `_meta` member that selects the protocol version of a single request.
 const VERSION_MEMBER: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// A call in its usual form.
+/// A call in its usual form, which the server answers without the HTTP service of the SDK.
 pub(super) enum UsualCall {
     /// A call of the protocol version without sessions.
     Single(RxJsonRpcMessage<RoleServer>),
@@ -52,7 +52,8 @@ pub(super) enum UsualCall {
     InSession(SessionId, RxJsonRpcMessage<RoleServer>),
 }
 
-/// Returns the call contained in a request. Returns `None` unless the request has the usual form.
+/// Returns the call in the body of an HTTP request. Returns `None` if the request or the call does not have the usual
+/// form.
 pub(super) fn usual_call(settings: &Settings, parts: &Parts, body: &[u8]) -> Option<UsualCall> {
     let headers = &parts.headers;
     let is_usual = is_usual_host(only(headers, HOST.as_str())?, settings.http.hosts.as_deref())
@@ -109,7 +110,8 @@ fn is_usual_host(host: &str, accepted: Option<&[String]>) -> bool {
     }
 }
 
-/// Returns whether any of these properties, at any depth, is copied into a header.
+/// Returns whether clients must copy an argument into a header. `properties` are the argument schemas, which are
+/// searched at any depth.
 fn has_argument_header(properties: &Value) -> bool {
     let mut schemas = properties.as_object().into_iter().flat_map(JsonObject::values);
     schemas.any(|schema| {
@@ -163,7 +165,7 @@ pub(super) async fn answer_in_session(
     })
 }
 
-/// Adds the parts of the HTTP request to the request in a message.
+/// Attaches `parts`, the head of the HTTP request, to the request in `message`.
 fn with_parts(mut message: RxJsonRpcMessage<RoleServer>, parts: Parts) -> RxJsonRpcMessage<RoleServer> {
     if let JsonRpcMessage::Request(request) = &mut message {
         request.request.extensions_mut().insert(parts);
@@ -176,9 +178,9 @@ fn is_last(message: &TxJsonRpcMessage<RoleServer>) -> bool {
     matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
 
-/// The messages of a call up to the result.
+/// The stream of a call's messages. The last message is the result of the call.
 struct Messages {
-    /// The message that has arrived already.
+    /// The first message, which arrived before this stream was created.
     first: Option<TxJsonRpcMessage<RoleServer>>,
     rest: Receiver<TxJsonRpcMessage<RoleServer>>,
     /// Cancels the call when the response is dropped.
@@ -272,8 +274,8 @@ mod tests {
         usual_call(&settings, &parts, body.as_bytes()).is_some()
     }
 
-    /// Checks that a request is usual, but not with a header missing, repeated, or with another value. Any value of
-    /// `free` is usual.
+    /// Checks that a request with the headers `usual` has the usual form, but not if a header is missing, repeated or
+    /// has another value. Only the header `free` may have any value.
     fn check_headers(usual: &[(&'static str, &'static str)], body: &str, free: &str) {
         assert!(is_usual(usual, body));
         for (index, (name, _)) in usual.iter().enumerate() {

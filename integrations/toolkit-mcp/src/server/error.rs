@@ -8,7 +8,7 @@ use toolkit_core::BuildError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The registry is not complete.
+    /// The registry is not complete: for instance, a tool lacks its state.
     Build(BuildError),
     /// The transport failed.
     Io(io::Error),

@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// The time without a message after which a comment is sent, so that the connection stays open.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// A comment without text.
+/// An event-stream comment without text, sent to keep the connection open.
 const COMMENT: &str = ":\n\n";
 
 const HEADERS: [(HeaderName, HeaderValue); 3] = [
@@ -40,7 +40,7 @@ where
 struct Events<S> {
     messages: S,
     stopped: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// Ready when no message was sent for a while.
+    /// A timer that expires when no message was sent for the time `QUIET`.
     quiet: Pin<Box<Sleep>>,
 }
 
@@ -64,7 +64,7 @@ impl<S: Stream<Item = ServerSseMessage> + Unpin> Stream for Events<S> {
     }
 }
 
-/// Writes a message as an event. A message without content only has an id or a time for the next attempt to connect.
+/// Formats a message as an event. A message without content only has an id or a time for the next attempt to connect.
 fn written(message: &ServerSseMessage) -> serde_json::Result<String> {
     let mut event = "data: ".to_owned();
     if let Some(message) = &message.message {
@@ -89,7 +89,7 @@ mod tests {
     use std::pin::pin;
     use std::task::Waker;
 
-    /// Messages that wait forever after the first.
+    /// A stream with one message that never ends.
     struct Once(Option<ServerSseMessage>);
 
     impl Stream for Once {

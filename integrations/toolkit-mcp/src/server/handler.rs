@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
 
-/// The handler of one session.
+/// The handler for the requests of one session.
 pub(super) struct Handler {
     settings: Arc<Settings>,
     /// The minimum severity of log messages in the session.
@@ -30,8 +30,8 @@ pub(super) struct Handler {
     run: OnceLock<RunContext>,
     /// The changes of a live registry since the beginning of the session.
     changes: Mutex<Option<Changes>>,
-    /// Whether a task already announces the changes. A client may repeat the handshake, but only one task
-    /// must run.
+    /// Whether a task already announces the changes to the client. A client may repeat the handshake, but there must be
+    /// only one such task.
     is_announcing: AtomicBool,
     end: CancellationToken,
     _end_guard: DropGuard,
@@ -56,8 +56,8 @@ impl Handler {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the run context for the calls of this session. It is the run context of the dispatcher, with a
-    /// session for the state of tools added if it has none.
+    /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
+    /// session for the state of tools, a session is added.
     fn run(&self) -> RunContext {
         let new = || {
             let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
@@ -157,7 +157,7 @@ impl ServerHandler for Handler {
         settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
     }
 
-    // Boxed, because the SDK moves the future of a request several times, and a call is large.
+    // Boxed, because the SDK moves the future of a request several times, and the future of a call is large.
     fn call_tool(
         &self,
         request: CallToolRequestParams,

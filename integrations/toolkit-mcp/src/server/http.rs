@@ -50,8 +50,8 @@ impl McpServer {
         self.with(|settings| settings.http.hosts = (!hosts.is_empty()).then_some(hosts))
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. Requests
-    /// without this header are accepted. By default, only origins of this machine are accepted.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. By default, only origins
+    /// of this machine are accepted. Requests without this header are always accepted.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins = origins.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.origins = Some(origins))
@@ -197,7 +197,7 @@ impl HttpServer {
         let end = async {
             stopped.cancelled().await;
             let all = u32::try_from(settings.max_calls).unwrap_or(u32::MAX);
-            // All permits are free when all calls have ended, and no call starts while they are held here.
+            // Acquiring all permits waits until all calls have ended. No call starts while the permits are held here.
             let permits = tokio::time::timeout(settings.http.grace, settings.permits.acquire_many(all)).await;
             tokio::time::sleep(LAST_RESPONSES).await;
             sessions.cancel();

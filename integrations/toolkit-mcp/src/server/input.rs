@@ -51,7 +51,7 @@ impl Elicited {
     }
 }
 
-/// The input of one call: the answers that came with the request, and the questions of this round.
+/// The input of one call: the answers in the request, and the questions that the call asks before its response.
 pub(super) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,
@@ -63,11 +63,11 @@ pub(super) struct Inputs {
 #[derive(Default)]
 struct Questions {
     requests: InputRequests,
-    /// The missing capabilities of the client for the questions of the tool.
+    /// The capabilities that the tool's questions need but the client lacks.
     missing: Option<ClientCapabilities>,
 }
 
-/// The state of an interrupted call, signed and kept by the client.
+/// The state of an interrupted call. The server signs the state, and the client keeps it.
 #[derive(Serialize, Deserialize)]
 struct State {
     /// The digest of the tool name and the arguments.
@@ -76,11 +76,11 @@ struct State {
     time: u64,
     /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
-    /// The questions of the last round.
+    /// The keys of the questions asked in the last round.
     asked: BTreeSet<String>,
 }
 
-/// A suspended call. It cannot continue before the client has answered.
+/// The questions and the state of a suspended call. The call cannot continue before the client has answered.
 pub(super) struct Suspension {
     questions: Questions,
     state: State,
@@ -89,8 +89,8 @@ pub(super) struct Suspension {
 impl Inputs {
     /// Creates the input of a call from the answers and the state of the request.
     ///
-    /// A client may answer a tool's questions in advance, but not the question for approval: such an answer counts
-    /// only if the signed state shows that the question was asked.
+    /// A client may answer a tool's questions in advance. An answer to the question for approval counts only if the
+    /// signed state shows that the question was asked.
     ///
     /// # Errors
     /// The state is not from this server, belongs to another call, or is too old.
@@ -177,7 +177,7 @@ impl Inputs {
         }
     }
 
-    /// Records a question and waits forever. The server drops the call, and with it this future.
+    /// Records a question and waits forever. The server then drops the call, and this future with the call.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
         change(&mut self.questions());
         self.asked.notify_one();
@@ -196,14 +196,14 @@ impl Suspension {
 }
 
 impl State {
-    /// Writes the state as text with a signature.
+    /// Returns the state as text with a signature.
     fn seal(&self, secret: &[u8; 32]) -> String {
         let state = BASE64URL_NOPAD.encode(&serde_json::to_vec(self).unwrap_or_default());
         let signature = hmac_sha256::HMAC::mac(state.as_bytes(), secret);
         format!("{state}.{}", BASE64URL_NOPAD.encode(&signature))
     }
 
-    /// Reads a state. Returns `None` if the signature is not genuine.
+    /// Parses a state from text. Returns `None` if the signature is not genuine.
     fn open(secret: &[u8; 32], text: &str) -> Option<Self> {
         let (state, signature) = text.split_once('.')?;
         let signature: [u8; 32] = BASE64URL_NOPAD.decode(signature.as_bytes()).ok()?.try_into().ok()?;
@@ -231,7 +231,7 @@ pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// The requests of a server to a client.
+/// A request of the server to a client.
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 enum Question {
     Elicit(ElicitRequest),

@@ -1,7 +1,7 @@
 //! The transport over streams of bytes: one JSON-RPC message per line.
 //!
-//! Beside each parsed call, the transport keeps the arguments as the client wrote them, so that the decoder
-//! sees the exact numbers. It also stops reading while a slow client leaves responses unread.
+//! The transport stores the arguments of each call as the client wrote them, so that the decoder sees the exact
+//! numbers. It also stops reading while a slow client leaves responses unread.
 
 use super::arguments::{RawArguments, raw_arguments};
 use rmcp::RoleServer;
@@ -204,8 +204,8 @@ fn parse(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Refusa
     Ok(Some(message))
 }
 
-/// A message with a call. The SDK would buffer every line, and would try each kind of message in turn. To
-/// avoid both, a call in its usual form is parsed directly. A message with other members is left to the SDK.
+/// A message with a call. The SDK would buffer every line, and would try each kind of message in turn. To avoid both, a
+/// call in its usual form is parsed directly. The SDK parses a message with other members.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallLine<'a> {
@@ -292,7 +292,8 @@ impl Refusal {
 mod tests {
     use super::*;
 
-    /// Returns the message as the SDK reads the line, and as this transport does, without the kept arguments.
+    /// Parses a line with the SDK and with this transport, and returns both messages as text. The second message has
+    /// its arguments parsed from the stored text.
     fn read(line: &str) -> (Option<String>, Option<String>) {
         let sdk: Option<RxJsonRpcMessage<RoleServer>> = serde_json::from_str(line).ok();
         let own = parse(line.as_bytes()).ok().flatten().map(|mut message| {

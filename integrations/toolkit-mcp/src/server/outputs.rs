@@ -1,4 +1,4 @@
-//! Full texts of truncated results, kept as resources.
+//! Full texts of truncated results, stored as MCP resources.
 
 use rmcp::model::{Resource, ResourceContents};
 use std::collections::{HashMap, VecDeque};
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolkit_core::CallId;
 use toolkit_core::output::FullOutput;
 
-/// The maximum size of all kept texts, in bytes.
+/// The maximum size of all stored texts together, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The media type of a kept JSON text.
+/// The media type of a stored text that is JSON.
 const JSON: &str = "application/json";
 
-/// The prefix of the URI of a kept text.
+/// The prefix of the URIs of stored texts.
 const PREFIX: &str = "toolkit://outputs/";
 
 /// A store for full texts. The oldest texts are dropped when the store is full.
@@ -42,7 +42,7 @@ impl OutputStore {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a full text and returns a phrase for the model with the URI of the text.
+    /// Stores a full text and returns a phrase for the model with the URI of the text.
     pub(super) fn keep(&self, full: FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
         let size = full.text.len();
         if size > MAX_BYTES {
@@ -69,19 +69,19 @@ impl OutputStore {
         Ok(format!("resource {uri}"))
     }
 
-    /// Returns the links to the texts of an ended call.
+    /// Removes and returns the links to the texts of an ended call.
     pub(super) fn take_links(&self, call: &CallId) -> Vec<Resource> {
         self.lock().links.remove(call).unwrap_or_default()
     }
 
-    /// Returns a kept text as the contents of a resource.
+    /// Returns a stored text as the contents of a resource.
     pub(super) fn read(&self, uri: &str) -> Option<ResourceContents> {
         let (text, media_type) =
             self.lock().texts.get(uri).map(|kept| (kept.text.clone(), kept.media_type))?;
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
     }
 
-    /// Returns a kept text if the text is JSON.
+    /// Returns a stored text if the text is JSON.
     pub(super) fn json(&self, uri: &str) -> Option<Arc<str>> {
         let kept = self.lock();
         kept.texts.get(uri).filter(|output| output.media_type == JSON).map(|output| output.text.clone())

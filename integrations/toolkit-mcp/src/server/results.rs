@@ -7,9 +7,10 @@ use toolkit_core::output::MediaData;
 use toolkit_core::schema::violations;
 use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
 
-/// Returns the result of a successful call. If the tool has an output schema, the result must have structured
-/// content. This is the structured value of the output, or the JSON output, or `full_json` if the JSON output
-/// was truncated.
+/// Returns the result of a successful call.
+///
+/// The structured content of the result is the structured value of the output. Without such a value, a tool with an
+/// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated.
 ///
 /// # Errors
 /// The structured content does not fit the output schema.
@@ -101,13 +102,13 @@ fn is_text(media_type: &str) -> bool {
     essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json")
 }
 
-/// Returns the error result for a call beyond the server's limit.
+/// Returns the error result for a call refused because `limit` calls are already running.
 pub(super) fn busy(limit: usize) -> CallToolResult {
     let message = format!("The server is busy with {limit} calls; call the tool again later");
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
-/// Returns the text of the JSON `value` if it is a string, and its JSON form otherwise.
+/// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

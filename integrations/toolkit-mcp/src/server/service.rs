@@ -1,5 +1,5 @@
-//! The server as a tower service: the bearer token, the size of requests, and the choice between the SDK's
-//! HTTP service and the direct answer to a usual call.
+//! The server as a tower service: the bearer token, the size of requests, and the choice between the SDK's HTTP service
+//! and a direct answer.
 
 use super::arguments::{RawArguments, raw_arguments};
 use super::direct::{UsualCall, answer, answer_in_session, refusal, usual_call};

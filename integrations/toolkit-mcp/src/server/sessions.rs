@@ -37,7 +37,7 @@ pub(super) async fn unless_refused<T>(request: impl Future<Output = T>) -> Optio
     IS_REFUSED.scope(Cell::new(false), handle).await
 }
 
-/// The sessions of one server.
+/// The open sessions of one server.
 pub(super) struct Sessions {
     /// The sessions of the SDK. The SDK's own time limit is turned off, because it also ends sessions with
     /// running calls.
@@ -59,7 +59,7 @@ struct Uses {
     is_watched: bool,
 }
 
-/// The use of one session.
+/// The current use of one session.
 struct Use {
     /// The number of open responses of the session, including streams of events.
     responses: usize,
@@ -69,7 +69,7 @@ struct Use {
 }
 
 impl Sessions {
-    /// Creates the sessions of a server. At most `max` sessions can be open, and each ends after the time
+    /// Creates the sessions of a server. At most `max` sessions can be open, and each session ends after the time
     /// `idle` without use.
     pub(super) fn new(max: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
@@ -135,7 +135,7 @@ impl Open {
     }
 }
 
-/// The events of one response.
+/// A stream of the events of one response.
 trait Events: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
 
 impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> Events for T {}

@@ -14,7 +14,7 @@ use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolError, ToolRegistry};
 
-/// The rule of the protocol for tool names.
+/// The protocol's own rule for tool names.
 const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-", letter_first: false };
 
 const MAX_CALLS: usize = 1_000;
@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) name_rule: NameRule,
     pub(super) page_size: usize,
     pub(super) list_ttl: Option<Duration>,
-    /// Whether only the client itself, and no shared cache, may cache the tool list.
+    /// Whether the tool list must not be stored in a cache shared by several clients.
     pub(super) is_private: bool,
     pub(super) permits: Arc<Semaphore>,
     pub(super) max_calls: usize,

@@ -1,4 +1,4 @@
-//! Arguments are accepted exactly if the validator accepts them, and each refusal has a reason.
+//! Tests that arguments are accepted exactly if the validator accepts them, and that each refusal has a reason.
 
 use super::*;
 use crate::error::ErrorKind;

@@ -28,7 +28,7 @@ pub struct PermissionRule {
     pub(super) permission: Permission,
     of_tool: Vec<Box<OfTool>>,
     pub(super) of_call: Vec<Box<OfCall>>,
-    /// Whether the rule is for a single tool by name. Such a rule counts as a deliberate exception.
+    /// Whether the rule names a single tool. Such a rule counts as a deliberate exception.
     names_one: bool,
 }
 
@@ -102,13 +102,13 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule applies to the tool. Conditions on arguments are not tested.
+    /// Returns whether the rule applies to the tool, without testing its conditions on arguments.
     pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.of_tool.iter().all(|condition| condition(definition))
     }
 
-    /// Returns whether the rule is for a single tool by name or has a condition on arguments. Such a rule
-    /// counts as a deliberate exception.
+    /// Returns whether the rule names a single tool or has a condition on arguments. Such a rule counts as a deliberate
+    /// exception.
     pub(super) fn is_narrow(&self) -> bool {
         self.names_one || !self.of_call.is_empty()
     }

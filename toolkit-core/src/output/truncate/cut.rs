@@ -22,7 +22,7 @@ impl Plan {
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// Creates a plan with the number of missing characters in the marker between the kept parts.
+    /// Creates a plan with a marker between the kept parts that states the number of missing characters.
     ///
     /// Returns `None` if there is no room for this marker.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {
@@ -36,8 +36,8 @@ impl Plan {
             };
             let room = limit.checked_sub(marker.chars().count())?;
             let actual = total.saturating_sub(room);
-            // A longer marker leaves less room, so more characters may be missing. The number only grows, so
-            // the loop ends.
+            // A longer marker leaves less room for the text, so the number of missing characters may grow. It never
+            // shrinks, so the loop ends.
             if actual <= missing {
                 let (head, tail) = match strategy {
                     TruncationStrategy::Head => (room, 0),
@@ -59,10 +59,9 @@ impl Plan {
         }
     }
 
-    /// Returns the cut form of a piece, or `None` if the whole piece is kept.
+    /// Returns the shortened text of a piece, or `None` if the whole piece is kept.
     ///
-    /// The piece has `length` characters, beginning at character `start` of the `total` characters of all
-    /// pieces.
+    /// The piece has `length` characters, beginning at character `start` of the `total` characters of all pieces.
     pub(super) fn cut(&self, piece: &str, start: usize, length: usize, total: usize) -> Option<String> {
         let end = start + length;
         let front = self.head.saturating_sub(start).min(length);

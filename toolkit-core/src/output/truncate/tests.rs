@@ -1,4 +1,4 @@
-//! The limit holds for every text, and the kept parts come from this text.
+//! Tests that the limit holds for every text, and that the kept parts come from this text.
 
 use super::super::{Content, Media, ToolOutput};
 use super::*;

@@ -14,8 +14,7 @@ fn long() -> FunctionTool {
     function.tool(&ToolCell::new())
 }
 
-/// The macro checks the name and the namespace separately, so only the length of the joined name can be
-/// illegal.
+/// The macro checks the name and the namespace separately. Only the length of the joined name can still be illegal.
 #[test]
 fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
     let error = ToolRegistry::from_tools([long()]).unwrap_err();

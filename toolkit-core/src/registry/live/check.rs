@@ -19,10 +19,10 @@ pub enum CheckOutcome {
 
 pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync;
 
-/// Runs all checks on every new or replaced tool in `after`.
+/// Runs all checks on every new or replaced tool in `after`, the changed registry.
 ///
-/// If a check refuses a tool, the whole change fails. If several checks disable a tool, the reason of the
-/// first check is used.
+/// If a check refuses a tool, the whole change fails. If several checks disable a tool, the reason of the first check
+/// is used.
 pub(super) fn run_checks(
     checks: &[Arc<Check>],
     before: &ToolRegistry,

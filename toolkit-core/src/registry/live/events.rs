@@ -39,7 +39,7 @@ pub enum RegistryChange {
     Unregistered,
     /// Another tool with the same name replaced the tool.
     Replaced {
-        /// Whether calls written for the replaced tool still work.
+        /// Whether calls with the parameters of the replaced tool still work with the new tool.
         parameters: Compatibility,
     },
     /// Another tool overrides the tool until the original is restored.
@@ -89,7 +89,7 @@ pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry)
     changes
 }
 
-/// A stream of changes to a [live registry](super::LiveRegistry), from the subscription on.
+/// A stream of the changes of a [live registry](super::LiveRegistry), beginning at the subscription.
 ///
 /// The stream ends when all clones of the registry are dropped. A slow listener can [miss](Lagged) changes. A
 /// [snapshot](super::LiveRegistry::snapshot) then shows the current tools.
@@ -98,10 +98,10 @@ pub struct RegistryEvents {
     view: Option<ViewChanges>,
 }
 
-/// The changes of a view. After each change of the registry, the view's tools are compared with the last
-/// known tools.
+/// A source of the changes of a view. After each change of the registry, the view's current tools are compared with its
+/// previous tools.
 pub(super) struct ViewChanges {
-    /// Returns the view's tools and version; `None` after the view was dropped.
+    /// Returns the view's current tools and version, or `None` after the view was dropped.
     pub(super) now: Box<dyn Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync>,
     pub(super) last: Arc<ToolRegistry>,
     pub(super) queue: VecDeque<RegistryEvent>,

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 /// Updates the references to renamed and hidden properties in the schema `shown`.
 ///
-/// A reference to a renamed property gets the new name. A hidden property with references is copied from
-/// `root` to `$defs`, and the references point to the copy.
+/// A reference to a renamed property gets the new name. If references lead to a hidden property, its schema is copied
+/// from `root` to `$defs`, and the references then lead to the copy.
 pub(super) fn redirect(
     root: &Value,
     shown: &mut Map<String, Value>,

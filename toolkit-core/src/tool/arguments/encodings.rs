@@ -3,18 +3,19 @@
 use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD};
 use std::ops::Range;
 
-/// A character of a decoded text, with its byte range in the original text.
+/// A character of a decoded text, with the byte range of its encoded form in the original text.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     pub(super) character: char,
     pub(super) bytes: Range<usize>,
 }
 
-/// An encoding: the characters that begin an encoded character, and a function to read an encoded character
-/// at the start of some units. The function returns the character and the number of units.
+/// An encoding: the characters that can begin an escape, and a function to decode one escape. The function receives the
+/// rest of the text and returns the decoded character and the number of units decoded.
 type Decode = (&'static str, fn(&[Unit]) -> Option<(char, usize)>);
 
-/// The maximum length in characters of an encoded character: `%F0%9F%91%8D`, or the halves `\ud83d\udc4d`.
+/// The maximum length of the encoded form of one character, in characters. Examples are `%F0%9F%91%8D` and
+/// `\ud83d\udc4d`.
 const LONGEST: usize = 12;
 
 const BACKSLASH: Decode = ("\\", backslash);
@@ -23,8 +24,8 @@ const PERCENT: Decode = ("%", percent);
 const FORM: Decode = ("%+", percent_or_plus);
 const HTML: Decode = ("&", html);
 
-/// Returns `text` as read under each encoding, beginning with the text itself. Encodings that do not change
-/// the text are left out.
+/// Returns `text` itself, followed by `text` decoded with each encoding. Encodings that do not change the text are left
+/// out.
 pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
     let unit =
         |(start, character): (usize, char)| Unit { character, bytes: start..start + character.len_utf8() };
@@ -43,7 +44,7 @@ pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
     [Some(plain), backslash, once, percent, form, html].into_iter().chain(twice).flatten().collect()
 }
 
-/// Returns the units after decoding, or `None` if there is nothing to decode.
+/// Returns the units decoded with one encoding, or `None` if there is nothing to decode.
 fn decoded(units: &[Unit], (beginnings, decode): Decode) -> Option<Vec<Unit>> {
     if !characters(units).any(|c| beginnings.contains(c)) {
         return None;
@@ -186,8 +187,8 @@ fn html(units: &[Unit]) -> Option<(char, usize)> {
     Some((character, length + 1))
 }
 
-/// Returns the forms of `bytes` within Base64 text. There is one form for each alphabet and each offset in a
-/// group of three bytes. A form contains only the digits determined by `bytes` alone.
+/// Returns the forms that `bytes` can take within a longer Base64 text: one for each alphabet and each offset in a
+/// group of three bytes. Digits that also depend on neighbouring bytes are left out.
 pub(super) fn base64_forms(bytes: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for offset in 0..3 {

@@ -50,7 +50,7 @@ pub(super) fn takes_any_name(root: &Value) -> bool {
     found
 }
 
-/// Returns whether `schema` accepts `value`, as far as [`violations`] checks the keywords of the schema.
+/// Returns whether `schema` accepts `value`. Keywords that [`violations`] does not check are ignored.
 pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     *schema != Value::Bool(false) && violations(SchemaRef::new(root, schema), value).is_empty()
 }

@@ -82,7 +82,8 @@ impl View<'_> {
                         match self.changes.shown_as(&name) {
                             Some(name) => drop(parts.insert(name.to_owned(), consequence)),
                             None if !self.is_given(&name) => {}
-                            // The argument is always present, so the consequence always applies.
+                            // The program always supplies this argument, so the arguments that it requires are always
+                            // required.
                             None if consequence.is_array() => {
                                 required.extend(strings(Some(&consequence)).map(str::to_owned));
                             }

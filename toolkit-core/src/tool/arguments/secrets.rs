@@ -7,45 +7,45 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Replaces a hidden value in a text.
+/// The text shown in place of a hidden value.
 const HIDDEN: &str = "[hidden]";
 
-/// The minimum length, in characters, of a hidden string to be found even inside of a word.
+/// The minimum length, in characters, of hidden strings that are also found inside of a longer word.
 const GLUED: usize = 5;
 
-/// The lower and the upper bound of the length of a hidden part, in characters. Within these bounds, a part
-/// has a quarter of the string's characters.
+/// The minimum and the maximum length, in characters, of the parts of a hidden string that are found separately.
+/// Between these bounds, a part has a quarter of the string's characters.
 const PART: (usize, usize) = (8, 16);
 
-/// The minimum length, in bytes, of the beginning of a member before an ellipsis.
+/// The minimum length, in bytes, of an object member to be removed if an ellipsis cuts it off.
 const MEMBER: usize = 3;
 
-/// The minimum length, in bytes, of a line or a quoted piece of a string to be hidden separately.
+/// The minimum length, in bytes, of a line or a quoted piece of a hidden string that is found separately.
 const PIECE: usize = 4;
 
 /// The hidden values of one call.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     values: Vec<Value>,
-    /// The members for hidden arguments, as JSON text.
+    /// The members of the arguments object that contain hidden arguments, as JSON text.
     members: Vec<String>,
-    /// Created when the first text is redacted, because most calls have none.
+    /// The texts to search for. Created when the first text is redacted, because most calls have no text to redact.
     texts: OnceLock<Texts>,
 }
 
 /// The texts of hidden values, in lowercase.
 #[derive(Debug, Default)]
 struct Texts {
-    /// The texts that are too short to have parts.
+    /// The texts of hidden values that are too short to be split into parts.
     short: BTreeSet<Vec<char>>,
-    /// The parts of all other texts, by their length.
+    /// The parts of all other texts, by the length of the part.
     parts: BTreeMap<usize, HashSet<Vec<char>, RandomState>>,
     /// The texts to hide even if an ellipsis cuts them off.
     plain: BTreeSet<Vec<char>>,
 }
 
 impl Secrets {
-    /// Adds a value.
+    /// Adds a hidden value.
     pub(super) fn add(&mut self, value: &Value) {
         self.values.push(value.clone());
         self.texts = OnceLock::new();
@@ -114,7 +114,7 @@ impl Secrets {
 }
 
 impl Texts {
-    /// Adds the texts of a value. `true`, `false` and `null` reveal nothing.
+    /// Adds the texts of a hidden value. `true`, `false` and `null` are skipped, because they reveal nothing.
     fn add(&mut self, value: &Value) {
         match value {
             Value::Array(items) => items.iter().for_each(|item| self.add(item)),
@@ -173,7 +173,7 @@ impl Texts {
                 found(start..start + secret.len());
             }
         }
-        // The beginning of a secret, cut by an ellipsis.
+        // An ellipsis may cut off a secret, so that the text contains only its beginning.
         for end in text.iter().enumerate().filter(|(_, c)| **c == '…').map(|(end, _)| end) {
             for secret in &self.plain {
                 let is_beginning = |start: &usize| {
@@ -193,7 +193,8 @@ fn lowercase(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// Returns whether `secret` at the index `start` of `text` is not merely a part of another word or number.
+/// Returns whether `secret`, found at the index `start` of `text`, stands alone instead of being part of a longer word
+/// or number.
 fn is_separate(secret: &[char], text: &[char], start: usize) -> bool {
     let end = start + secret.len();
     let before = start.checked_sub(1).and_then(|before| text.get(before));

@@ -30,7 +30,7 @@ impl Arguments {
         });
         let call = async move {
             let context = redacted.as_ref().unwrap_or(context);
-            // The message of a panic may contain a hidden value, too.
+            // The message of a panic may contain a hidden value, so the panic is caught here.
             let outcome = guarded_future(async { tool.call(&rewritten, context).await }).await;
             let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
             outcome.map_err(|error| {
@@ -68,7 +68,7 @@ impl Arguments {
     ) -> Result<(String, Secrets), ToolError> {
         let ToolDefinition { parameters, metadata, .. } = tool.definition();
         let coerce = metadata.coerce && context.may_coerce();
-        // The tool reads the rewritten text, so the mending of the original text is emitted here.
+        // The tool reads the rewritten text. So the coercion event for repairs of the original text is emitted here.
         check_json(arguments, &DecodeOptions { coerce, ..DecodeOptions::strict(parameters, Some(context)) })?;
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
@@ -110,7 +110,7 @@ impl Arguments {
                     None => continue,
                 };
                 rewriting.add(&change.argument, &value);
-                // The schema publishes the fixed default of a shown argument.
+                // The fixed default of an argument shown to the model is no secret: the schema publishes it.
                 if change.hidden {
                     secrets.add_hidden(&change.argument, &value);
                 } else if matches!(change.supply, Some(Supply::Computed(_))) {
@@ -121,8 +121,8 @@ impl Arguments {
         })?
     }
 
-    /// Returns pairs of names: a name unknown to the tool in the rewritten arguments, and the name written by
-    /// the model.
+    /// Returns the names in the rewritten arguments that are unknown to the tool. Each name is paired with the name
+    /// that the model wrote.
     pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
         let names = with_object(arguments, |_, members| {
             let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {

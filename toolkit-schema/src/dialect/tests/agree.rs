@@ -1,4 +1,4 @@
-//! Conversions of arbitrary schemas, compared with the original schemas by a validator.
+//! Compares converted schemas with the original schemas by a validator, for arbitrary schemas.
 
 use super::ALL;
 use crate::SchemaDialect;
@@ -131,8 +131,8 @@ proptest! {
         }
     }
 
-    /// A provider that understands references receives no copy of a definition. Only merged unions at the
-    /// root and their remarks make a schema longer.
+    /// Tests that a definition is not copied for a provider that understands references. Only merged unions at the root
+    /// and their remarks make a schema longer.
     #[test]
     fn kept_references_do_not_multiply_a_schema(schema in document()) {
         for dialect in [SchemaDialect::OpenAi, SchemaDialect::Anthropic] {
@@ -143,10 +143,10 @@ proptest! {
         }
     }
 
-    /// A model constrained to the converted schema can send every value accepted by the tool, except unnamed
-    /// members.
+    /// Tests that a model constrained to the `AnthropicStrict` schema can send every value that the tool accepts,
+    /// unless a loss says otherwise.
     ///
-    /// Instead of leaving a member out, the model sends `null`.
+    /// Schemas with open objects are excluded, because the conversion closes all objects.
     #[test]
     fn strict_dialects_allow_every_allowed_value_unless_they_report_it(
         schema in document(),

@@ -1,4 +1,4 @@
-//! Plain dialects: references, `allOf`, older drafts, roots.
+//! Tests of the dialects without `strict`: references, `allOf`, older drafts, and root schemas.
 
 use super::{ALL, losses};
 use crate::SchemaDialect::{Anthropic, Gemini, Inlined, JsonSchema, OpenAi, OpenAiStrict};
@@ -106,8 +106,8 @@ fn inlined_references_inside_content_schemas_are_followed() {
     assert_eq!((converted.schema, converted.losses), (schema(json!({"type": "integer"})), vec![]));
 }
 
-/// Each definition refers to the next definition twice. Following the references doubles the schema at each
-/// step.
+/// Returns a schema in which each definition refers to the next definition twice. Replacing the references by their
+/// targets doubles the schema with each step.
 fn doubling(steps: usize) -> Value {
     let pair =
         |next: String| json!({"type": "object", "properties": {"a": {"$ref": next}, "b": {"$ref": next}}});

@@ -1,4 +1,4 @@
-//! The strict dialects.
+//! Tests of the strict dialects.
 
 use super::{losses, property, with};
 use crate::SchemaDialect::{self, AnthropicStrict, OpenAiStrict};

@@ -1,4 +1,4 @@
-//! Gemini's subset, and schemas of any size.
+//! Tests of Gemini's subset, and of schemas of any size.
 
 use super::{ALL, losses, property};
 use crate::SchemaDialect::{self, Gemini, OpenAi, OpenAiStrict};
@@ -77,7 +77,7 @@ fn gemini_gets_recursion_cut_off() {
     assert_eq!(*inner, json!({"type": "object", "description": "Built like `T`, inside which it stands."}));
 }
 
-/// Checks only the running time and the size of the converted schema.
+/// Checks that every conversion of `schema` ends, and that its result has fewer than `most` bytes.
 #[track_caller]
 fn stays_small(schema: &Value, most: usize) {
     for dialect in ALL.into_iter().filter(|dialect| *dialect != SchemaDialect::JsonSchema) {

@@ -1,4 +1,4 @@
-//! Parsing the calls in payloads.
+//! Tests of parsing the calls in payloads.
 
 use crate::ApiFormat::Anthropic;
 use serde_json::{Value, json};
@@ -174,7 +174,7 @@ fn an_error_body_gives_the_message_of_the_service() {
     }
 }
 
-/// If the model was stopped before the first argument, it did not ask for a call without arguments.
+/// A call that was cut off before its first argument is not a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     for reason in ["max_tokens", "model_context_window_exceeded", "refusal"] {

@@ -1,4 +1,4 @@
-//! The model's messages for the next request, and repaired histories.
+//! Tests of the model's messages in the next request, and of repaired histories.
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;

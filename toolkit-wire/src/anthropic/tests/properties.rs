@@ -1,4 +1,4 @@
-//! Properties of every payload, every call and every way to cut a stream.
+//! Property tests of random payloads and calls, and of streams that are cut off at any point.
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;
@@ -23,7 +23,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// The input of a call in the form that the service writes.
+/// Generates the `input` of a call in the form that the service sends.
 fn input() -> impl Strategy<Value = Value> {
     btree_map(any::<String>(), json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
 }
@@ -38,7 +38,7 @@ fn block() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A message with blocks of any shape. The first block can be recognised.
+/// Generates a message with blocks of any shape. The first block has a known type.
 fn message() -> impl Strategy<Value = Value> {
     vec(prop_oneof![block(), json()], 0..6).prop_map(|mut blocks| {
         blocks.insert(0, json!({"type": "text", "text": "hm"}));
@@ -46,7 +46,7 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A message of a history. Its calls and results have only a few ids, so that some of them match.
+/// Generates a message of a history. The calls and results have only three ids, so that some of them match.
 fn turn() -> impl Strategy<Value = Value> {
     let id = proptest::sample::select(vec!["a", "b", "c"]);
     let call = id.clone().prop_map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
@@ -79,7 +79,7 @@ fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
     pieces
 }
 
-/// The events of one block.
+/// Returns the stream events of one content block, with the text of the block split at the positions in `cuts`.
 fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDeque<Value> {
     let mut start = block.clone();
     let (field, delta, piece) = match block["type"].as_str().unwrap() {
@@ -103,7 +103,7 @@ fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDequ
     events
 }
 
-/// Returns the yielded calls, and the end of the stream.
+/// Pushes the events into a stream. Returns the yielded calls and the end of the stream.
 fn play<'a>(events: impl IntoIterator<Item = &'a Value>) -> (Vec<ToolCall>, StreamEnd) {
     let mut stream = Anthropic.accumulator();
     let mut brought: Vec<StreamEvent> =
@@ -122,8 +122,7 @@ fn sorted(mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
     calls
 }
 
-/// Returns whether each message with calls is followed by one message of the user with the results of all its
-/// calls.
+/// Returns whether each message with calls is followed by one user message with the results of all these calls.
 fn is_sendable(history: &[Value]) -> bool {
     let ids = |message: &Value, kind: &str, id: &str| -> Vec<String> {
         let blocks = message["content"].as_array().into_iter().flatten();
@@ -238,7 +237,7 @@ proptest! {
         }
     }
 
-    /// Invalid events do not stop the stream. Its calls are always the calls of its response.
+    /// Invalid events do not stop the stream. The yielded calls are always the calls of the complete response.
     #[test]
     fn any_events_give_a_consistent_response(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);
@@ -254,7 +253,7 @@ proptest! {
     }
 }
 
-/// An event with parts of any shape.
+/// Generates an event with fields of any shape.
 fn any_event() -> impl Strategy<Value = Value> {
     let kinds = ["content_block_start", "content_block_delta", "content_block_stop", "message_delta", "ping"];
     let deltas = ["text_delta", "input_json_delta", "thinking_delta", "signature_delta", "of_next_year"];

@@ -1,4 +1,4 @@
-//! Encoding results as messages, and parsing them.
+//! Tests of encoding results as messages, and of parsing them.
 
 use crate::ApiFormat::Anthropic;
 use serde_json::{Value, json};

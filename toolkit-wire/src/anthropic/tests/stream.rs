@@ -1,4 +1,4 @@
-//! Streams, complete and cut off.
+//! Tests of streams, both complete and cut off.
 
 use crate::ApiFormat::Anthropic;
 use crate::{StreamEnd, StreamEvent};
@@ -40,8 +40,8 @@ fn message_stop() -> Value {
     json!({"type": "message_stop"})
 }
 
-/// Returns the events yielded for each pushed event, and the end. Checks that the response has exactly the
-/// yielded calls.
+/// Pushes the events into a stream. Returns the events yielded for each of them, and the end of the stream. Checks that
+/// the response has exactly the yielded calls.
 #[track_caller]
 fn play(events: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let mut stream = Anthropic.accumulator();
@@ -64,7 +64,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// Checks the id, the name and the arguments of every call in the response.
+/// Checks the id, the name and the arguments of every call in the response that the events produce.
 #[track_caller]
 fn check(events: &[Value], expected: &[(&str, &str, &str)]) {
     let (_, end) = play(events);
@@ -189,7 +189,7 @@ fn what_was_cut_off_comes_as_it_is() {
     }
 }
 
-/// An empty object would run the tool with other arguments than the model was about to write.
+/// With the arguments `{}`, the tool would run with other arguments than the model was about to write.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let begun = [message_start(), start_call(0, "a", "f")];

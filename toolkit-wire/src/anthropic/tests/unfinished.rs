@@ -1,4 +1,5 @@
-//! Calls of the service's own tools without results, and the calls of the program's tools by the service's code.
+//! Tests of the service's own tools whose calls have no results, and of the program's tools called by the service's
+//! code.
 
 mod properties;
 
@@ -47,7 +48,7 @@ fn result(id: &str) -> Value {
     json!({"type": "tool_result", "tool_use_id": id, "content": "a cat"})
 }
 
-/// Repairs the messages of a request with this container.
+/// Repairs the messages `history` of a request that names `container`.
 fn repaired_in(container: &Value, history: &[Value]) -> (Vec<Value>, Vec<SchemaLoss>) {
     let fields = [("messages".to_owned(), json!(history)), ("container".to_owned(), container.clone())];
     let mut body = Map::from_iter(fields);
@@ -207,7 +208,7 @@ fn code_without_a_container_is_removed() {
     }
 }
 
-/// The service has the earlier messages of a thread.
+/// The service stores the earlier messages of a thread, so results in the new messages need no call there.
 #[test]
 fn the_new_messages_of_a_thread_keep_their_results() {
     let history = [
@@ -230,7 +231,7 @@ fn the_new_messages_of_a_thread_keep_their_results() {
     }
 }
 
-/// A message of another model continues no call of the service.
+/// A message of another model ends the turn in which the service could finish its own calls.
 #[test]
 fn another_message_of_the_model_ends_the_turn_of_the_service() {
     let go = user(&[&text("Go.")]);

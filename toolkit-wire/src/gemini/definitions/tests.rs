@@ -1,4 +1,4 @@
-//! Encoding and parsing of definitions.
+//! Tests of encoding and parsing definitions.
 
 use super::*;
 use crate::{ApiFormat, DefinitionOptions};

@@ -23,7 +23,7 @@ impl<'a> WireResult<'a> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key to find the call of this result.
+    /// Returns the key that identifies the call of this result.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }
@@ -92,7 +92,7 @@ fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Returns the file name in a line that names a media item. `unnamed` is the line for the item without a file
+/// Returns the file name in a line that names a media item. `unnamed` is the line for the same item without a file
 /// name. If `unnamed` is `[image image/png]`, the file name in `[image image/png chart.png]` is `chart.png`.
 ///
 /// Returns an empty string if `line` equals `unnamed`, and `None` for lines that name no such item.

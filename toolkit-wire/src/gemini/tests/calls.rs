@@ -1,4 +1,4 @@
-//! Parsing the calls in payloads.
+//! Tests of parsing the calls in payloads.
 
 use crate::ApiFormat::Gemini;
 use crate::ids;
@@ -205,7 +205,7 @@ fn a_failed_candidate_gives_the_reason_of_the_service() {
     check(&despite, &[("a", "f", "{}")]);
 }
 
-/// If the model was stopped before the first argument, it did not ask for a call without arguments.
+/// A call that was cut off before its first argument is not a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let bare = json!({"functionCall": {"id": "b", "name": "g"}});

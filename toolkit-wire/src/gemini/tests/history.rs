@@ -1,4 +1,4 @@
-//! The model's contents for the next request.
+//! Tests of the model's messages in the next request.
 
 use crate::ApiFormat::Gemini;
 use crate::gemini::FACTS;

@@ -1,4 +1,4 @@
-//! Properties of every payload, every call and every stream.
+//! Property tests of random payloads, calls and streams.
 
 use crate::ApiFormat::Gemini;
 use crate::StreamEvent;
@@ -19,7 +19,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Parts with and without calls of any shape.
+/// Generates parts with and without calls, with fields of any shape.
 fn parts() -> impl Strategy<Value = Vec<Value>> {
     let part = prop_oneof![
         json().prop_map(|call| json!({"functionCall": call, "thoughtSignature": "CpcB"})),
@@ -65,8 +65,8 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     parts
 }
 
-/// Streams the parts in events with the given numbers of parts. Returns the yielded calls and the complete
-/// response.
+/// Streams the parts. `sizes` contains the number of parts in each event, and is repeated if necessary. Returns the
+/// yielded calls and the complete response.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
     let mut stream = Gemini.accumulator();
     let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());
@@ -101,8 +101,8 @@ proptest! {
         let _ = stream.finish();
     }
 
-    /// Every call is in the history, with a name and arguments that the service accepts. The results of all
-    /// calls, encoded and parsed again, have the ids of the calls.
+    /// The history contains every call, with a name and arguments that the service accepts. The results of all calls,
+    /// encoded and parsed again, have the ids of the calls.
     #[test]
     fn the_history_contains_every_call(parts in parts()) {
         let content = json!({"role": "model", "parts": parts});

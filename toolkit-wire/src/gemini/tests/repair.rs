@@ -1,4 +1,4 @@
-//! Repairing histories that have calls without results, or results without calls.
+//! Tests of repairing histories that have calls without results, or results without calls.
 
 use crate::ApiFormat::Gemini;
 use serde_json::{Value, json};

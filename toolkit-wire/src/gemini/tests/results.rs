@@ -1,4 +1,4 @@
-//! Encoding results as one message, and parsing them.
+//! Tests of encoding results as one message, and of parsing them.
 
 use crate::ApiFormat::Gemini;
 use crate::ids;

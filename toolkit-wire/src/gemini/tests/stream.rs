@@ -1,4 +1,4 @@
-//! Streamed responses.
+//! Tests of streamed responses.
 
 use crate::ApiFormat::Gemini;
 use crate::WireError;
@@ -17,7 +17,7 @@ fn stop() -> Value {
     })
 }
 
-/// Returns the events of each push, and the end of the stream.
+/// Pushes the chunks into a stream. Returns the events yielded for each of them, and the end of the stream.
 fn run(chunks: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let mut stream = Gemini.accumulator();
     let events = chunks.iter().map(|chunk| stream.push(chunk).unwrap()).collect();
@@ -32,8 +32,8 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// Checks the names and arguments of the yielded calls, and that the complete response has the same calls.
-/// Returns the body of this response.
+/// Checks the names and arguments of the yielded calls, and that the complete response contains the same calls. Returns
+/// the body of the complete response.
 #[track_caller]
 fn check(chunks: &[Value], expected: &[(&str, &str)]) -> Value {
     let (events, end) = run(chunks);

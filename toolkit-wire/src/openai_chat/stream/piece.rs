@@ -42,10 +42,10 @@ pub(super) fn asks_the_same(known: &Part, call: &WireCall<'_>) -> bool {
     known.name == call.name && known.text == text_of(call)
 }
 
-/// Returns the call continued by `piece`.
+/// Returns the position in `parts` of the call that `piece` continues.
 ///
-/// If the piece has an index, this is the call with the same index. Otherwise, it is the call with the same
-/// id, or the last call if the piece may continue it.
+/// A piece with an index continues the call with the same index. Any other piece continues the call with the same id,
+/// or the current call if the piece fits.
 fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
     if let Some(index) = piece.index {
         return parts.by_index.get(&(index as u64)).copied();

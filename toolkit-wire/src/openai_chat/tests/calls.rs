@@ -1,4 +1,4 @@
-//! Parsing the calls in payloads.
+//! Tests of parsing the calls in payloads.
 
 use crate::ApiFormat::OpenAiChat;
 use serde_json::{Value, json};
@@ -168,7 +168,7 @@ fn one_valid_choice_is_enough_to_accept_damaged_choices() {
     refuse(&json!({"choices": [broken, broken]}), place, "a list of calls");
 }
 
-/// If the model was stopped before the first argument, it did not ask for a call without arguments.
+/// A call that was cut off before its first argument is not a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let blank = [json!(""), json!(" "), Value::Null];

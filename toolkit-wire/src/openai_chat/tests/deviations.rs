@@ -1,10 +1,11 @@
-//! Streams of servers that deviate from the reference, and streams that end early.
+//! Tests of servers whose streams deviate from the reference, and of streams that end early.
 
 use super::stream::{check, delta, first, piece, pieces, run, stop};
 use crate::ApiFormat::OpenAiChat;
 use serde_json::json;
 
-/// Free text looks the same whether it is complete or cut off, so the end of its JSON is left out.
+/// The arguments of a custom tool call that was cut off are incomplete JSON. The free text alone would not show whether
+/// the call is complete.
 #[test]
 fn free_text_that_was_cut_off_is_not_run() {
     let call = |index: u64, id: &str, input: &str| json!([{"index": index, "id": id, "type": "custom", "custom": {"name": "patch", "input": input}}]);

@@ -1,4 +1,4 @@
-//! The model's messages for the next request.
+//! Tests of the model's messages in the next request.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::openai_chat::FACTS;

@@ -1,4 +1,4 @@
-//! Mistral's API. It differs from Chat Completions: thinking is part of the content, one tool choice has
+//! Tests of Mistral's API. It differs from Chat Completions: thinking is part of the content, one tool choice has
 //! another name, and messages may have a prefix.
 
 use crate::ApiFormat::OpenAiChat;

@@ -1,4 +1,4 @@
-//! Properties of every payload and every call.
+//! Property tests of random payloads, calls and streams.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::openai_chat::FACTS;
@@ -17,7 +17,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// A message with calls of any shape.
+/// Generates a message with calls of any shape.
 fn message() -> impl Strategy<Value = Value> {
     vec(json(), 0..6).prop_map(|calls| Value::from(Map::from_iter([("tool_calls".to_owned(), calls.into())])))
 }
@@ -79,7 +79,7 @@ fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
 }
 
 proptest! {
-    /// The stream has the calls of the complete response, however the response is split and its calls are
+    /// The stream has the calls of the complete response, regardless of how the response is split and how its calls are
     /// interleaved.
     #[test]
     fn a_stream_has_the_calls_of_the_complete_response(

@@ -1,4 +1,4 @@
-//! Encoding results as messages, and parsing them.
+//! Tests of encoding results as messages, and of parsing them.
 
 use crate::ApiFormat::OpenAiChat;
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ fn check(outcome: Result<ToolOutput, ToolError>, text: &str) {
     assert_eq!(messages, [json!({"role": "tool", "tool_call_id": "call_1", "content": text})]);
 }
 
-/// Checks the encoding of an output: `text` is in the tool message, and `part`, if there is one, in a message
-/// of the user.
+/// Checks that the output `content` becomes a tool message with `text`. If `part` is given, a user message with this
+/// content part must follow.
 #[track_caller]
 fn check_media(content: Content, text: &str, part: Option<Value>) {
     let name = content.to_text().into_owned();

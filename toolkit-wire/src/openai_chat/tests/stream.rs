@@ -1,4 +1,4 @@
-//! Streamed responses.
+//! Tests of streamed responses.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::stream::{StreamEnd, StreamEvent};
@@ -43,8 +43,8 @@ pub(super) fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Ve
     events.into_iter().filter_map(call).collect()
 }
 
-/// Checks the yielded calls. Each expected call has the index of the chunk after which it was yielded, its
-/// id, its name and its arguments. The index of the end follows the index of the last chunk.
+/// Checks the yielded calls. Each expected call has the index of the chunk after which it was yielded, its id, its name
+/// and its arguments. Calls yielded at the end of the stream have the number of chunks as index.
 #[track_caller]
 pub(super) fn check(chunks: &[Value], expected: &[(usize, &str, &str, &str)]) {
     let (events, end) = run(chunks);

@@ -9,7 +9,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::error::ErrorKind;
 use toolkit_core::output::{Content, ToolOutput};
 
-/// Returns the JSON value of an output with a single JSON value. Returns `None` for other outputs.
+/// Returns the JSON value of an output that consists of a single JSON value. Returns `None` for other outputs.
 fn only_json(output: &ToolOutput) -> Option<Value> {
     match output.content() {
         [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),

@@ -1,4 +1,4 @@
-//! Calls to tools defined by the provider and run by the program, complete and streamed, and their results.
+//! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
 
 use super::CLIENT;
 use crate::{ApiFormat, StreamEvent};
@@ -9,7 +9,7 @@ use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 
 const RESPONSES: ApiFormat = ApiFormat::OpenAiResponses;
 
-/// Each call with the name of its tool and the arguments of the tool.
+/// Returns a call of each kind, with the name of its tool and the expected arguments.
 fn calls() -> Vec<(Value, &'static str, Value)> {
     let action = json!({"commands": ["ls", "pwd"], "timeout_ms": 1000, "max_output_length": 4096});
     let exec = json!({"type": "exec", "command": ["ls"], "env": {}});
@@ -130,7 +130,7 @@ fn arguments_are_broken(call: &ToolCall) -> bool {
     serde_json::from_str::<Value>(call.arguments.as_str()).is_err() || call.arguments.as_str() == ""
 }
 
-/// Returns the items for the result of the call `item`.
+/// Returns the items that are sent for the outcome of the call `item`.
 #[track_caller]
 fn answer(item: &Value, outcome: Result<ToolOutput, ToolError>) -> Vec<Value> {
     let call = RESPONSES.parse_calls(item).unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! Definitions in both directions.
+//! Tests of encoding and parsing definitions.
 
 use super::*;
 use crate::declaration::{EncodedDefinition, Spelling};

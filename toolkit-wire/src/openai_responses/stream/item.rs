@@ -11,8 +11,7 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the type of the item and the location of the text that an event changes. Both follow from the name
-/// of the event.
+/// Returns the type of the item and the location of the text that an event changes. `name` is the name of the event.
 pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
     let (item, field, block, text) = match name {
         "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -63,8 +62,8 @@ pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
     complete(parts, number, item);
 }
 
-/// Applies the final item. If the call was already returned, it stays unchanged. In this case, a final item
-/// that contains a different call is ignored.
+/// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
+/// returned, a final item with a different call is ignored.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();

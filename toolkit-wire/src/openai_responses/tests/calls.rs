@@ -1,4 +1,4 @@
-//! Reading calls out of payloads.
+//! Tests of parsing the calls in payloads.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
@@ -160,7 +160,7 @@ fn an_error_body_gives_the_message_of_the_service() {
     check(&late, &[("c", "add", "{}")]);
 }
 
-/// If the model was stopped before the first argument, it did not ask for a call without arguments.
+/// A call that was cut off before its first argument is not a call without arguments.
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let blank = |id: &str| call(id, "f", "");

@@ -1,4 +1,4 @@
-//! The model's own items for the next request, and histories created or repaired by the program.
+//! Tests of the model's items in the next request, and of histories that the program creates or repairs.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;

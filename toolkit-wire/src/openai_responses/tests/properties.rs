@@ -1,4 +1,4 @@
-//! Properties of every payload, every call and every stream.
+//! Property tests of random payloads, calls and streams.
 
 use super::body;
 use crate::ApiFormat::OpenAiResponses;
@@ -22,7 +22,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// A call item of any shape.
+/// Generates a call item of any shape.
 fn any_call() -> impl Strategy<Value = Value> {
     (
         select(vec!["function_call", "custom_tool_call"]),
@@ -54,7 +54,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
 }
 
-/// The items of a response: function calls, custom calls, and other items.
+/// Generates the items of a response: function calls, custom tool calls, and other items.
 fn items() -> impl Strategy<Value = Vec<Value>> {
     let item = prop_oneof![
         3 => arguments().prop_map(|text| json!({"type": "function_call", "name": "f", "arguments": text, "status": "completed"})),
@@ -81,7 +81,7 @@ fn into_call(event: StreamEvent) -> Option<ToolCall> {
     }
 }
 
-/// An event about one of a few items, with missing, repeated and contradictory fields.
+/// Generates an event about one of a few items, with missing, repeated and contradictory fields.
 fn any_event() -> impl Strategy<Value = Value> {
     let id = || proptest::option::of(select(vec!["x", "y"]));
     let place = || proptest::option::of(0..2u8);
@@ -120,7 +120,7 @@ fn any_event() -> impl Strategy<Value = Value> {
 /// The habits of a server: whether it sends indices, the ends of items, and the end of the response.
 type Habits = (bool, bool, bool);
 
-/// Returns the events of one item. Its text is split into fragments.
+/// Returns the events of one item, with the text of the item split into fragments.
 fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
     let field = if item["type"] == "function_call" { "arguments" } else { "input" };
     let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
@@ -201,8 +201,8 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.assistant_messages(&history.clone().into()).unwrap(), history);
     }
 
-    /// A stream yields each call once and gives the same response, however its arguments are split, its items
-    /// interleaved and its optional events left out.
+    /// A stream yields each call once and gives the same response, regardless of how the arguments are split, how the
+    /// items are interleaved, and which optional events are missing.
     #[test]
     fn a_stream_gives_the_same_response_as_one_body(
         items in items(),

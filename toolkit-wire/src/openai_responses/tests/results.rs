@@ -1,4 +1,4 @@
-//! Encoding results as items, and parsing them.
+//! Tests of encoding results as items, and of parsing them.
 
 use super::call;
 use crate::ApiFormat::OpenAiResponses;

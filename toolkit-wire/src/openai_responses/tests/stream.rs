@@ -1,4 +1,4 @@
-//! Streams: each call is yielded as soon as it is complete, and the response at the end.
+//! Tests of streams. Each call is yielded as soon as it is complete, and the response at the end.
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
@@ -6,7 +6,7 @@ use crate::stream::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the events that the stream yields, and its end.
+/// Pushes the events into a stream. Returns the yielded events and the end of the stream.
 #[track_caller]
 fn run(events: &[Value]) -> (Vec<StreamEvent>, StreamEnd) {
     let mut stream = OpenAiResponses.accumulator();
@@ -22,7 +22,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// Every call is yielded once, and is in the response.
+/// Checks that every expected call is yielded once and is in the complete response. Returns the body of this response.
 #[track_caller]
 fn check(events: &[Value], expected: &[(&str, &str, &str)]) -> Value {
     let (brought, end) = run(events);

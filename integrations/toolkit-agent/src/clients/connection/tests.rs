@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
 /// Starts a server that reads the head of one request, sends `answer` and closes the connection. Returns the
-/// address of the server and, as a future, the head.
+/// address of the server, and a future that returns the head of the request.
 async fn server(answer: &'static [u8]) -> (String, impl Future<Output = String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();

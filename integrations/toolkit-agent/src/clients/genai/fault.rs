@@ -7,15 +7,15 @@ use genai::webc::{self, StreamTimeout};
 use genai::{BoxError, Error};
 use toolkit_wire::WireError;
 
-/// Converts an error. The message of the returned error does not contain the `secrets` of the request.
+/// Converts an error of `genai`, and removes the `secrets` of the request from its message.
 pub(super) fn of_genai(error: Error, secrets: &[String]) -> ModelError {
     let mut error = convert(error, secrets);
     error.message = without_secrets(&error.message, secrets);
     error
 }
 
-/// Converts an error. Secrets are removed from response bodies only. Messages with bodies are shortened, so the
-/// secrets must be removed before.
+/// Converts an error of `genai`. Removes secrets only from response bodies, because these are shortened
+/// afterwards. A shortened secret could not be found.
 fn convert(error: Error, secrets: &[String]) -> ModelError {
     let kind = match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {

@@ -8,7 +8,7 @@ use genai::chat::{self, ChatMessage, ChatResponse, ContentPart, MessageContent, 
 use serde_json::Value;
 use toolkit_core::ToolCall;
 
-/// Converts a complete response.
+/// Converts a complete response of `genai`.
 pub(super) fn whole(
     answer: ChatResponse,
     request: &ModelRequest,
@@ -18,7 +18,7 @@ pub(super) fn whole(
     read(content, reasoning_content, stop_reason, &usage, request, adapter)
 }
 
-/// Converts the end of a streamed response.
+/// Converts the last event of a streamed `genai` response, which contains the complete answer.
 pub(super) fn streamed(
     end: StreamEnd,
     request: &ModelRequest,
@@ -65,7 +65,7 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// Returns the native form of the answer: the JSON to send back to the provider in later requests.
+/// Returns the JSON of the answer in the form of `genai`, to send back in later requests.
 fn native(
     content: MessageContent,
     reasoning: Option<String>,

@@ -17,12 +17,13 @@ use toolkit_core::schema::SchemaLoss;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
 use toolkit_wire::{ApiFormat, DefinitionOptions, Definitions, HostedTool};
 
-/// The API format for the spelling of tool names. All providers accept names in this spelling.
+/// The API format whose rules for tool names apply. Names that follow these rules are valid for all
+/// providers.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
-/// The API format for schemas. `genai` itself adapts such schemas to each provider.
+/// The API format whose rules for schemas apply. `genai` itself adapts the schemas to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// Returns the format name of native messages from this kind of API.
+/// Returns the format name of messages that are stored in the JSON of this kind of API.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }
@@ -72,7 +73,8 @@ fn binary(media: &Media) -> Option<Binary> {
     }
 }
 
-/// Encodes an assistant message. A native message from the same kind of API is used unchanged.
+/// Encodes an assistant message. If the message has the original JSON of an answer from the same kind of API,
+/// this JSON is sent unchanged.
 fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
     let native = said.native.as_ref().filter(|native| native.format == native_format(adapter));
     let stored = native.and_then(|native| native.messages.first());
@@ -116,14 +118,14 @@ fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     messages
 }
 
-/// Returns the definitions of the tools.
+/// Returns the definitions of the request's tools, without references in their schemas.
 fn definitions(request: &ModelRequest) -> Definitions {
     // Not all providers behind `genai` follow references.
     let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
     request.tools.definitions(inlined)
 }
 
-/// Encodes the tools allowed by the tool choice.
+/// Encodes the tools that the tool choice allows.
 fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();
@@ -145,7 +147,7 @@ fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     tools.collect()
 }
 
-/// Returns the parts of a request that are never sent through `genai`.
+/// Returns the losses of a request: the options and tools that `genai` cannot send.
 pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<RequestLoss> {
     let options = &request.options;
     let cache = options.prompt_cache.as_ref();
@@ -259,7 +261,7 @@ fn effort(thinking: Thinking) -> ReasoningEffort {
     }
 }
 
-/// Returns the tier for `genai`, or `None` if `genai` has no such tier.
+/// Converts a service tier to the tier of `genai`. Returns `None` if `genai` has no such tier.
 fn tier(tier: &service::ServiceTier) -> Option<ServiceTier> {
     match tier {
         service::ServiceTier::Auto => Some(ServiceTier::Auto),

@@ -1,4 +1,4 @@
-//! Signatures, compared with signatures of another implementation.
+//! Tests that compare signatures with the signatures of AWS's Python SDK.
 
 use super::*;
 use http::Method;
@@ -11,7 +11,7 @@ struct Signed {
     body: &'static str,
     region: &'static str,
     token: Option<&'static str>,
-    /// The time in seconds since 1970.
+    /// The time of the signature, in seconds since 1970.
     seconds: u64,
     date: &'static str,
     signature: &'static str,

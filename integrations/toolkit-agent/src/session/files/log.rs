@@ -1,4 +1,4 @@
-//! The file of one conversation, with one line for each save.
+//! The log of one conversation: a file with one line for each save.
 
 use super::{ConversationLog, create_folder, sync_folder};
 use fs4::FileExt;
@@ -7,13 +7,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The number of bytes at the beginning of a file used to recognize its conversation.
+/// The number of bytes at the beginning of a file that identify its conversation.
 const MARK: u64 = 256;
-/// The number of bits in a version for the length of the file. The other bits contain a hash of the beginning
-/// of the file: if a conversation is deleted and created again, its versions differ.
+/// The number of bits in a version that contain the length of the file. The other bits contain a hash of the
+/// beginning of the file, so a conversation that is deleted and created again has other versions.
 const LENGTH_BITS: u32 = 40;
 
-/// Reads the entries of a log. An incomplete last line is ignored. Returns `None` if there is no entry.
+/// Reads the entries of the log at `path`. Ignores an incomplete last line. Returns `None` if there is no
+/// entry.
 pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -29,8 +30,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
     Ok((!entries.is_empty()).then(|| ConversationLog::new(entries, version)))
 }
 
-/// Appends an entry if the log has this version, and returns the new version. Returns `None` if the log has
-/// another version.
+/// Appends an entry to the log at `path`, and returns the new version. Does nothing and returns `None` if the
+/// version of the log is not `version`.
 pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
     let mut file = open(path)?;
     let length = version & ((1 << LENGTH_BITS) - 1);
@@ -45,7 +46,7 @@ pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Optio
     if file.metadata()?.len() < length || rest.contains(&b'\n') {
         return Ok(None);
     }
-    // Remove the incomplete line of a save interrupted by a crash.
+    // Removes the incomplete line of a save that a crash has interrupted.
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     let mut write = || {
@@ -69,12 +70,12 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file?,
     };
-    // A program waiting for the lock then finds an empty log and reports a conflict.
+    // Another program that waits for the lock then finds an empty log and reports a conflict.
     file.set_len(0)?;
     fs::remove_file(path).map(|()| true)
 }
 
-/// Opens and locks the file, creating it if needed.
+/// Opens and locks the file at `path`. Creates it if needed.
 fn open(path: &Path) -> io::Result<File> {
     create_folder(path.parent().unwrap_or(Path::new(".")))?;
     lock(path, File::options().create(true).truncate(false).read(true).write(true))
@@ -90,7 +91,8 @@ fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Returns whether the file is still at this path: another program may have deleted it before it was locked.
+/// Returns whether `path` still leads to the opened `file`. Another program may have deleted it before it was
+/// locked.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -101,13 +103,13 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns whether the file is still at this path. An open file cannot be replaced on other systems.
+/// Returns whether `path` still exists. On systems other than Unix, no other file can replace an open file.
 #[cfg(not(unix))]
 fn is_at(_: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()
 }
 
-/// Returns the version of a log from the beginning and the length of its file.
+/// Computes the version of a log from the beginning of its file and the length of the file.
 fn version_of(beginning: &[u8], length: u64) -> u64 {
     if length == 0 {
         return 0;

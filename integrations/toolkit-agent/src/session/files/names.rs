@@ -6,19 +6,18 @@ use std::path::{Path, PathBuf};
 /// encrypted file systems allow fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// The ending of the file of a conversation.
+/// The file name extension of conversations.
 pub(super) const ENDING: &str = ".jsonl";
 
-/// Marks the name of a folder as a part of a long id. The character stands at the end of the name, and
-/// escaped ids never contain it.
+/// The last character of a folder name that is a part of a long id. Escaped ids never contain it.
 const CONTINUED: char = '+';
 
-/// Device names reserved by some systems, with or without a file extension. If an id begins with such a name,
-/// the first character of the id is escaped.
+/// Device names that some systems reserve, with or without a file extension. If an id begins with such a
+/// name, its first character is escaped.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// Returns the path of the file for `id`. Different ids have different paths, even on case-insensitive file
-/// systems.
+/// Returns the path of the file for `id` in `folder`. Different ids have different paths, even on
+/// case-insensitive file systems.
 pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     let name = escape(id);
     let mut path = folder.to_owned();
@@ -33,7 +32,7 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id of the file at `path`, or `None` if `path_of` cannot have created this path.
+/// Returns the id whose file is at `path`. Returns `None` if `path_of` never returns this path.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
@@ -45,8 +44,10 @@ pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     unescape(&name)
 }
 
-/// Escapes an id for use as a file name. Each byte except lowercase ASCII letters, digits, `-` and `_`
-/// becomes `%` and two hexadecimal digits. So does the first byte of a device name. An empty id becomes `%`.
+/// Escapes an id for use as a file name. Lowercase ASCII letters, digits, `-` and `_` stay. Every other byte
+/// becomes `%` and two hexadecimal digits.
+///
+/// If the id begins with a device name, its first byte is escaped, too. An empty id becomes `%`.
 fn escape(id: &str) -> String {
     let is_device = DEVICES.iter().any(|device| id.starts_with(device));
     let mut name = String::with_capacity(id.len());
@@ -77,7 +78,7 @@ fn unescape(name: &str) -> Option<String> {
         });
     }
     let id = String::from_utf8(bytes).ok()?;
-    // Reject names that `escape` never creates, such as the name of another program's file.
+    // Names that `escape` never creates are rejected, such as the name of another program's file.
     (escape(&id) == name).then_some(id)
 }
 

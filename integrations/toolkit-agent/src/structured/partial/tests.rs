@@ -1,10 +1,10 @@
-//! Partial values compared with the complete value.
+//! Tests that compare partial values with the complete value.
 
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Returns whether `part` may be the beginning of `whole`.
+/// Returns whether `part` may be the value of an unfinished text whose complete value is `whole`.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
@@ -44,7 +44,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Writes every character outside of ASCII, and some within, as an escape sequence.
+/// Replaces all characters outside of ASCII, and some ASCII characters, with escape sequences.
 fn escaped(json: &str) -> String {
     let mut written = String::new();
     for c in json.chars() {
@@ -84,7 +84,7 @@ proptest! {
             prop_assert!(now.is_some() || before.is_none());
             before = now;
         }
-        // A number at the root ends with the next character.
+        // A number that is not in an object or array ends only with the next character.
         partial.push('\n');
         prop_assert!(partial.is_complete());
         prop_assert_eq!(partial.value(), serde_json::from_str(&json).ok());

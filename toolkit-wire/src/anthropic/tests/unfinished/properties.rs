@@ -1,11 +1,12 @@
-//! Random histories with calls and results of both sides, and the rules of the service's error texts.
+//! Property tests of histories with calls of the program's and the service's tools. The rules follow the service's
+//! error texts.
 
 use super::{call, call_of, code, found, ran, repaired_in, result, search, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// Joins adjacent messages of the user, which the service reads as one message.
+/// Joins adjacent user messages, because the service reads them as one message.
 fn joined(history: &[Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for message in history {
@@ -20,8 +21,8 @@ fn joined(history: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// Returns whether all messages from `index` on continue the turn of the service: results of the program, and
-/// messages of the model with a call or a result of the service, or a call of its code.
+/// Returns whether all messages from `index` on continue an unfinished turn. Such a message contains results of the
+/// program's tools, calls or results of the service's own tools, or calls made by the service's code.
 fn goes_on(history: &[Value], index: usize) -> bool {
     let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
     (index..history.len()).all(|at| {
@@ -42,7 +43,7 @@ fn goes_on(history: &[Value], index: usize) -> bool {
     })
 }
 
-/// Returns why the service refuses a history, by its error texts.
+/// Returns the reason why the service would refuse a history, or `None`. The rules follow the service's error texts.
 fn refusal(history: &[Value], has_container: bool) -> Option<String> {
     let history = joined(history);
     let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
@@ -118,7 +119,7 @@ fn refusal(history: &[Value], has_container: bool) -> Option<String> {
     None
 }
 
-/// Messages of few blocks with few ids, so that results often have a call and calls a result.
+/// Generates histories of short messages with few ids, so that calls often have results and results often have calls.
 fn messages() -> impl Strategy<Value = Vec<Value>> {
     let id = || prop::sample::select(vec!["1", "2", "3"]);
     let block = prop_oneof![
@@ -147,7 +148,7 @@ fn messages() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(message, 1..7).prop_map(unique)
 }
 
-/// Drops the second block with the same id, because the service never repeats an id.
+/// Drops every block that repeats the id of an earlier block, because the service never repeats an id.
 fn unique(mut history: Vec<Value>) -> Vec<Value> {
     let mut seen = HashSet::new();
     for message in &mut history {
@@ -164,7 +165,8 @@ fn unique(mut history: Vec<Value>) -> Vec<Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Each repaired history is legal, and a legal history is not changed. Texts and calls are never removed.
+    /// Each repaired history is legal, and a legal history is not changed. Texts and calls of the program's tools are
+    /// never removed.
     #[test]
     fn repaired_histories_are_legal(history in messages(), has_container in any::<bool>()) {
         let container = if has_container { json!("container_1") } else { Value::Null };
