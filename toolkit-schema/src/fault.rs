@@ -72,7 +72,7 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault to `found` for each keyword whose value has the wrong type, inner schemas first. Only keywords for
+/// Adds a fault to `found` for each keyword with a value of the wrong type, inner schemas first. Only keywords for
 /// which `judged` returns `true` are checked.
 pub(crate) fn malformed(
     schema: &Value,

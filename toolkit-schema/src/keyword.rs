@@ -31,7 +31,7 @@ pub enum Holds {
     Schema,
     /// A list of schemas.
     Schemas,
-    /// An object whose values are schemas, such as the value of `properties`.
+    /// An object with schemas as values, such as the value of `properties`.
     NamedSchemas,
     /// Any JSON value.
     Any,
@@ -43,7 +43,7 @@ pub enum Holds {
     Types,
     /// A list of property names.
     Names,
-    /// An object whose values are lists of property names, such as the value of `dependentRequired`.
+    /// An object with lists of property names as values, such as the value of `dependentRequired`.
     NamedNames,
     /// A number.
     Number,

@@ -124,7 +124,7 @@ fn below(path: String, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Returns an error for every keyword whose value has the wrong type.
+/// Returns an error for every keyword with a value of the wrong type.
 ///
 /// If there is no such keyword, returns `error` from the schema compiler, for example about a reference without a
 /// target.

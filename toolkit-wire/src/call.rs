@@ -256,7 +256,7 @@ impl<'a> Arguments<'a> {
 }
 
 /// Returns the JSON of an object without its last character.
-pub(crate) fn without_end(object: &Value) -> String {
+fn without_end(object: &Value) -> String {
     let mut text = object.to_string();
     text.pop();
     text

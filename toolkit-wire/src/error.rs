@@ -199,7 +199,7 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message whose role differs from `model`, the name of the model's role in the API. If the message were
+/// Refuses a message with another role than `model`, the name of the model's role in the API. If the message were
 /// accepted as a response without calls, a mistake of the caller would stay hidden.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {

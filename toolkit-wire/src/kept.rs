@@ -29,7 +29,7 @@ const SEMANTIC: [&str; 11] = [
     "namespace",
 ];
 
-/// The fields whose objects may contain unknown fields. A loss is reported for each unknown field of such an object,
+/// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an object,
 /// and not for the object itself.
 const CONTAINERS: [&str; 9] = [
     "toolSpec",

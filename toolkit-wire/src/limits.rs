@@ -12,7 +12,7 @@ use toolkit_core::tool::ToolDefinition;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The name of the tool whose definition exceeds the limit. `None` if the limit applies to all tools
+    /// The name of the tool with the definition over the limit. `None` if the limit applies to all tools
     /// together.
     pub tool: Option<String>,
     /// The counted quantity, as in `tools` or `characters in the name`.

@@ -45,12 +45,12 @@ pub(crate) trait AnswerCheck: Send + Sync {
     fn arguments(&self, arguments: &str) -> Result<(), ToolError>;
 }
 
-/// The agent that gives the answer of a run, and the tool whose arguments are the answer.
+/// The answering agent of a run, and its answer tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct AnswerSource {
     /// The name of the agent. Empty before the first turn.
     pub(crate) agent: String,
-    /// The name of the tool whose arguments are the answer. Empty if the answer is text.
+    /// The name of the answer tool. Its arguments are the answer. Empty if the answer is text.
     pub(crate) tool: String,
 }
 

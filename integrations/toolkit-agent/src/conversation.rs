@@ -108,7 +108,7 @@ pub struct Conversation {
     running: Weak<()>,
 }
 
-/// The id of the user who owns the conversation. Tools of a run receive it as an extension of their context.
+/// The id of the owner of the conversation. Tools of a run receive it as an extension of their context.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 

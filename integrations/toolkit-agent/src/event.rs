@@ -82,7 +82,7 @@ pub enum RunEvent {
     /// The next piece of the answer's text.
     #[non_exhaustive]
     Text {
-        /// The name of the agent whose model is answering.
+        /// The name of the answering agent.
         agent: String,
         /// The next piece of the text.
         text: String,
@@ -93,7 +93,7 @@ pub enum RunEvent {
     /// The next piece of the model's reasoning.
     #[non_exhaustive]
     Reasoning {
-        /// The name of the agent whose model is answering.
+        /// The name of the answering agent.
         agent: String,
         /// The next piece of the reasoning.
         text: String,
@@ -104,7 +104,7 @@ pub enum RunEvent {
     /// The model begins to write a tool call.
     #[non_exhaustive]
     CallStarted {
-        /// The name of the agent whose model is answering.
+        /// The name of the answering agent.
         agent: String,
         /// The id of the call.
         call_id: CallId,
@@ -122,7 +122,7 @@ pub enum RunEvent {
     /// arguments, or if the provider sends them at once.
     #[non_exhaustive]
     CallArguments {
-        /// The name of the agent whose model is answering.
+        /// The name of the answering agent.
         agent: String,
         /// The id of the call.
         call_id: CallId,
@@ -147,7 +147,7 @@ pub enum RunEvent {
     /// event with the same id contains the output.
     #[non_exhaustive]
     HostedCall {
-        /// The name of the agent whose model is answering.
+        /// The name of the answering agent.
         agent: String,
         /// The call, with the output if it has arrived.
         call: Box<HostedCall>,
@@ -206,7 +206,7 @@ pub enum RunEvent {
     /// they were too long for the model's context window.
     #[non_exhaustive]
     Compacted {
-        /// The name of the agent whose messages were compacted.
+        /// The name of the agent with the compacted messages.
         agent: String,
         /// The tokens of the request before the compaction. The provider's last token count is used if there
         /// is one, and newer messages are estimated.

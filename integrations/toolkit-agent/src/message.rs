@@ -129,7 +129,7 @@ impl<T: Into<String>> From<T> for UserMessage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The name of the agent whose model wrote the message. Empty if unknown.
+    /// The name of the agent of the message. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text of the answer.
@@ -141,7 +141,7 @@ pub struct AssistantMessage {
     /// The tool calls, in the order in which the model wrote them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// The name of the tool whose arguments are the final answer of a run. Empty if no call in this message
+    /// The name of the answer tool of a run. Its arguments are the final answer. Empty if no call in this message
     /// gives the final answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer_tool: String,

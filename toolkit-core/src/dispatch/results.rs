@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
-/// The results of a batch whose calls run on separate tasks.
+/// The results of a batch. Its calls run on separate tasks.
 #[derive(Default)]
 pub(super) struct Results(Mutex<Inner>);
 

@@ -1,4 +1,4 @@
-//! Errors for pending calls, whose results come later.
+//! Errors for pending calls. Their results come later.
 
 use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
-//! Toolsets: values whose methods are tools.
+//! Toolsets: values with methods as tools.
 
 use super::{FunctionTool, Tool, ToolDefinition};
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-/// A value whose methods are tools. `#[toolset]` on an `impl` block implements this trait.
+/// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
     note = "write `#[toolset]` without `extends` above an `impl` block of the type, and `#[tool]` above its methods"

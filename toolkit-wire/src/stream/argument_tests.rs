@@ -15,7 +15,7 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::GeminiInteractions,
 ];
 
-/// Returns the events of a response with one call, whose arguments arrive in `pieces`.
+/// Returns the events of a response with one call and its arguments in `pieces`.
 fn stream(format: ApiFormat, pieces: &[String]) -> Vec<Value> {
     let each = |event: &dyn Fn(&String) -> Value| pieces.iter().map(event).collect::<Vec<_>>();
     let (begin, middle, end) = match format {

@@ -10,7 +10,7 @@ const DEEPEST: usize = 32;
 /// open parts at a time.
 const OPEN_PARTS: usize = 64;
 
-/// The fields whose strings are received in pieces. Strings in other fields are replaced, because servers
+/// The fields with strings received in pieces. Strings in other fields are replaced, because servers
 /// repeat these strings in each delta.
 const GROWING: [&str; 10] = [
     "content",

@@ -6,7 +6,7 @@
 
 use super::event::StreamEvent;
 use super::part::{Key, Part, PartCodec};
-use crate::call::{Arguments, WireCall, without_end};
+use crate::call::{Arguments, WireCall};
 use crate::fields::set_at;
 use crate::hosted::{self, HostedPart};
 use crate::ids::CallIds;
@@ -270,27 +270,22 @@ impl Parts {
         is_open
     }
 
-    /// Marks a call that looks the same whether it is complete or cut off as cut off. The call is then
-    /// refused.
+    /// Marks a call without arguments, or with free text, as cut off. The call is then refused.
     pub(crate) fn cut(&mut self, number: usize) {
         if !self.may_be_cut(number) || self[number].is_yielded() {
             return;
         }
-        let Some(call) = self.codec.part_call(&self[number].json) else { return };
-        match (call.is_custom, call.arguments()) {
-            (true, _) => self[number].set("status", "incomplete"),
-            (false, Arguments::Object(object)) => self.set_arguments(number, &without_end(object)),
-            (false, Arguments::Text(_)) => self.set_arguments(number, "{"),
+        match self.codec.part_call(&self[number].json).is_some_and(|call| call.is_custom) {
+            true => self[number].set("status", "incomplete"),
+            false => self.set_arguments(number, "{"),
         }
     }
 
     /// Returns whether the part is a call that looks the same whether it is complete or cut off. Such a call
-    /// has no arguments, free text, or an object that arrived at once.
+    /// has no arguments, or free text. Services that stream arguments as an object send it when it is complete.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
-        let may_be_cut = |call: WireCall<'_>| {
-            call.is_custom || call.is_blank() || matches!(call.arguments(), Arguments::Object(_))
-        };
+        let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
         !part.has_pieces && self.codec.part_call(&part.json).is_some_and(may_be_cut)
     }
 

@@ -136,6 +136,9 @@ fn a_call_cut_off_by_the_token_limit_is_refused_and_the_calls_before_it_are_comp
     ] {
         for (format, body, events) in bodies(&object, text) {
             check(format, &format.parse_response(&body).unwrap());
+            if sends_objects(format) && text != "{" {
+                continue;
+            }
             let mut stream = format.accumulator();
             for event in &events {
                 stream.push(event).unwrap();
@@ -147,14 +150,15 @@ fn a_call_cut_off_by_the_token_limit_is_refused_and_the_calls_before_it_are_comp
     }
 }
 
-/// The text of streamed arguments shows whether they are complete.
+/// Returns whether the API streams arguments as an object, once they are complete.
+fn sends_objects(format: ApiFormat) -> bool {
+    matches!(format, ApiFormat::Gemini | ApiFormat::GeminiInteractions)
+}
+
+/// The text of streamed arguments shows whether they are complete, and an object is streamed when it is complete.
 #[test]
 fn a_streamed_call_that_was_complete_before_the_token_limit_is_run() {
     for (format, _, events) in bodies(&json!({"path": "/srv"}), r#"{"path":"/srv"}"#) {
-        // Their objects arrive at once, so nothing shows whether they are complete.
-        if matches!(format, ApiFormat::Gemini | ApiFormat::GeminiInteractions) {
-            continue;
-        }
         let mut stream = format.accumulator();
         for event in &events {
             stream.push(event).unwrap();

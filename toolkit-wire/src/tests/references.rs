@@ -5,7 +5,7 @@ use serde_json::json;
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// Returns a tool whose parameters refer to the same type twice.
+/// Returns a tool with two references to the same type in its parameters.
 fn route() -> ToolDefinition {
     let place = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let parameters = json!({"type": "object", "$defs": {"Place": place}, "properties": {

@@ -38,7 +38,7 @@ struct Called {
     /// The index of each call, by its id. `None` if several calls have the same id, because the index is then
     /// ambiguous.
     positions: HashMap<CallId, Option<usize>>,
-    /// The indexes of the calls whose agents are working.
+    /// The indexes of the calls with working agents.
     working: HashSet<usize>,
     /// The number of agents that began without a registered call, or with an ambiguous call id.
     unknown: usize,

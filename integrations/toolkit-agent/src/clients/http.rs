@@ -230,7 +230,7 @@ pub(super) struct BoundedBody {
     limits: HttpLimits,
     /// The deadline for the complete answer.
     deadline: Instant,
-    /// A timer that fires at the idle limit or at the deadline, whichever is earlier.
+    /// A timer for the earlier of the idle limit and the deadline.
     alarm: Pin<Box<Sleep>>,
     received: usize,
     /// Bytes that were read in advance to recognize the form of the answer. The next poll returns them.

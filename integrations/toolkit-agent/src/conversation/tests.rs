@@ -1,4 +1,4 @@
-//! Tests of conversations: turns, limits on length, and what is saved.
+//! Tests of conversations: turns, limits on length, and saves.
 
 use super::*;
 use toolkit_core::ToolCall;

@@ -15,7 +15,7 @@ use toolkit_core::{
     ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
 };
 
-/// The name of the tool whose arguments are the final answer. If the agent already has a tool with this name,
+/// The name of the answer tool. Its arguments are the final answer. If the agent already has a tool with this name,
 /// a number is appended.
 const TOOL: &str = "final_answer";
 
@@ -341,7 +341,7 @@ fn quote(
     (said, has_results.then_some(given))
 }
 
-/// The tool whose arguments are the final answer. The agent itself checks them, so the tool never runs.
+/// The answer tool. Its arguments are the final answer. The agent itself checks them, so the tool never runs.
 struct AnswerTool(ToolDefinition);
 
 impl AnswerTool {

@@ -10,7 +10,7 @@ use toolkit_core::schema::schema_hash;
 /// One line of a recording file: a request to a model and its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// The digest of `request`, for people who compare recordings. `Replay` does not read it.
+    /// The digest of `request`, for comparing recordings by hand. `Replay` does not read it.
     #[serde(default)]
     pub(super) fingerprint: String,
     pub(super) model: String,

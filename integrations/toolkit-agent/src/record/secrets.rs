@@ -20,7 +20,7 @@ const MIN_BYTES: usize = 8;
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Collects the values of all environment variables whose names mark them as secret.
+    /// Collects the values of all environment variables with the name of a secret.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
@@ -72,7 +72,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the values of all fields whose names mark them as secret, also in nested objects. `null` and
+    /// Replaces the values of all fields with the name of a secret, also in nested objects. `null` and
     /// booleans stay unchanged.
     pub(super) fn hide_fields(value: &mut Value) {
         match value {

@@ -48,7 +48,7 @@ pub(super) struct SessionsInner {
 }
 
 impl Sessions {
-    /// Creates sessions whose conversations are saved in `store`.
+    /// Creates sessions with their conversations in `store`.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
@@ -143,7 +143,7 @@ setters! { Sessions:
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Creates sessions whose conversations are kept in memory only.
+/// Creates sessions with their conversations in memory only.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())

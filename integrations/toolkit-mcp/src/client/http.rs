@@ -189,7 +189,7 @@ fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
     builder.build().map_err(|error| unreachable(&error))
 }
 
-/// The maximum number of requests whose responses have not begun, for one connection. The server of this crate
+/// The maximum number of requests still waiting for a response, for one connection. The server of this crate
 /// executes as many calls at once.
 const MAX_REQUESTS: usize = 1_000;
 

@@ -61,7 +61,7 @@ fn end() -> Value {
 }
 
 #[test]
-fn a_call_is_yielded_when_the_next_part_shows_that_it_was_not_cut_off() {
+fn calls_are_yielded_at_once_and_the_response_is_whole() {
     let first =
         json!({"functionCall": {"name": "weather", "args": {"city": "Oslo"}}, "thoughtSignature": "CpcB"});
     let second = json!({"functionCall": {"id": "x", "name": "weather", "args": {"city": "Rome"}}});
@@ -77,17 +77,13 @@ fn a_call_is_yielded_when_the_next_part_shows_that_it_was_not_cut_off() {
     let reasoning = |text: &str| StreamEvent::Reasoning(text.to_owned());
     assert_eq!(events[0], [reasoning("I ")]);
     assert_eq!(events[1], [reasoning("think."), text("Let ")]);
-    let [said, StreamEvent::CallStarted { id, name }] = events[2].as_slice() else {
+    let [said, StreamEvent::CallStarted { id, name }, StreamEvent::Call(call)] = events[2].as_slice() else {
         panic!("{:?}", events[2]);
     };
-    assert_eq!((said, name.as_str()), (&text("me see."), "weather"));
-    let [StreamEvent::Call(call), StreamEvent::CallStarted { .. }] = events[3].as_slice() else {
-        panic!("{:?}", events[3]);
-    };
-    assert_eq!(call.id.as_str(), id);
+    assert_eq!((said, name.as_str(), call.id.as_str()), (&text("me see."), "weather", id.as_str()));
     assert_eq!(call.extras.get("gemini", "thoughtSignature"), Some(&json!("CpcB")));
-    assert_eq!(calls(&events[4])[0].id, "x");
-    assert!(end.events.is_empty());
+    assert_eq!(calls(&events[3])[0].id, "x");
+    assert!(events[4].is_empty() && end.events.is_empty());
 
     let candidate = &end.body["candidates"][0];
     assert_eq!(candidate["finishReason"], "STOP");
@@ -216,10 +212,10 @@ fn candidates_are_kept_apart() {
         json!({"candidates": [part(1, call(1)), part(0, json!([start("g")]))]}),
         json!({"candidates": [part(0, json!([end()]))]}),
     ]);
-    let yielded = calls(events.iter().flatten().chain(&end.events));
-    assert_eq!(yielded.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["g", "f"]);
+    let yielded = calls(events.iter().flatten());
+    assert_eq!(yielded.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["f", "g"]);
     let parsed = Gemini.parse_calls(&end.body).unwrap();
-    assert_eq!(parsed, yielded);
+    assert_eq!(parsed, [yielded[1].clone(), yielded[0].clone()]);
     assert_ne!(parsed[0].id, parsed[1].id);
 }
 
@@ -241,10 +237,8 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
     let mut stream = Gemini.accumulator();
     let error = stream.push(&json!([good, overloaded])).unwrap_err();
     refuse(&error, "candidates[0].content", "the service reported an error: overloaded");
-    assert_eq!(stream.push(&json!([])).unwrap().len(), 1);
-    let end = stream.finish();
-    assert_eq!(calls(&end.events), Gemini.parse_calls(&end.body).unwrap());
-    assert_eq!(calls(&end.events).len(), 1);
+    assert_eq!(stream.push(&json!([])).unwrap().len(), 2);
+    assert_eq!(Gemini.parse_calls(&stream.finish().body).unwrap().len(), 1);
 
     let mut stream = Gemini.accumulator();
     let malformed =

@@ -32,7 +32,7 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id whose file is at `path`. Returns `None` if `path_of` never returns this path.
+/// Returns the id of the conversation in the file at `path`. Returns `None` if `path_of` never returns this path.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
