@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use tokio::runtime::Builder;
 use toolkit::middleware::{Approval, PermissionRule, Permissions};
 use toolkit::prelude::*;
-use toolkit::{ErrorKind, ToolDefinition, ToolFuture, ToolName, ToolProvider};
+use toolkit::{
+    AdaptedTool, ArgumentTransform, ErrorKind, ToolDefinition, ToolFuture, ToolName, ToolProvider,
+};
 
 /// The texts of the calls that a tool has received.
 type Received = Arc<Mutex<Vec<String>>>;
@@ -119,5 +121,33 @@ async fn an_argument_given_twice_is_refused_before_the_rules() {
         }
         let results = dispatcher.dispatch([ToolCall::new("1", "open", r#"{"file": "/project/x"}"#)]).await;
         assert_eq!(results[0].to_text(), "opened");
+    }
+}
+
+/// Does something to the documents of a customer.
+#[tool(register = false)]
+fn change(#[param(one_of = ["read", "delete"])] action: String, customer: u32) -> String {
+    format!("{action} for {customer}")
+}
+
+#[derive(Debug, Clone)]
+struct LoggedIn(u32);
+
+/// Without the call's context, such a tool cannot tell which arguments it takes.
+#[tokio::test]
+async fn conditions_read_coerced_words_although_another_argument_is_computed() {
+    let customer = ArgumentTransform::of("customer").computed(|context| match context.state::<LoggedIn>() {
+        Some(user) => Ok(user.0.into()),
+        None => Err("nobody is logged in".into()),
+    });
+    let adapted = AdaptedTool::new(change::tool()).with_arguments([customer]).expect("an argument");
+    let registry = ToolRegistry::from_tools([adapted]).expect("one tool").with_state(LoggedIn(7));
+    let delete = PermissionRule::deny("nothing is deleted").when(|_, args| args["action"] == "delete");
+    let permissions = Permissions::new().rule(delete).rule(PermissionRule::allow());
+    let dispatcher = Dispatcher::new(registry).expect("complete").with_middleware(permissions);
+    for (action, is_run) in [("read", true), ("Read", true), ("delete", false), ("Delete", false)] {
+        let call = ToolCall::new("1", "change", json!({"action": action}).to_string());
+        let result = dispatcher.dispatch([call]).await.remove(0);
+        assert_eq!(result.is_error(), !is_run, "{action}: {result:?}");
     }
 }

@@ -164,7 +164,7 @@ fn a_params_struct_is_mirrored_for_serde_and_schemars() {
 #[test]
 fn a_params_enum_is_mirrored_for_serde_and_schemars() {
     insta::assert_snapshot!(readable(crate::derive::expand_params(quote! {
-        /// The text to find.
+        /// What is looked for.
         #[tool_params(crate = my::tools)]
         #[serde(tag = "kind")]
         enum Wanted {

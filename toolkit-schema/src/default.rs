@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 /// The internal keyword for a default that cannot be published. The value of the keyword is the reason.
 const FAULTY: &str = "x-toolkit-default";
 
-/// The reason for a default of `null` that the type refuses. Serde writes `null` for such numbers.
-const NOT_A_NUMBER: &str =
-    "it is `null` in JSON, which the type does not accept; NaN and infinity cannot be published";
+/// The reason for a default of `null` that a number refuses. Serde writes `null` for such numbers.
+const NOT_A_NUMBER: &str = "it is `null` in JSON, which the type does not accept; NaN and infinity cannot be \
+    published, and the schema of an `Option` is `#[schemars(with = \"Option<…>\")]`";
 
 /// Sets the default in a schema. Without a default in `Ok`, nothing is published; the message in `Err` makes
 /// the schema [faulty](strip_faulty_default).
@@ -27,12 +27,16 @@ pub fn set_default(keywords: &mut Map<String, Value>, default: Result<Option<Val
     }
 }
 
-/// Makes a schema [faulty](strip_faulty_default) if its default is `null` and it does not accept `null`.
+/// Removes a default of `null` that the schema does not accept. A number then makes the schema
+/// [faulty](strip_faulty_default). For other types, the default is `None` of an `Option` with the schema of another
+/// type, and means the same as no default.
 pub fn check_null_default(keywords: &mut Map<String, Value>) {
     if keywords.get("default") == Some(&Value::Null) {
         let schema = Value::Object(keywords.clone());
         if !check_text(SchemaRef::from(&schema), "null", Scope::Validator).is_empty() {
-            set_default(keywords, Err(NOT_A_NUMBER.to_owned()));
+            let is_number = matches!(schema["type"].as_str(), Some("number" | "integer"));
+            keywords.shift_remove("default");
+            set_default(keywords, if is_number { Err(NOT_A_NUMBER.to_owned()) } else { Ok(None) });
         }
     }
 }
@@ -132,9 +136,12 @@ mod tests {
             (json!({"type": ["number", "null"], "default": null}), true),
             (json!({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default": null}), true),
             (json!({"default": null}), true),
+            (json!({"type": "string", "default": null}), true),
         ] {
             let mut checked = schema.clone();
             check_null_default(checked.as_object_mut().unwrap());
+            let is_published = checked.get("default").is_some();
+            assert_eq!(is_published, is_valid && schema["type"] != "string", "{schema}");
             assert_eq!(strip_faulty_default(&mut checked).is_none(), is_valid, "{schema}");
         }
     }

@@ -32,6 +32,9 @@ pub struct StreamEnd {
     /// [`WireError`] if the stream contained no response, or if the provider reported an error instead of a
     /// response.
     pub response: Result<Response, WireError>,
+    /// The error reported by the provider in the last event, if the body ended before the end of this event.
+    /// [`push`](StreamAccumulator::push) returns all other errors.
+    pub failure: Option<WireError>,
     /// The complete response body, as in a response without streaming. It has all fields of the provider,
     /// including fields that [`response`](Self::response) does not have.
     pub body: Value,
@@ -198,10 +201,8 @@ impl StreamAccumulator {
         if let (Ok(response), false) = (&mut response, is_complete) {
             response.finish = FinishReason::Interrupted;
         }
-        if let Some(failure) = failure.filter(|_| response.is_err() || !is_complete) {
-            response = Err(failure);
-        }
-        StreamEnd { events, response, body, is_complete }
+        let failure = failure.filter(|_| response.is_err() || !is_complete);
+        StreamEnd { events, response, failure, body, is_complete }
     }
 }
 

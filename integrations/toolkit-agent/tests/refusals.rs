@@ -14,7 +14,7 @@ use toolkit_agent::{
 };
 use toolkit_wire::ApiFormat;
 
-/// A transport with the events of one stream.
+/// A transport with the events of one stream. A string is a piece of the body.
 struct Events(Mutex<VecDeque<Value>>);
 
 struct Ready(VecDeque<Value>);
@@ -23,7 +23,12 @@ impl futures_core::Stream for Ready {
     type Item = Result<Fragment, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front().map(|event| Ok(Fragment::Event(event))))
+        Poll::Ready(self.0.pop_front().map(|event| {
+            Ok(match event {
+                Value::String(text) => Fragment::Bytes(text.into_bytes()),
+                event => Fragment::Event(event),
+            })
+        }))
     }
 }
 

@@ -277,6 +277,7 @@ impl PreparedCall {
     #[cold]
     pub(super) fn into_error(mut self, error: ToolError, settings: &Settings) -> ToolResult {
         let ended = Ended::without_run(settings.failure(&self.name, error));
+        self.span.end(&ended.outcome, settings.bus.includes_contents());
         if let Some(guard) = self.guard.take() {
             guard.end(&ended.outcome, ended.duration);
         }

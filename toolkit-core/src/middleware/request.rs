@@ -63,12 +63,16 @@ impl CallArguments {
     /// another value than the last one.
     fn only_value(&self) -> Result<&Value, &ToolError> {
         let value = self.value().as_ref()?;
+        self.repeated().map_or(Ok(value), Err)
+    }
+
+    fn repeated(&self) -> Option<&ToolError> {
         let check = || {
             repeated_arguments(self.as_str(), self.tool.definition(), |text, coerce| {
                 self.is_taken(text, coerce)
             })
         };
-        self.repeated.get_or_init(check).as_ref().map_or(Ok(value), Err)
+        self.repeated.get_or_init(check).as_ref()
     }
 
     fn canonical(&self) -> Option<&str> {
@@ -165,8 +169,11 @@ impl ToolRequest {
     /// humans for approval.
     ///
     /// # Errors
-    /// The arguments are not a JSON object.
+    /// The arguments are not a JSON object, or an argument or a member of an argument is given twice.
     pub fn arguments_json(&self) -> Result<String, ToolError> {
+        if let Some(repeated) = self.arguments.repeated() {
+            return Err(repeated.clone());
+        }
         let takes = |text: &str, coerce| self.arguments.is_taken(text, coerce);
         let text = arguments_json(self.arguments(), self.definition(), takes)?;
         Json::parse(&text).map(|json| json.compact()).map_err(|error| not_json(&text, &error))

@@ -32,9 +32,9 @@ impl ToolRegistry {
 
     /// Adds the tools of another registry, with a setting for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled, even if the other registry enables one of their tools. If both registries disable the same tool, namespace
-    /// or tags, the reason given in this registry is kept. If both have a time limit, the limit of this
-    /// registry is kept.
+    /// Disabled tools, namespaces and tags stay disabled, even if the other registry enables one of their tools.
+    /// If both registries disable the same tool, namespace or tags, the reason given in this registry is kept.
+    /// If both have a time limit, the limit of this registry is kept.
     ///
     /// State stays with the tools of its registry, regardless of the order in which state is added and
     /// registries are merged. The state of the other registry serves only the tools of the other registry.

@@ -55,7 +55,11 @@ impl Switches {
             let rules = [&*self, &other].map(|registry| registry.tools.get(&name).cloned());
             // A tool without a rule of its own in one registry may be disabled there by a broad rule.
             let is_exempt = |registry: &Self, rule: &Option<_>| {
-                rule.is_some() || tools(&name).iter().all(|tool| registry.broad_reason(tool).is_none())
+                let has_broad_rules = !registry.namespaces.is_empty() || !registry.tags.is_empty();
+                let tools = tools(&name);
+                let is_untouched = !tools.is_empty() || !has_broad_rules;
+                rule.is_some()
+                    || is_untouched && tools.iter().all(|tool| registry.broad_reason(tool).is_none())
             };
             let [own, others] = rules;
             let reason = own.clone().flatten().or(others.clone().flatten());

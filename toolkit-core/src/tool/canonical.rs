@@ -3,7 +3,7 @@
 use super::{Tool, ToolDefinition};
 use crate::args::{parse_value, with_members};
 use crate::context::ToolContext;
-use crate::error::ToolError;
+use crate::error::{ErrorKind, ToolError};
 use crate::guard::guarded;
 use crate::schema::__private::{
     Json, Kind, coerced_except_words, coerced_with_words, quoted, remove_defaults, repeated_names,
@@ -12,12 +12,16 @@ use crate::schema::__private::{
 use crate::schema::SchemaRef;
 use serde_json::Value;
 
-/// Returns whether the tool accepts the arguments, exactly as written unless `coerce`. If the tool panics, returns
-/// `false`.
+/// Returns whether the tool accepts the arguments exactly as written. With `coerce`, returns whether the tool may
+/// accept them coerced: a tool that needs the context of a call cannot tell here. If the tool panics, returns `false`.
 pub(crate) fn takes(tool: &dyn Tool, arguments: &str, coerce: bool) -> bool {
     let name = tool.definition().name.clone();
     let context = if coerce { ToolContext::new(name) } else { ToolContext::of_exact_check(name) };
-    guarded(|| tool.validate(arguments, &context)).is_ok_and(|checked| checked.is_ok())
+    match guarded(|| tool.validate(arguments, &context)) {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => coerce && error.kind() != ErrorKind::InvalidArguments,
+        Err(_) => false,
+    }
 }
 
 /// Returns the arguments as the JSON text of one object, with the parameters' own names at every depth. If

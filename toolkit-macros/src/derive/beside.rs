@@ -59,7 +59,7 @@ fn derived(source: &str, at: usize) -> [bool; 2] {
         !start.contains(')')
             && paths.filter_map(|path| path.strip_suffix(name)).any(|module| match module {
                 "" => is_imported(),
-                module => module.ends_with("::") && module.contains(from),
+                module => module.ends_with("::") && module.split("::").any(|part| part == from),
             })
     };
     TRAITS.map(is_derived)
@@ -91,6 +91,7 @@ mod tests {
             ("#[derive(Deserialize, |ToolParams)]", [false, false]),
             ("use rkyv::{Archive, Deserialize};\n#[derive(Deserialize, |ToolParams)]", [false, false]),
             ("#[derive(rkyv::Deserialize, |ToolParams)]", [false, false]),
+            ("#[derive(miniserde::Deserialize, |ToolParams)]", [false, false]),
             ("use serde::Deserialize;\n#[derive(DeserializeOwned, |ToolParams)]", [false, false]),
             (
                 "use serde::Deserialize;\n#[derive(Deserialize)] struct A; #[derive(|ToolParams)]",

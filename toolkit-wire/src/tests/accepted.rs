@@ -284,7 +284,7 @@ fn the_error_in_an_unfinished_last_event_is_reported() {
         for end in ["", "\n"] {
             let mut stream = format.accumulator();
             let pushed: Vec<_> = stream.push_bytes(format!("{body}{end}").as_bytes());
-            let error = pushed.into_iter().find_map(Result::err).or_else(|| stream.finish().response.err());
+            let error = pushed.into_iter().find_map(Result::err).or_else(|| stream.finish().failure);
             assert!(error.as_ref().is_some_and(|error| error.report().is_some()), "{format}: {error:?}");
         }
     }

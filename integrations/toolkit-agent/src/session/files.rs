@@ -120,7 +120,7 @@ fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError 
 
 /// Opens and locks a file, creating it if needed. Dropping the returned file releases the lock.
 fn locked(path: &Path) -> io::Result<File> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    create_folder(path.parent().unwrap_or(Path::new(".")))?;
     let file = File::options().create(true).append(true).open(path)?;
     FileExt::lock(&file)?;
     Ok(file)
@@ -163,10 +163,18 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the entry of a new file or folder to the disk. Other systems than Unix cannot write a folder.
+/// Writes the entry of a new file or folder to the disk. Does nothing where folders cannot be written: on systems
+/// other than Unix, on some network file systems, and without permission to read the folder.
 fn sync_folder(entry: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    if !cfg!(unix) {
+        return Ok(());
+    }
     let folder = entry.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if !matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Adds the conversations in `folder` and its subfolders to `found`. The path for a long id contains several

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
-use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
+use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEnd, StreamEvent, WireError};
 
 /// The deltas of an answer, decoded from the pieces of a stream.
 pub(super) struct Deltas {
@@ -122,7 +122,11 @@ impl Deltas {
     fn end_blocked(&mut self, error: &WireError) {
         let Some(response) = self.response.take() else { return };
         let complete = response.native();
-        let end = response.finish();
+        self.end_blocked_with(error, response.finish(), complete);
+    }
+
+    /// Ends the stream with the parts of a blocked answer. `complete` is the message without incomplete calls.
+    fn end_blocked_with(&mut self, error: &WireError, end: StreamEnd, complete: Vec<Value>) {
         let begun = end.response.map(|mut begun| {
             let calls = begun.calls.len();
             begun.calls.retain(|call| self.is_complete(call));
@@ -158,7 +162,13 @@ impl Deltas {
     /// response is incomplete, the error contains the parts received so far.
     fn end(&mut self, failure: Option<ModelError>) {
         let Some(response) = self.response.take() else { return };
-        let end = response.finish();
+        let mut end = response.finish();
+        let reported = end.failure.take().filter(|_| failure.is_none());
+        if let Some(error) = reported.as_ref().filter(|error| error.is_blocked()) {
+            return self.end_blocked_with(error, end, Vec::new());
+        }
+        let reported = reported.map(|error| ModelError::of_wire(ModelErrorKind::Unavailable, &error));
+        let failure = failure.or(reported);
         let response = end.response.map_err(ModelError::from);
         let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
         // The provider may not have stored a response that broke off.

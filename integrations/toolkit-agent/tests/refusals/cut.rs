@@ -3,7 +3,7 @@
 use super::{begin, stream};
 use serde_json::json;
 use toolkit_agent::wire::encode_request;
-use toolkit_agent::{FinishReason, Message, ModelDelta, ModelRequest};
+use toolkit_agent::{FinishReason, Message, ModelDelta, ModelErrorKind, ModelRequest};
 use toolkit_wire::ApiFormat;
 
 /// A call that is incomplete when the provider blocks the answer is no part of the answer.
@@ -104,4 +104,17 @@ async fn a_block_after_reasoning_alone_is_explained() {
             assert!(is_sent || format == ApiFormat::Gemini && other == format, "{other}: {body}");
         }
     }
+}
+
+/// Some gateways close the connection after a report, without the empty line that ends an event.
+#[tokio::test]
+async fn the_report_in_an_unfinished_last_event_ends_the_answer() {
+    let said =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"On\"}}]}\n\n";
+    let report = |code: &str| format!("data: {{\"error\":{{\"code\":\"{code}\",\"message\":\"a report\"}}}}");
+    let blocked = stream(ApiFormat::OpenAiChat, json!([said, report("content_filter")])).await.unwrap();
+    assert_eq!((blocked.message.text.as_str(), blocked.finish), ("On", FinishReason::Refused));
+    let failed = stream(ApiFormat::OpenAiChat, json!([said, report("server_error")])).await.unwrap_err();
+    assert!(failed.kind == ModelErrorKind::Unavailable && failed.message.contains("a report"), "{failed:?}");
+    assert_eq!(failed.partial.map(|partial| partial.message.text).as_deref(), Some("On"));
 }
