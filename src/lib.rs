@@ -45,7 +45,7 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time |
+//! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |

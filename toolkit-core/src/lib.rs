@@ -25,7 +25,7 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time |
+//! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as `tower` services, and `tower` layers as middleware |
 //! | `tracing` | a `tracing` span for each call, with OpenTelemetry's attribute names |

@@ -311,9 +311,9 @@ impl<'a> Coercion<'a> {
             let is_required = || names(schema.get("required")).any(|other| other == name);
             let is_repeated = || members.iter().filter(|(other, _)| other == name).nth(1).is_some();
             if matches!(member.kind, Kind::Null)
-                && !is_repeated()
                 && named.iter().any(|property| !self.fits(property, member))
                 && !is_required()
+                && !is_repeated()
             {
                 changed = true;
                 continue;

@@ -55,6 +55,9 @@ impl PermissionRule {
     /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
     /// `?` any character.
     ///
+    /// The pattern must match the full name, with the namespace: `delete*` does not match `fs-delete`, but
+    /// `*delete*` does. A [`ToolFilter`](crate::ToolFilter) compares names without their namespaces, too.
+    ///
     /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
     ///
     /// # Errors
