@@ -5,6 +5,8 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+use std::path::{Path, PathBuf};
+
 /// The compiler of the `.stderr` files.
 const WRITTEN_WITH: &str = "1.95.";
 
@@ -32,29 +34,32 @@ fn rustc_version() -> String {
 /// name items by the place of their definition.
 #[test]
 fn no_first_line_and_no_label_names_a_module_of_the_core() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
-    for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
-        let path = entry.expect("a file").path();
-        if path.extension().is_some_and(|extension| extension == "stderr") {
-            let text = std::fs::read_to_string(&path).expect("a text");
-            let named = text.lines().filter(|line| line.contains("toolkit_core::"));
-            let named: Vec<&str> = named
-                .filter(|line| !line.starts_with("note: required by") && !line.contains("help: the trait "))
-                .collect();
-            assert!(named.is_empty(), "{}: {named:#?}", path.display());
-        }
+    for (path, text) in expected_texts() {
+        let named = text.lines().filter(|line| line.contains("toolkit_core::"));
+        let named: Vec<&str> = named
+            .filter(|line| !line.starts_with("note: required by") && !line.contains("help: the trait "))
+            .collect();
+        assert!(named.is_empty(), "{}: {named:#?}", path.display());
     }
 }
 
 /// Users of a message can find what it names: nothing in it is private to the macros.
 #[test]
 fn no_message_names_a_private_module() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
-    for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
-        let path = entry.expect("a file").path();
-        if path.extension().is_some_and(|extension| extension == "stderr") {
-            let text = std::fs::read_to_string(&path).expect("a text");
-            assert!(!text.contains("__private"), "{}", path.display());
-        }
+    for (path, text) in expected_texts() {
+        assert!(!text.contains("__private"), "{}", path.display());
     }
+}
+
+/// Returns the expected text of each case, with its path.
+fn expected_texts() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
+    let entries = std::fs::read_dir(folder).expect("the folder of the cases");
+    let paths = entries.map(|entry| entry.expect("a file").path());
+    let texts: Vec<(PathBuf, String)> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "stderr"))
+        .map(|path| (path.clone(), std::fs::read_to_string(path).expect("a text")))
+        .collect();
+    assert!(!texts.is_empty(), "there are cases");
+    texts
 }
