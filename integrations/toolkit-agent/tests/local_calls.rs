@@ -4,7 +4,8 @@
 //! `cargo test -p toolkit-agent --features openai --test local_calls -- --ignored --nocapture`.
 //!
 //! The questions are those of the Berkeley Function Calling Leaderboard in the folder `TOOLKIT_BFCL`, by default
-//! `tests/data/bfcl` of the repository. `TOOLKIT_LOCAL_QUESTIONS=40` asks so many, taken at equal distances.
+//! `tests/data/bfcl` of the repository. `TOOLKIT_LOCAL_QUESTIONS=40` asks so many, taken at equal distances
+//! and asked in an order whose every beginning is spread over all of them.
 //! The tools are in the instructions and the calls are text, because the server would otherwise constrain the
 //! calls by a grammar; with `TOOLKIT_LOCAL_GRAMMAR=1`, requests have tools as usual.
 //! After `TOOLKIT_LOCAL_MINUTES=11`, no further question is asked. Everything else is fixed: the temperature is 0,
@@ -260,10 +261,14 @@ fn questions(folder: &Path) -> Vec<Task> {
     files.iter().flat_map(|path| Task::from_json_lines(&fs::read_to_string(path).unwrap()).unwrap()).collect()
 }
 
-/// Returns `count` items at equal distances.
+/// Returns `count` items at equal distances, in an order whose every beginning is spread over all items.
 fn sample<T: Clone>(items: &[T], count: usize) -> Vec<T> {
+    const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
     let count = count.clamp(1, items.len());
-    (0..count).map(|index| items[index * items.len() / count].clone()).collect()
+    let mut order: Vec<usize> = (0..count).collect();
+    let place = |index: &usize| (*index as f64 * GOLDEN_RATIO).fract();
+    order.sort_by(|a, b| place(a).total_cmp(&place(b)));
+    order.into_iter().map(|index| items[index * items.len() / count].clone()).collect()
 }
 
 fn data() -> PathBuf {
@@ -357,7 +362,7 @@ fn refusals_differ_in_their_words_only() {
 
 #[test]
 fn questions_are_taken_at_equal_distances() {
-    assert_eq!(sample(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4), [0, 2, 5, 7]);
+    assert_eq!(sample(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4), [0, 5, 2, 7]);
     assert_eq!(sample(&[0, 1], 9), [0, 1]);
     let all = questions(&data());
     assert!(all.len() > 30 && all.iter().all(|task| task.calls.is_some()));
