@@ -303,8 +303,8 @@ impl ToolContext {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 
-    pub(crate) fn can_be_cancelled(&self) -> bool {
-        self.cancellation.is_some()
+    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
+        self.cancellation.as_ref()
     }
 
     /// Waits until the call is cancelled. Waits forever if the call cannot be cancelled.

@@ -37,7 +37,7 @@ pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
-pub(crate) use run::{Running, start};
+pub(crate) use run::{Started, start};
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 
 use crate::context::ToolContext;

@@ -90,7 +90,7 @@ impl Batch {
     /// Adds a call to the batch and starts the call.
     pub fn push(&mut self, call: ToolCall) {
         let call = self.prepare(call);
-        self.spawn(call);
+        self.spawn(call, Handle::try_current().ok().as_ref());
     }
 
     fn prepare(&mut self, call: ToolCall) -> PreparedCall {
@@ -101,25 +101,26 @@ impl Batch {
         Preparation { settings, registry, run, numbering, turns: Some(turns) }.prepare(call, token)
     }
 
-    fn spawn(&mut self, call: PreparedCall) {
+    fn spawn(&mut self, call: PreparedCall, runtime: Option<&Handle>) {
         self.pushed += 1;
         // Forget finished tasks from time to time, so that a batch kept open for long does not grow.
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
         let mut slot = Slot { call: Some(call), shared: self.shared.clone() };
-        match Handle::try_current() {
-            Ok(runtime) => {
-                self.tasks.push(runtime.spawn(async move {
+        match runtime {
+            Some(runtime) => {
+                // The future is boxed, because the runtime moves the future of a task six times.
+                self.tasks.push(runtime.spawn(Box::pin(async move {
                     // The slot is not moved into a variable, because the future of the task would then reserve space
                     // for two slots.
                     let Shared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
                     let ended = call.run(settings, registry, run.as_ref()).await;
                     slot.fill(ended);
-                }));
+                })));
             }
-            Err(_) => {
+            None => {
                 slot.refuse(ToolError::failed("there is no tokio runtime to run it on"));
             }
         }
@@ -221,11 +222,15 @@ impl Extend<ToolCall> for Batch {
     fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
         let calls = calls.into_iter();
         self.tasks.reserve(calls.size_hint().0);
+        let runtime = Handle::try_current().ok();
         if self.shared.settings.bus.has_listeners() {
             let prepared: Vec<PreparedCall> = calls.map(|call| self.prepare(call)).collect();
-            prepared.into_iter().for_each(|call| self.spawn(call));
+            prepared.into_iter().for_each(|call| self.spawn(call, runtime.as_ref()));
         } else {
-            calls.for_each(|call| self.push(call));
+            calls.for_each(|call| {
+                let call = self.prepare(call);
+                self.spawn(call, runtime.as_ref());
+            });
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::name::ToolName;
 use crate::output::Outcome;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
+use crate::tool::{Started, Tool, ToolDefinition, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -214,7 +214,7 @@ impl PreparedCall {
                             let started = Instant::now();
                             let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                                 Ok(outcome) => outcome,
-                                Err(running) => running.await,
+                                Err(started) => started.await,
                             };
                             (outcome, started.elapsed())
                         }
@@ -288,7 +288,7 @@ impl PreparedCall {
 impl Plan {
     /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
     /// earlier call of the batch with the same resource has ended.
-    fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Running<'a> {
+    fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Started<'a> {
         let Self { execution, arguments, turns, batch } = self;
         let steps = async move {
             for turn in turns {
@@ -302,7 +302,7 @@ impl Plan {
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
             Next::new(middleware.clone(), execution.clone()).run(request).await
         };
-        Running::new(ToolFuture::running(steps, |outcome| outcome), context, None)
+        Started::new(Box::pin(steps), context, None)
     }
 }
 

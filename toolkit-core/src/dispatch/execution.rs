@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, ToolError};
 use crate::guard::PanicText;
 use crate::middleware::{CallArguments, Middleware, Next, ToolRequest};
 use crate::output::Outcome;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
+use crate::tool::{Started, Tool, ToolDefinition, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ impl Execution {
         let started = Instant::now();
         let outcome = match start(&*self.tool, arguments.as_str(), context, self.timeout) {
             Ok(outcome) => outcome,
-            Err(running) => running.await,
+            Err(started) => started.await,
         };
         self.add(started.elapsed());
         outcome
@@ -101,7 +101,7 @@ impl Execution {
             }
             let outcome = match start(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
-                Err(running) => here.block_on(running),
+                Err(started) => here.block_on(started.into_future()),
             };
             drop(permits);
             outcome
@@ -121,14 +121,15 @@ impl Execution {
                 return Err(error.with_message(message));
             }
         };
-        let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
-            Ok(outcome) => outcome,
-            Err(lost) => Err(match lost.try_into_panic() {
-                Ok(payload) => PanicText::of(payload).of_call(context),
-                Err(_) => ToolError::cancelled(context.known_name()),
-            }),
-        });
-        let outcome = Running::new(finished, context, self.timeout).await;
+        let finished = async {
+            (&mut thread.0).await.unwrap_or_else(|lost| {
+                Err(match lost.try_into_panic() {
+                    Ok(payload) => PanicText::of(payload).of_call(context),
+                    Err(_) => ToolError::cancelled(context.known_name()),
+                })
+            })
+        };
+        let outcome = Started::new(Box::pin(finished), context, self.timeout).await;
         self.add(started.elapsed());
         match outcome {
             Err(error)

@@ -48,6 +48,8 @@ impl Results {
     pub(super) fn poll_rest(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Vec<ToolResult>> {
         let mut inner = self.lock();
         if inner.ended < pushed {
+            let missing = pushed - inner.ended;
+            inner.ready.reserve(missing);
             return inner.wait(pushed, cx);
         }
         let mut rest = Vec::from(std::mem::take(&mut inner.ready));

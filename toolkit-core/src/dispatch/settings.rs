@@ -8,7 +8,7 @@ use crate::event::EventBus;
 use crate::guard::guarded;
 use crate::middleware::BoxMiddleware;
 use crate::output::{Outcome, Truncation};
-use crate::tool::{Running, ToolFuture, ToolMetadata};
+use crate::tool::{Started, ToolMetadata};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl Settings {
         limit: usize,
         context: &'a ToolContext,
         outcome: Outcome,
-    ) -> Running<'a> {
+    ) -> Started<'a> {
         let (name, id) = (context.tool_name().as_str(), context.call_id());
         let truncate = async move {
             match outcome {
@@ -91,7 +91,7 @@ impl Settings {
                 }
             }
         };
-        Running::new(ToolFuture::running(truncate, |outcome| outcome), context, None)
+        Started::new(Box::pin(truncate), context, None)
     }
 }
 

@@ -51,11 +51,11 @@ impl ToolRegistry {
         }
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), rare);
         let limit = definition.metadata.timeout.or(self.timeout);
-        let running = match start(&**tool, &arguments, &context, limit) {
+        let started = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,
-            Err(running) => running,
+            Err(started) => started,
         };
-        running.await
+        started.await
     }
 
     /// Checks a call without running it. The check fails if there is no such tool or the tool refuses the

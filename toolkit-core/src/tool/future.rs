@@ -34,8 +34,11 @@ pub struct ToolFuture<'a>(State<'a>);
 
 enum State<'a> {
     Done(Option<Outcome>),
-    Running(Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>),
+    Running(BoxedCall<'a>),
 }
+
+/// The future of a running call.
+pub(crate) type BoxedCall<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 impl<'a> ToolFuture<'a> {
     /// Creates a ready future with the outcome of an ended call.
@@ -81,15 +84,14 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
-    /// Creates a future that never completes. It takes the place of a future that has returned its outcome.
-    pub(crate) fn spent() -> Self {
-        Self(State::Done(None))
-    }
-
-    /// Returns whether the future has already returned its outcome. Such a future never completes again.
+    /// Returns the outcome of an ended call, or else the future of the running call. The future is `None` if it has
+    /// already returned its outcome.
     #[inline]
-    pub(crate) fn is_spent(&self) -> bool {
-        matches!(self.0, State::Done(None))
+    pub(crate) fn into_boxed(self) -> Result<Outcome, Option<BoxedCall<'a>>> {
+        match self.0 {
+            State::Done(outcome) => outcome.ok_or(None),
+            State::Running(call) => Err(Some(call)),
+        }
     }
 
     /// Returns the outcome of an ended call without waiting.

@@ -1,18 +1,20 @@
 //! The run of one call: panic guard, time limit, cancellation.
 
-use super::{Tool, ToolFuture};
+use super::Tool;
+use super::future::BoxedCall;
 use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
 use crate::guard::{PanicText, discard, guarded};
 use crate::output::Outcome;
-use std::future::{pending, poll_fn};
-use std::pin::{Pin, pin};
+use pin_project_lite::pin_project;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::task::unconstrained;
-use tokio::time::sleep_until;
+use tokio::task::{Unconstrained, unconstrained};
+use tokio::time::{Sleep, sleep_until};
+use tokio_util::sync::WaitForCancellationFuture;
 
-/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the running call
+/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the started call
 /// otherwise.
 ///
 /// A panic, a timeout or a cancellation becomes an error outcome.
@@ -25,7 +27,7 @@ pub(crate) fn start<'a>(
     arguments: &'a str,
     context: &'a ToolContext,
     limit: Option<Duration>,
-) -> Result<Outcome, Running<'a>> {
+) -> Result<Outcome, Started<'a>> {
     if context.is_cancelled() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
@@ -37,111 +39,111 @@ pub(crate) fn start<'a>(
         context.limit_to(limit);
     }
     match guarded(|| tool.call(arguments, context)) {
-        Ok(call) => call.try_ready().map_err(|call| Running {
-            call,
-            context,
-            is_limited: limit.is_some(),
-            stop: None,
-        }),
+        Ok(call) => call.into_boxed().map_err(|call| Started { call, context, limit }),
         Err(panicked) => Ok(Err(panicked.of_call(context))),
     }
 }
 
-/// A future that ends with the call's error when the call is cancelled or exceeds its time limit.
-type Stop<'a> = Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>;
-
-/// The future of a started call, with panic guard, time limit and cancellation.
-pub(crate) struct Running<'a> {
-    call: ToolFuture<'a>,
+/// A started call, to be awaited. Its future is made in place, because it is larger.
+pub(crate) struct Started<'a> {
+    call: Option<BoxedCall<'a>>,
     context: &'a ToolContext,
-    /// Whether the time limit is stored in `context`, so that `stop` can be created later.
-    is_limited: bool,
-    /// The future for stopping the call. Created when the tool first waits, because most calls end without
-    /// waiting.
-    stop: Option<Stop<'a>>,
+    limit: Option<Limit>,
 }
 
-impl<'a> Running<'a> {
-    /// Wraps the future of a started call. The time limit `limit` starts now.
-    pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
-        let limit = limit.and_then(Limit::from_now);
-        let stop = limit.map(|limit| stop(context, Some(limit)));
-        Self { call, context, is_limited: false, stop }
+impl<'a> Started<'a> {
+    /// Wraps the future of a call. The time limit `limit` starts now.
+    pub(crate) fn new(call: BoxedCall<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
+        Self { call: Some(call), context, limit: limit.and_then(Limit::from_now) }
+    }
+}
+
+impl<'a> IntoFuture for Started<'a> {
+    type Output = Outcome;
+    type IntoFuture = Running<'a>;
+
+    #[inline]
+    fn into_future(self) -> Running<'a> {
+        let Self { call, context, limit } = self;
+        Running { call, context, limit, timer: None, cancelled: None }
+    }
+}
+
+pin_project! {
+    /// The future of a started call, with panic guard, time limit and cancellation.
+    ///
+    /// The timer and the future of the cancellation are created when the tool first waits, because most calls end
+    /// without waiting.
+    #[project = RunningParts]
+    pub(crate) struct Running<'a> {
+        call: Option<BoxedCall<'a>>,
+        context: &'a ToolContext,
+        limit: Option<Limit>,
+        #[pin]
+        timer: Option<Unconstrained<Sleep>>,
+        cancelled: Option<Unconstrained<Pin<Box<WaitForCancellationFuture<'a>>>>>,
     }
 
-    /// Polls the future for stopping the call, after the tool has returned `Pending`.
-    #[inline(never)]
-    fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { context, is_limited, stop, .. } = self;
-        if stop.is_none() && !*is_limited && !context.can_be_cancelled() {
-            return Poll::Pending;
+    /// Drops the future of a call that has not ended.
+    impl PinnedDrop for Running<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            if this.call.is_some() {
+                this.project().discard_call();
+            }
         }
-        let limit = || context.limit().filter(|_| *is_limited);
-        let stop = stop.get_or_insert_with(|| self::stop(context, limit()));
-        // In a runtime without a timer, polling panics.
-        let error = match guarded(|| stop.as_mut().poll(cx)) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(error)) => error,
-            Err(panicked) => panicked.of_call(context),
-        };
-        self.discard_call();
-        Poll::Ready(Err(error))
+    }
+}
+
+impl<'a> RunningParts<'_, 'a> {
+    /// Polls for a cancellation and for the end of the time limit, after the tool has returned `Pending`. Returns
+    /// the error of a call to stop.
+    ///
+    /// Without budget, neither would ever be ready. The tool may have used up the budget of the task, so both are
+    /// exempt from the budget.
+    #[inline(never)]
+    fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<ToolError> {
+        let name = self.context.known_name();
+        if let Some(token) = self.context.cancellation() {
+            let cancelled = || unconstrained(Box::pin(token.cancelled()));
+            if Pin::new(self.cancelled.get_or_insert_with(cancelled)).poll(cx).is_ready() {
+                return Poll::Ready(ToolError::cancelled(name));
+            }
+        }
+        let Some(Limit { length, end }) = *self.limit else { return Poll::Pending };
+        if self.timer.is_none() {
+            self.timer.set(Some(unconstrained(sleep_until(end))));
+        }
+        match self.timer.as_mut().as_pin_mut() {
+            Some(timer) => timer.poll(cx).map(|()| ToolError::timed_out(name, length)),
+            None => Poll::Pending,
+        }
     }
 
     /// Drops the tool's future and catches a panic of its destructor.
     fn discard_call(&mut self) {
-        discard(std::mem::replace(&mut self.call, ToolFuture::spent()));
+        discard(self.call.take());
     }
 }
 
 impl Future for Running<'_> {
     type Output = Outcome;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let ended = match guarded(|| Pin::new(&mut self.call).poll(cx)) {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let mut this = self.project();
+        let polled = guarded(|| this.call.as_mut().map_or(Poll::Pending, |call| call.as_mut().poll(cx)));
+        let ended = match polled {
             Ok(Poll::Ready(outcome)) => outcome,
-            Ok(Poll::Pending) => return self.poll_stop(cx),
-            Err(panicked) => Err(panicked.of_call(self.context)),
+            // In a runtime without a timer, polling panics.
+            Ok(Poll::Pending) => match guarded(|| this.poll_stop(cx)) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(error)) => Err(error),
+                Err(panicked) => Err(panicked.of_call(this.context)),
+            },
+            Err(panicked) => Err(panicked.of_call(this.context)),
         };
-        self.discard_call();
+        this.discard_call();
         Poll::Ready(ended)
     }
-}
-
-/// Drops the future of a call that has not ended.
-impl Drop for Running<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.call.is_spent() {
-            self.discard_call();
-        }
-    }
-}
-
-/// Returns the future for stopping the call. A timer without budget is never ready, and the tool may have used up
-/// the budget of the task, so this future is exempt from the budget.
-fn stop(context: &ToolContext, limit: Option<Limit>) -> Stop<'_> {
-    Box::pin(unconstrained(stopped(context, limit)))
-}
-
-/// Waits for the cancellation or the end of the time limit, and returns the error of the call.
-async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
-    let name = context.known_name();
-    let mut cancelled = pin!(context.cancelled());
-    let mut timed_out = pin!(async {
-        match limit {
-            Some(Limit { length, end }) => {
-                sleep_until(end).await;
-                ToolError::timed_out(name, length)
-            }
-            None => pending().await,
-        }
-    });
-    poll_fn(|cx| match cancelled.as_mut().poll(cx) {
-        Poll::Ready(()) => Poll::Ready(ToolError::cancelled(name)),
-        Poll::Pending => timed_out.as_mut().poll(cx),
-    })
-    .await
 }
 
 impl PanicText {
