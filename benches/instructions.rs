@@ -277,7 +277,7 @@ const CASES: &[Case] = &[
         "batch/calls_timeout",
         Work::Batch(1_000, Some(MINUTE)),
         Some("batch/spawn_and_join_timeout"),
-        Target::None,
+        Target::OfFloor(1.3, 2_010),
     )
     .count(4),
     Case::new("batch/10000_by_hand", Work::SpawnAndJoin(10_000, Some(MINUTE)), None, Target::None).count(2),
@@ -285,7 +285,7 @@ const CASES: &[Case] = &[
         "batch/10000_timeout",
         Work::Batch(10_000, Some(MINUTE)),
         Some("batch/10000_by_hand"),
-        Target::None,
+        Target::OfFloor(1.3, 20_010),
     )
     .count(2),
     Case::new("agent/by_hand_1", Work::LoopByHand(1), None, Target::None),
