@@ -164,14 +164,22 @@ impl Dispatcher {
     }
 
     fn warnings_about(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        let names = || registry.all_definitions().map(|definition| &definition.name);
+        let is_missing =
+            |name: &&str| !registry.contains(name) && !names().any(|known| known.as_str() == *name);
+        let missing = self.settings.middleware.iter().flat_map(Middleware::tool_names).filter(is_missing);
+        let missing =
+            missing.map(|name| BuildProblem::unknown_tool("tool named by middleware", name, names()));
+        let mut problems: Vec<BuildProblem> = missing.collect();
         if self.settings.middleware.iter().any(Middleware::retries) {
-            return Vec::new();
+            return problems;
         }
         let message = "the dispatcher does not retry calls; add the middleware `Retry`";
         let retried = registry.iter_definitions().filter(|definition| definition.metadata.retries > 0);
-        retried
-            .map(|definition| definition.problem(ToolFault::NoEffect { setting: "retries", message }))
-            .collect()
+        problems.extend(
+            retried.map(|definition| definition.problem(ToolFault::NoEffect { setting: "retries", message })),
+        );
+        problems
     }
 
     /// Returns the tools for calls that start now. The first time, logs the [warnings](Self::warnings).

@@ -88,6 +88,12 @@ pub trait Middleware: Send + Sync + 'static {
         false
     }
 
+    /// Returns the full names of single tools in the settings of the middleware.
+    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports each name that no tool has. The default is no names.
+    fn tool_names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
@@ -131,6 +137,10 @@ impl Middleware for BoxMiddleware {
         self.0.retries_calls()
     }
 
+    fn tool_names(&self) -> Vec<&str> {
+        self.0.named_tools()
+    }
+
     fn boxed(self) -> BoxMiddleware {
         self
     }
@@ -140,6 +150,8 @@ trait DynMiddleware: Send + Sync {
     fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_>;
 
     fn retries_calls(&self) -> bool;
+
+    fn named_tools(&self) -> Vec<&str>;
 }
 
 impl<M: Middleware> DynMiddleware for M {
@@ -149,6 +161,10 @@ impl<M: Middleware> DynMiddleware for M {
 
     fn retries_calls(&self) -> bool {
         self.retries()
+    }
+
+    fn named_tools(&self) -> Vec<&str> {
+        self.tool_names()
     }
 }
 

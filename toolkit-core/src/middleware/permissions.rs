@@ -276,6 +276,12 @@ impl Permissions {
 }
 
 impl Middleware for Permissions {
+    fn tool_names(&self) -> Vec<&str> {
+        // A rule to allow calls may name a tool that comes and goes: its calls are denied in the meantime.
+        let strict = self.rules.iter().filter(|rule| rule.strictness() > 0);
+        strict.flat_map(PermissionRule::tool_names).collect()
+    }
+
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
         // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
         let arguments = request.arguments_value()?;
