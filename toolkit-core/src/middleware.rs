@@ -82,8 +82,8 @@ pub trait Middleware: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
     /// Returns whether the middleware retries failed calls, up to the tool's number of
-    /// [`retries`](crate::ToolMetadata::retries). [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports tools
-    /// with retries if no middleware retries. The default is `false`.
+    /// [`retries`](crate::ToolMetadata::retries). If no middleware does, the dispatcher itself retries calls. The default is
+    /// `false`.
     fn retries(&self) -> bool {
         false
     }

@@ -169,7 +169,7 @@ struct Work {
 enum Run {
     /// The call runs its tool at once, without waiting and without middleware.
     Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call needs a turn, a permit, a thread or middleware first.
+    /// The call needs a turn, a permit, a thread, middleware or retries.
     Planned(Plan),
 }
 
@@ -294,13 +294,13 @@ impl Plan {
             for turn in turns {
                 turn.comes().await;
             }
-            let middleware = &execution.settings.middleware;
+            let middleware = execution.settings.middleware_for(&execution.tool.definition().metadata);
             if middleware.is_empty() {
                 return execution.run(arguments, context).await;
             }
             let (tool, context) = (execution.tool.clone(), context.clone());
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
-            Next::new(middleware.clone(), execution.clone()).run(request).await
+            Next::new(middleware, execution.clone()).run(request).await
         };
         Running::new(ToolFuture::running(steps, |outcome| outcome), context, None)
     }

@@ -5,9 +5,10 @@ use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
+use std::time::Duration;
 
 /// Provides the tools of this dispatcher to another dispatcher. Calls of these tools keep the limits,
-/// middleware and state of this dispatcher.
+/// middleware, retries and state of this dispatcher. Limits of the other dispatcher apply to all attempts together.
 ///
 /// If this dispatcher has a [run](Dispatcher::with_run), the calls belong to that run. Otherwise, the calls
 /// belong to the run of the outer call and use its session, agent name and progress listener. Session changes
@@ -16,7 +17,14 @@ impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.registry()
             .iter_definitions()
-            .map(|definition| definition.clone().without_state_needs())
+            .map(|definition| {
+                let mut definition = definition.clone().without_state_needs();
+                // This dispatcher retries and limits each attempt itself. The outer dispatcher must not repeat the
+                // retries, and the limit of one attempt must not end the others.
+                definition.metadata.retries = 0;
+                definition.metadata.timeout = definition.metadata.timeout.map(|_| Duration::MAX);
+                definition
+            })
             .collect()
     }
 

@@ -133,13 +133,6 @@ pub enum ToolFault {
         /// The fault, and how to fix it.
         message: String,
     },
-    /// A setting of the tool has no effect in a [dispatcher](crate::Dispatcher::warnings).
-    NoEffect {
-        /// The setting, such as `retries`.
-        setting: &'static str,
-        /// The reason, and how to fix it.
-        message: &'static str,
-    },
     /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
     Refused {
         /// The reason given by the check.
@@ -250,9 +243,6 @@ impl fmt::Display for BuildProblem {
                     }
                     ToolFault::InvalidTransform { argument, message } => {
                         write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
-                    }
-                    ToolFault::NoEffect { setting, message } => {
-                        write!(f, "`{setting}` of {tool} has no effect: {message}")
                     }
                     ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
                 }
