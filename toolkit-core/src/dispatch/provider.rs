@@ -42,7 +42,7 @@ impl ToolProvider for Dispatcher {
         ToolFuture::running(call, |outcome| outcome)
     }
 
-    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+    fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
         Self::validate(self, call)
     }
 }
