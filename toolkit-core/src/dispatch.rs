@@ -23,7 +23,7 @@ use crate::call::ToolCall;
 use crate::context::RunContext;
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::guard::guarded;
-use crate::middleware::Middleware;
+use crate::middleware::{Approval, Middleware};
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use batch::Cancellation;
@@ -269,7 +269,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.run.as_ref()).await],
+            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
@@ -291,8 +291,15 @@ impl Dispatcher {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
         let run = self.run.as_ref();
         let prepare = |call| {
-            Preparation { settings, registry: &registry, run, numbering: &mut *numbering, turns: None }
-                .prepare(call, cancellation.clone())
+            Preparation {
+                settings,
+                registry: &registry,
+                run,
+                decided: None,
+                numbering: &mut *numbering,
+                turns: None,
+            }
+            .prepare(call, cancellation.clone())
         };
         let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
         let mut results = Vec::with_capacity(prepared.len());
@@ -306,15 +313,17 @@ impl Dispatcher {
         results
     }
 
-    /// Runs a call on the task of the caller, because a separate task would cost more than most tools.
+    /// Runs a call on the task of the caller, because a separate task would cost more than most tools. `decided` is the
+    /// approval of an outer dispatcher's call.
     async fn run_one(
         &self,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
+        decided: Option<Approval>,
     ) -> ToolResult {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
-        let preparation = Preparation { settings, registry: &registry, run, numbering, turns: None };
+        let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
         let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);

@@ -17,6 +17,7 @@ pub use attempt_limit::AttemptLimit;
 pub use cache::Cache;
 pub use callbacks::Callbacks;
 pub use deduplicate::Deduplicate;
+pub(crate) use permissions::DecidedApproval;
 pub use permissions::{Approval, ApprovalRequest, DecidedApprovals, Permission, PermissionRule, Permissions};
 pub use rate_limit::RateLimit;
 pub(crate) use request::CallArguments;

@@ -4,6 +4,7 @@ use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::error::ToolError;
+use crate::middleware::DecidedApproval;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 use std::time::Duration;
 
@@ -33,7 +34,8 @@ impl ToolProvider for Dispatcher {
             let cancellation = Some(context.cancellation_token().child_token());
             let run = self.run.as_ref();
             let outer = if run.is_none() { context.nested_run() } else { None };
-            let result = self.run_one(call, cancellation, run.or(outer.as_ref())).await;
+            let decided = context.extension().map(|DecidedApproval(approval)| approval.clone());
+            let result = self.run_one(call, cancellation, run.or(outer.as_ref()), decided).await;
             if run.is_none() {
                 context.adopt(&result.actions);
             }
