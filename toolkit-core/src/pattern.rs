@@ -186,7 +186,7 @@ mod tests {
             // one letter, because names are not empty.
             let shortest = pattern.replace('*', "").replace('?', "a");
             let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };
-            let expected = crate::name::ToolName::new(candidate).is_ok();
+            let expected = ToolName::new(candidate).is_ok();
             let pattern = NamePattern::new(pattern);
             prop_assert_eq!(pattern.is_ok(), expected);
             if let Ok(pattern) = pattern {
