@@ -190,7 +190,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
-    /// rule, every selected crate or module without tools, and every tool name or namespace included by the
+    /// rule, and every selected crate or module without tools. It also lists every tool name or namespace included by the
     /// filter but not found on any tool, and every tool name excluded without its namespace.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
