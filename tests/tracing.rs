@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
-use toolkit::middleware::Retry;
+use toolkit::middleware::{AttemptLimit, Retry};
 use toolkit::prelude::*;
 use toolkit::{AdaptedTool, ArgumentTransform};
 use tracing::field::{Field, Visit};
@@ -192,27 +192,28 @@ fn every_call_of_a_batch_has_a_span() {
     assert!(seen.iter().all(|seen| seen.closed));
 }
 
-/// Fails, and is called by one test only.
-#[tool(retries = 2)]
-fn alone() -> Result<(), &'static str> {
-    Err("no luck")
-}
+/// Called by one test only.
+#[tool(namespace = "far")]
+fn alone() {}
 
 #[test]
-fn retries_without_effect_are_warned_of_once_for_a_dispatcher() {
+fn middleware_for_no_tool_is_warned_of_once_for_a_dispatcher() {
     let warnings = || {
         let all = SPANS.1.lock().expect("no panic").clone();
         all.into_iter().filter(|message| message.contains("`alone`")).collect::<Vec<_>>()
     };
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let new = || Dispatcher::new(ToolRegistry::from_tools(tools![alone]).expect("one")).expect("one");
+    let new = |name: &str| {
+        let dispatcher = Dispatcher::new(ToolRegistry::from_tools(tools![alone]).expect("one")).expect("one");
+        dispatcher.with_middleware(AttemptLimit::new(1).for_tool(name, 1).expect("a name"))
+    };
     let run = |dispatcher: &Dispatcher, count: usize| {
-        let calls = (0..count).map(|_| call("1", "alone", "{}"));
+        let calls = (0..count).map(|_| call("1", "far-alone", "{}"));
         assert_eq!(runtime.block_on(dispatcher.dispatch(calls)).len(), count);
     };
-    run(&new().with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO)), 1);
+    run(&new("far-alone"), 1);
     assert_eq!(warnings(), Vec::<String>::new());
-    let dispatcher = new();
+    let dispatcher = new("alone");
     for count in [1, 2, 1] {
         run(&dispatcher, count);
         run(&dispatcher.clone().with_timeout(Duration::from_secs(1)), count);

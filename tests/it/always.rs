@@ -59,7 +59,7 @@ fn call(tool: &str, arguments: impl ToString) -> ToolCall {
 }
 
 /// Runs a future on this thread, without any runtime.
-fn without_runtime<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn without_runtime<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     loop {

@@ -81,6 +81,55 @@ impl Tool for ByHand {
     }
 }
 
+/// A tool by hand that leaves the check to the library. It reads the arguments of its schema.
+struct BySchema(ToolDefinition, Runs);
+
+impl BySchema {
+    fn new(name: &str, runs: &Runs) -> Self {
+        let parameters = json!({
+            "type": "object", "required": ["amount"],
+            "properties": {
+                "amount": {"type": "integer", "minimum": 0, "maximum": u32::MAX},
+                "account": {"type": ["string", "null"]},
+            },
+        });
+        Self(ToolDefinition::new(ToolName::new(name).unwrap(), "Pays.", parameters), runs.clone())
+    }
+
+    fn amount(&self, arguments: &str) -> Result<u32, ToolError> {
+        if ["amount", "account"].iter().any(|name| arguments.matches(&format!("\"{name}\":")).count() > 1) {
+            return Err(ToolError::invalid_json("given twice"));
+        }
+        let payment = serde_json::from_value(self.0.parse_arguments(arguments)?);
+        let payment: Payment = payment.map_err(ToolError::invalid_json)?;
+        self.1.0.fetch_add(1, Ordering::Relaxed);
+        Ok(payment.amount + u32::from(payment.account.is_some()))
+    }
+}
+
+impl Tool for BySchema {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        let amount = self.amount(arguments);
+        ToolFuture::ready(amount.map(|amount| ToolOutput::text(amount.to_string())))
+    }
+}
+
+/// A provider that leaves the check to the library.
+impl ToolProvider for BySchema {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        vec![self.0.clone()]
+    }
+
+    fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
+        let amount = self.amount(call.arguments.as_str());
+        ToolFuture::ready(amount.map(|amount| ToolOutput::text(amount.to_string())))
+    }
+}
+
 /// A provider with a check of its own.
 struct Remote(Runs);
 
@@ -95,7 +144,7 @@ impl ToolProvider for Remote {
         ToolFuture::ready(amount.map(|amount| ToolOutput::text(amount.to_string())))
     }
 
-    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+    fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
         ByHand::amount(call.arguments.as_str()).map(drop)
     }
 }
@@ -146,6 +195,8 @@ fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
         Arc::new(twice),
         Arc::new(named(Arc::new(shared), "shared")),
         Arc::new(ByHand(definition("by_hand"), runs.clone())),
+        Arc::new(BySchema::new("by_schema", runs)),
+        Arc::new(named(BySchema::new("it", runs), "by_schema_renamed").with_arguments(sum()).unwrap()),
     ];
     #[cfg(feature = "jsonschema")]
     {
@@ -168,6 +219,7 @@ fn registry(runs: &Runs) -> ToolRegistry {
     let mut registry = ToolRegistry::from_tools(kinds(runs)).unwrap();
     registry.register_all(Arc::new(Bank(runs.clone()))).unwrap();
     registry.register_provider(Arc::new(Remote(runs.clone()))).unwrap();
+    registry.register_provider(BySchema::new("remote_by_schema", runs)).unwrap();
     let all = registry.with_state(runs.clone());
     let within = |namespace: &str, registry: &ToolRegistry| {
         registry.viewed(&RegistryView::new().in_namespace(namespace, Separator::Dash)).unwrap()
@@ -312,7 +364,9 @@ fn every_kind_of_tool_is_among_the_tools() {
     let registry = registry(&Runs::default());
     let names = names(&registry);
     for prefix in ["", "viewed-", "remerged-", "nested-", "nested_bound-", "deferred-"] {
-        for kind in ["pay", "pay_later", "pay_whole", "closure", "twice", "shared", "by_hand", "remote"] {
+        let by_function = ["pay", "pay_later", "pay_whole", "closure", "twice", "shared"];
+        let by_hand = ["by_hand", "remote", "by_schema", "by_schema_renamed", "remote_by_schema"];
+        for kind in by_function.into_iter().chain(by_hand) {
             assert!(names.contains(&format!("{prefix}{kind}")), "{prefix}{kind} among {names:?}");
         }
     }
@@ -362,6 +416,8 @@ proptest! {
             match (&checked, &called) {
                 (Ok(()), Ok(_)) => {}
                 (Ok(()), Err(error)) => prop_assert!(!is_invalid(error), "{tool} {text}: {error}"),
+                // Such a tool refuses the call in its own words.
+                (Err(_), Err(error)) if tool.contains("by_schema") => prop_assert!(is_invalid(error)),
                 (Err(expected), called) => prop_assert_eq!(called.as_ref().err(), Some(expected)),
             }
             let before = count(&asked);

@@ -51,6 +51,7 @@ mod recorded;
 mod registry;
 mod registry_changes;
 mod registry_views;
+mod retries;
 mod round_trip;
 mod said;
 mod scheduling;

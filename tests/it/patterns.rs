@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use toolkit::middleware::{AttemptLimit, Permission, PermissionRule, Permissions, RateLimit};
-use toolkit::name::normalize;
+use toolkit::middleware::{AttemptLimit, Middleware, Permission, PermissionRule, Permissions, RateLimit};
+use toolkit::name::{Separator, normalize};
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ClosureTool, ErrorKind, ToolDefinition, ToolFilter, ToolName};
+use toolkit::{ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFilter, ToolName};
 
 fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))
@@ -67,20 +67,20 @@ struct Seen {
 }
 
 /// Calls a tool twice with equal arguments, through one middleware.
-fn two_calls(name: &str, fails: bool, middleware: impl toolkit::middleware::Middleware) -> Seen {
+fn two_calls(name: &ToolName, fails: bool, middleware: impl Middleware) -> Seen {
     let runs = Arc::new(AtomicUsize::new(0));
     let counter = runs.clone();
-    let tool = ClosureTool::new(name, "", move |_: BTreeMap<String, Value>| {
+    let tool = ClosureTool::new("tool", "", move |_: BTreeMap<String, Value>| {
         counter.fetch_add(1, Ordering::Relaxed);
         if fails { Err(ToolError::retry("no luck")) } else { Ok("done") }
     });
-    let registry = ToolRegistry::from_tools([tool.unwrap()]).unwrap();
+    let registry = ToolRegistry::from_tools([tool.unwrap().with_name(name.clone())]).unwrap();
     let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(middleware);
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let start = Instant::now();
-        let first = dispatcher.dispatch([ToolCall::new("1", name, "{}")]).await;
-        dispatcher.dispatch([ToolCall::new("2", name, "{}")]).await;
+        let first = dispatcher.dispatch([ToolCall::new("1", name.as_str(), "{}")]).await;
+        dispatcher.dispatch([ToolCall::new("2", name.as_str(), "{}")]).await;
         Seen {
             runs: runs.load(Ordering::Relaxed),
             second_waited: start.elapsed() > Duration::ZERO,
@@ -89,11 +89,36 @@ fn two_calls(name: &str, fails: bool, middleware: impl toolkit::middleware::Midd
     })
 }
 
+/// Names in a namespace or in none, also with capital letters and with a method that is not the end of the name.
+fn names() -> impl Strategy<Value = ToolName> {
+    let separator = prop::sample::select(vec![Separator::Dash, Separator::Dot]);
+    let method = "[abA]{1,3}([_.-][abA]{1,2})?";
+    prop_oneof![
+        method.prop_map(|name| ToolName::new(&name).unwrap()),
+        ("[ab]{1,3}", method, separator).prop_map(|(namespace, method, separator)| {
+            ToolName::qualified(&namespace, &method, separator).unwrap()
+        }),
+        ("[abA]{1,4}", "[ab]{1,2}", method).prop_map(|(name, namespace, method)| {
+            ToolName::from_parts(&name, Some(&namespace), &method).unwrap()
+        }),
+    ]
+}
+
+/// A name with a pattern: any pattern, or a part of the name, perhaps with wildcards.
+fn names_and_patterns() -> impl Strategy<Value = (ToolName, String)> {
+    names().prop_flat_map(|name| {
+        let parts =
+            vec![name.as_str().to_owned(), name.method_name().to_owned(), normalize(name.method_name())];
+        let part = ("[*?]?", prop::sample::select(parts), "[*?]?");
+        let part = part.prop_map(|(before, part, after)| format!("{before}{part}{after}"));
+        (Just(name), prop_oneof!["[abA?*_.-]{1,6}", part])
+    })
+}
+
 proptest! {
     #[test]
-    fn rules_filters_limits_and_caches_agree(pattern in "[ab?*_]{1,6}", name in "[ab]{1,3}(_[ab]{1,3})?") {
-        prop_assume!(normalize(&name) == name);
-        let definition = definition(&name);
+    fn rules_filters_limits_and_caches_agree((name, pattern) in names_and_patterns()) {
+        let definition = ToolDefinition::new(name.clone(), "", json!({"type": "object"}));
         let rule = PermissionRule::allow().for_tool(pattern.as_str()).unwrap();
         let allowed = Permissions::new().rule(rule).decide(&definition, &Value::Null) == &Permission::Allow;
         let included = ToolFilter::new().include([pattern.as_str()]).unwrap().matches(&definition);
@@ -124,4 +149,110 @@ fn a_pattern_for_calls_of_deferred_tools_is_a_build_error() {
     assert!(ToolFilter::new().exclude(["a", "call_deferred"]).is_err());
     assert!(PermissionRule::deny("no").for_tool("call_*").is_ok());
     assert!(PermissionRule::deny("no").for_tool("discover_tools").is_ok());
+}
+
+#[test]
+fn an_allowed_name_does_not_hold_for_a_tool_in_a_namespace() {
+    let rule = PermissionRule::allow().for_tool("read").unwrap();
+    let permissions = Permissions::new().rule(rule);
+    let read = |namespace| {
+        let name = ToolName::qualified(namespace, "read", Separator::Dash).unwrap();
+        ToolDefinition::new(name, "", json!({"type": "object"}))
+    };
+    assert_ne!(permissions.decide(&read("evil"), &Value::Null), &Permission::Allow);
+    assert_eq!(permissions.decide(&definition("read"), &Value::Null), &Permission::Allow);
+    assert!(!ToolFilter::new().include(["read"]).unwrap().matches(&read("evil")));
+}
+
+fn files() -> ToolRegistry {
+    let tool = |namespace, method| {
+        let name = ToolName::qualified(namespace, method, Separator::Dash).unwrap();
+        ClosureTool::without_arguments("tool", "", || "done").unwrap().with_name(name)
+    };
+    let tools = [tool("files", "read"), tool("files", "deleteAll"), tool("web", "read"), tool("web", "go")];
+    ToolRegistry::from_tools(tools).unwrap()
+}
+
+#[test]
+fn a_filter_for_a_name_without_its_namespace_is_refused() {
+    let filter = |include: bool, pattern: &str| match include {
+        true => ToolFilter::new().include([pattern]).unwrap(),
+        false => ToolFilter::new().exclude([pattern]).unwrap(),
+    };
+    for (pattern, near) in [
+        ("read", Some("`files-read` or `web-read`")),
+        ("go", Some("`web-go`")),
+        ("deleteAll", Some("`files-deleteAll`")),
+        ("delete_all", Some("`files-deleteAll`")),
+        ("web-read", None),
+        ("web-reed", None),
+        ("rea?", None),
+        ("*read", None),
+    ] {
+        for include in [true, false] {
+            let expected =
+                near.map_or(Ok(()), |near| Err(format!("tool `{pattern}` not found; did you mean {near}?")));
+            let filtered = files().filtered(&filter(include, pattern));
+            let text = |error: BuildError| error.to_string();
+            assert_eq!(filtered.check().map_err(text), expected, "{pattern}");
+            assert_eq!(Dispatcher::new(filtered).map(drop).map_err(text), expected, "{pattern}");
+            let view = RegistryView::new().filter(filter(include, pattern));
+            assert_eq!(files().viewed(&view).map(drop).map_err(text), expected, "{pattern}");
+        }
+    }
+}
+
+#[test]
+fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
+    let second = Duration::from_secs(1);
+    let new = || Dispatcher::new(files().with_tool_search()).unwrap();
+    let permissions = |rule: PermissionRule| Permissions::new().rule(rule);
+    for (name, near) in [
+        ("go", Some("did you mean `web-go`?")),
+        ("web-goo", Some("did you mean `web-go`?")),
+        ("xyz", Some("known are `files-deleteAll`, `files-read`, `web-go`, `web-read`")),
+        ("web-go", None),
+        ("web-go?", None),
+        ("g*", None),
+        ("discover_tools", None),
+    ] {
+        let ask = PermissionRule::ask("no").for_tool(name).unwrap();
+        let mut dispatchers = vec![
+            new().with_middleware(permissions(PermissionRule::deny("no").for_tool(name).unwrap())),
+            new().with_middleware(Middleware::boxed(permissions(ask))),
+            new().with_middleware(RateLimit::new().for_tool(name, 1, second).unwrap()),
+            new().with_middleware(AttemptLimit::new(1).for_tool(name, 1).unwrap()),
+        ];
+        #[cfg(feature = "cache")]
+        dispatchers.push(new().with_middleware(toolkit::middleware::Cache::new(1).for_tool(name).unwrap()));
+        let expected = near.map(|near| format!("tool named by middleware `{name}` not found; {near}"));
+        for dispatcher in dispatchers {
+            let warnings: Vec<String> = dispatcher.warnings().iter().map(ToString::to_string).collect();
+            assert_eq!(warnings, Vec::from_iter(expected.clone()));
+        }
+    }
+    let allow = permissions(PermissionRule::allow().for_tool("go").unwrap());
+    assert!(new().with_middleware(allow).warnings().is_empty(), "calls without a rule are denied");
+    let mut disabled = files();
+    disabled.disable("web-go", "closed").unwrap();
+    let deny = permissions(PermissionRule::deny("no").for_tool("web-go").unwrap());
+    assert!(Dispatcher::new(disabled).unwrap().with_middleware(deny).warnings().is_empty());
+}
+
+#[test]
+fn a_rule_for_names_that_no_tool_can_have_together_is_a_build_error() {
+    let rule = |patterns: &[&str]| {
+        let rule = PermissionRule::deny("no");
+        patterns.iter().try_fold(rule, |rule, pattern| rule.for_tool(*pattern)).map(drop)
+    };
+    for (patterns, restricted) in
+        [(&["a", "b"][..], "`a`"), (&["fs-*", "web-*"], "`fs-*`"), (&["a*", "*b", "?"], "`a*` and `*b`")]
+    {
+        let last = patterns.last().unwrap();
+        let expected = format!(
+            "pattern `{last}` matches no tool: the rule is also restricted to {restricted}; add a rule for each"
+        );
+        assert_eq!(rule(patterns).unwrap_err().to_string(), expected);
+    }
+    assert_eq!(rule(&["fs-*", "*delete*", "fs-delete?"]), Ok(()));
 }

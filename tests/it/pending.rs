@@ -1,6 +1,8 @@
 //! Calls whose results come later.
 
-use serde_json::json;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit::error::Pending;
@@ -9,7 +11,8 @@ use toolkit::middleware::{
     Approval, AttemptLimit, Cache, DecidedApprovals, Deduplicate, PermissionRule, Permissions, Retry,
 };
 use toolkit::{
-    ClosureTool, Dispatcher, ErrorKind, RunContext, ToolCall, ToolError, ToolRegistry, ToolResult,
+    ClosureTool, Dispatcher, ErrorKind, RunContext, ToolCall, ToolContext, ToolError, ToolRegistry,
+    ToolResult,
 };
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -71,11 +74,11 @@ async fn a_call_that_needs_approval_does_not_run() {
 }
 
 #[tokio::test]
-async fn a_decided_approval_is_for_the_call_with_its_id() {
+async fn a_decided_approval_is_for_its_call() {
     let (dispatcher, runs) = dispatcher(asking());
     assert!(call(&dispatcher, "1", "pay").await.is_error());
     let decided = |approval| {
-        let approvals = DecidedApprovals::new().with("1", approval);
+        let approvals = DecidedApprovals::new().with(&ToolCall::new("1", "pay", "{}"), approval);
         dispatcher.clone().with_run(RunContext::new().with_extension(approvals))
     };
     let refused = call(&decided(Approval::Refused("no".to_owned())), "1", "pay").await;
@@ -108,4 +111,87 @@ async fn a_question_of_a_tool_is_no_failure() {
         assert_eq!(error.message(), "The user was asked and has not answered yet: Which colour?");
     }
     assert_eq!(*statuses.lock().unwrap(), [CallStatus::Pending; 3]);
+}
+
+/// Two tools, `pay` and `sell`, which need approval.
+fn shop() -> Dispatcher {
+    let tool = |name| ClosureTool::new(name, "", |_: BTreeMap<String, Value>| "done").unwrap();
+    let rule = PermissionRule::ask("it costs money");
+    Dispatcher::new(ToolRegistry::from_tools([tool("pay"), tool("sell")]).unwrap())
+        .unwrap()
+        .with_middleware(Permissions::new().rule(rule).decide_later())
+}
+
+fn calls() -> impl Strategy<Value = ToolCall> {
+    let arguments = prop::sample::select(vec!["{}", r#"{"amount": 1}"#, r#"{"amount":1}"#]);
+    (prop::sample::select(vec!["1", "2"]), prop::sample::select(vec!["pay", "sell"]), arguments)
+        .prop_map(|(id, tool, arguments)| ToolCall::new(id, tool, arguments))
+}
+
+/// The way of a call to its tool.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Direct,
+    /// Through an outer dispatcher, which needs approval itself if the value is `true`.
+    Nested(bool),
+    /// A tool makes the call itself. The tool is called with the same id.
+    Within,
+}
+
+fn dispatcher_of(way: Way) -> Dispatcher {
+    match way {
+        Way::Direct => shop(),
+        Way::Nested(asks) => {
+            let mut registry = ToolRegistry::new();
+            registry.register_provider(shop()).unwrap();
+            let outer = Dispatcher::new(registry).unwrap();
+            let rule = PermissionRule::ask("it is far away");
+            match asks {
+                true => outer.with_middleware(Permissions::new().rule(rule).decide_later()),
+                false => outer,
+            }
+        }
+        Way::Within => {
+            let tool = ClosureTool::with_context(
+                "delegate",
+                "",
+                |call: BTreeMap<String, String>, context: ToolContext| async move {
+                    let call = ToolCall::new(&*call["id"], &*call["tool"], &*call["arguments"]);
+                    let run = context.run().expect("a run").clone();
+                    shop().with_run(run).dispatch([call]).await.remove(0).outcome
+                },
+            );
+            let asks = Permissions::new().rule(PermissionRule::ask("it delegates")).decide_later();
+            Dispatcher::new(ToolRegistry::from_tools([tool.unwrap()]).unwrap()).unwrap().with_middleware(asks)
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_decision_holds_for_the_id_the_tool_and_the_arguments_of_its_call(
+        decided in prop::collection::vec(calls(), 0..3),
+        call in calls(),
+        way in prop::sample::select(vec![Way::Direct, Way::Nested(false), Way::Nested(true), Way::Within]),
+    ) {
+        let mut approvals = DecidedApprovals::new();
+        for decided in &decided {
+            approvals = approvals.with(decided, Approval::Granted);
+        }
+        let is_decided = decided.contains(&call);
+        let call = match way {
+            Way::Within => {
+                let arguments = json!({"id": call.id, "tool": call.name, "arguments": call.arguments});
+                let outer = ToolCall::new(call.id, "delegate", arguments.to_string());
+                approvals = approvals.with(&outer, Approval::Granted);
+                outer
+            }
+            _ => call,
+        };
+        let dispatcher = dispatcher_of(way).with_run(RunContext::new().with_extension(approvals));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let results = runtime.block_on(dispatcher.dispatch([call]));
+        let expected = (!is_decided).then_some(ErrorKind::Pending);
+        prop_assert_eq!(results[0].error().map(ToolError::kind), expected);
+    }
 }

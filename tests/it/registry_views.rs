@@ -108,7 +108,7 @@ async fn a_view_of_a_live_registry_follows_it() {
     let made = Arc::new(AtomicU32::new(0));
     let counted = made.clone();
     let view =
-        RegistryView::new().filter(ToolFilter::new().exclude(["remove"]).unwrap()).adapt_all(move |tool| {
+        RegistryView::new().filter(ToolFilter::new().exclude(["*-remove"]).unwrap()).adapt_all(move |tool| {
             counted.fetch_add(1, Ordering::Relaxed);
             Ok(tool.with_description("Seen."))
         });

@@ -21,9 +21,9 @@ pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
 use crate::context::RunContext;
-use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
+use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::guard::guarded;
-use crate::middleware::Middleware;
+use crate::middleware::{Approval, Middleware};
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use batch::Cancellation;
@@ -42,10 +42,13 @@ use tokio_util::sync::CancellationToken;
 /// out or is cancelled. A failed call does not disturb the other calls.
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
-/// limits and blocking tools need a runtime. Time limits also need the timer of the runtime
+/// limits, retries and blocking tools need a runtime. Time limits and retries also need the timer of the runtime
 /// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs on
 /// the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones are
 /// cheap and share permits.
+///
+/// Failed calls are repeated up to the tool's number of [`retries`](crate::ToolMetadata::retries), by the rules of
+/// [`Retry`](crate::middleware::Retry).
 ///
 /// The time limit of a call is the limit of the tool. If the tool has no limit, the limit of the dispatcher
 /// applies. If the dispatcher has no limit either, the limit of the registry applies. A limit of
@@ -140,23 +143,25 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns a problem for each tool setting without effect in this dispatcher.
+    /// Returns a problem for each tool that a rule, a limit or a cache names, but that does not exist.
     ///
     /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are
-    /// none. At present, the only such setting is [`retries`](crate::ToolMetadata::retries) without a
-    /// [middleware that retries](Middleware::retries). With the feature `tracing`, the first call of the
-    /// dispatcher or a clone logs the problems as warnings.
+    /// none. Patterns with wildcards may match no tool, and so may rules to allow calls. With the feature `tracing`, the
+    /// first call of the dispatcher or a clone logs the problems as warnings.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, ToolRegistry};
-    /// use toolkit::middleware::Retry;
+    /// use toolkit::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
+    /// use toolkit::middleware::{PermissionRule, Permissions};
+    /// use toolkit::name::Separator;
     ///
-    /// let flaky = ClosureTool::without_arguments("flaky", "Fails at times.", || "done")?;
-    /// let flaky = flaky.with_metadata(|metadata| metadata.with_retries(3).with_idempotent(true));
-    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([flaky])?)?;
-    /// assert!(dispatcher.warnings()[0].to_string().contains("add the middleware `Retry`"));
-    /// assert!(dispatcher.with_middleware(Retry::new()).warnings().is_empty());
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// let name = ToolName::qualified("files", "delete", Separator::Dash)?;
+    /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?.with_name(name);
+    /// let rule = PermissionRule::deny("not today").for_tool("delete")?;
+    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([delete])?)?
+    ///     .with_middleware(Permissions::new().rule(rule));
+    /// let expected = "tool named by middleware `delete` not found; did you mean `files-delete`?";
+    /// assert_eq!(dispatcher.warnings()[0].to_string(), expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<BuildProblem> {
@@ -164,14 +169,11 @@ impl Dispatcher {
     }
 
     fn warnings_about(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        if self.settings.middleware.iter().any(Middleware::retries) {
-            return Vec::new();
-        }
-        let message = "the dispatcher does not retry calls; add the middleware `Retry`";
-        let retried = registry.iter_definitions().filter(|definition| definition.metadata.retries > 0);
-        retried
-            .map(|definition| definition.problem(ToolFault::NoEffect { setting: "retries", message }))
-            .collect()
+        let names = || registry.all_definitions().map(|definition| &definition.name);
+        let is_missing =
+            |name: &&str| !registry.contains(name) && !names().any(|known| known.as_str() == *name);
+        let missing = self.settings.middleware.iter().flat_map(Middleware::tool_names).filter(is_missing);
+        missing.map(|name| BuildProblem::unknown_tool("tool named by middleware", name, names())).collect()
     }
 
     /// Returns the tools for calls that start now. The first time, logs the [warnings](Self::warnings).
@@ -267,7 +269,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.run.as_ref()).await],
+            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
@@ -289,8 +291,15 @@ impl Dispatcher {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
         let run = self.run.as_ref();
         let prepare = |call| {
-            Preparation { settings, registry: &registry, run, numbering: &mut *numbering, turns: None }
-                .prepare(call, cancellation.clone())
+            Preparation {
+                settings,
+                registry: &registry,
+                run,
+                decided: None,
+                numbering: &mut *numbering,
+                turns: None,
+            }
+            .prepare(call, cancellation.clone())
         };
         let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
         let mut results = Vec::with_capacity(prepared.len());
@@ -304,15 +313,17 @@ impl Dispatcher {
         results
     }
 
-    /// Runs a call on the task of the caller, because a separate task would cost more than most tools.
+    /// Runs a call on the task of the caller, because a separate task would cost more than most tools. `decided` is the
+    /// approval of an outer dispatcher's call.
     async fn run_one(
         &self,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
+        decided: Option<Approval>,
     ) -> ToolResult {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
-        let preparation = Preparation { settings, registry: &registry, run, numbering, turns: None };
+        let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
         let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);

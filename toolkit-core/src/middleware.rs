@@ -17,6 +17,7 @@ pub use attempt_limit::AttemptLimit;
 pub use cache::Cache;
 pub use callbacks::Callbacks;
 pub use deduplicate::Deduplicate;
+pub(crate) use permissions::DecidedApproval;
 pub use permissions::{Approval, ApprovalRequest, DecidedApprovals, Permission, PermissionRule, Permissions};
 pub use rate_limit::RateLimit;
 pub(crate) use request::CallArguments;
@@ -82,10 +83,16 @@ pub trait Middleware: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
     /// Returns whether the middleware retries failed calls, up to the tool's number of
-    /// [`retries`](crate::ToolMetadata::retries). [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports tools
-    /// with retries if no middleware retries. The default is `false`.
+    /// [`retries`](crate::ToolMetadata::retries). If no middleware does, the dispatcher itself retries calls. The default is
+    /// `false`.
     fn retries(&self) -> bool {
         false
+    }
+
+    /// Returns the full names of single tools in the settings of the middleware.
+    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports each name that no tool has. The default is no names.
+    fn tool_names(&self) -> Vec<&str> {
+        Vec::new()
     }
 
     /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
@@ -131,6 +138,10 @@ impl Middleware for BoxMiddleware {
         self.0.retries_calls()
     }
 
+    fn tool_names(&self) -> Vec<&str> {
+        self.0.named_tools()
+    }
+
     fn boxed(self) -> BoxMiddleware {
         self
     }
@@ -140,6 +151,8 @@ trait DynMiddleware: Send + Sync {
     fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_>;
 
     fn retries_calls(&self) -> bool;
+
+    fn named_tools(&self) -> Vec<&str>;
 }
 
 impl<M: Middleware> DynMiddleware for M {
@@ -149,6 +162,10 @@ impl<M: Middleware> DynMiddleware for M {
 
     fn retries_calls(&self) -> bool {
         self.retries()
+    }
+
+    fn named_tools(&self) -> Vec<&str> {
+        self.tool_names()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Patterns for tool names, used by permissions, limits, caches and filters.
 
 use crate::error::{BuildError, BuildProblem};
-use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH};
+use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH, ToolName};
+use std::collections::HashSet;
 
-/// A pattern for tool names. `*` matches any number of characters, including none, and `?` matches exactly
+/// A pattern for the full names of tools, with their namespaces. `*` matches any number of characters, including none, and `?` matches exactly
 /// one character.
 ///
 /// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
@@ -53,10 +54,16 @@ impl NamePattern {
         &self.0
     }
 
-    /// Returns whether `name` matches the pattern. The time is at most proportional to the product of the lengths of
-    /// name and pattern.
-    pub(crate) fn matches(&self, name: &str) -> bool {
-        let (mut pattern, mut text) = (self.0.chars(), name.chars());
+    /// Returns whether the full name of a tool matches the pattern. The name without its namespace does not count:
+    /// otherwise, a rule for `read` would also hold for `evil-read` of another registry.
+    pub(crate) fn matches(&self, name: &ToolName) -> bool {
+        self.matches_text(name.as_str())
+    }
+
+    /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
+    /// text and pattern.
+    fn matches_text(&self, text: &str) -> bool {
+        let (mut pattern, mut text) = (self.0.chars(), text.chars());
         // The rest of the pattern and the rest of the name after the last `*`. On a mismatch, the `*` matches one more
         // character.
         let mut star = None;
@@ -83,6 +90,46 @@ impl NamePattern {
     }
 }
 
+/// Returns whether any legal name matches all `patterns`.
+///
+/// Names grow by one character in each round. A state is the rest of each pattern for the characters to come.
+pub(crate) fn share_a_name<'p>(patterns: impl IntoIterator<Item = &'p NamePattern>) -> bool {
+    let mut states: Vec<Vec<&str>> = vec![patterns.into_iter().map(NamePattern::as_str).collect()];
+    let mut known: HashSet<Vec<&str>> = states.iter().cloned().collect();
+    for _ in 0..=MAX_NAME_LENGTH {
+        let mut at = 0;
+        while let Some(rests) = states.get(at).cloned() {
+            // A pattern without a rest has no `?` or letter, or a character was taken for each of them.
+            if rests.iter().all(|rest| rest.is_empty()) {
+                return true;
+            }
+            for (index, rest) in rests.iter().enumerate().filter(|(_, rest)| rest.starts_with('*')) {
+                let mut past_star = rests.clone();
+                past_star[index] = rest.trim_start_matches('*');
+                if known.insert(past_star.clone()) {
+                    states.push(past_star);
+                }
+            }
+            at += 1;
+        }
+        states = states.iter().filter_map(|rests| after_character(rests)).collect();
+        states.retain(|rests| known.insert(rests.clone()));
+    }
+    false
+}
+
+/// Returns the rests of patterns after one more character of the name, or `None` if no character fits all of them.
+fn after_character<'p>(rests: &[&'p str]) -> Option<Vec<&'p str>> {
+    let mut literal = None;
+    let after = |rest: &&'p str| match rest.chars().next()? {
+        '*' => Some(*rest),
+        '?' => rest.get(1..),
+        letter if *literal.get_or_insert(letter) == letter => rest.get(1..),
+        _ => None,
+    };
+    rests.iter().map(after).collect()
+}
+
 /// Settings for tools, selected by name pattern. The first matching pattern applies.
 #[derive(Debug, Clone)]
 pub(crate) struct PerTool<T>(Vec<(NamePattern, T)>);
@@ -103,8 +150,14 @@ impl<T> PerTool<T> {
         Ok(())
     }
 
+    /// Returns the names of single tools among the patterns.
+    pub(crate) fn tool_names(&self) -> Vec<&str> {
+        let single = self.0.iter().filter(|(pattern, _)| pattern.is_name());
+        single.map(|(pattern, _)| pattern.as_str()).collect()
+    }
+
     /// Returns the setting of the tool called `name`, if a pattern matches.
-    pub(crate) fn get(&self, name: &str) -> Option<&T> {
+    pub(crate) fn get(&self, name: &ToolName) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
     }
 }
@@ -116,7 +169,7 @@ mod tests {
     use regex_lite::Regex;
 
     fn matches(pattern: &str, name: &str) -> bool {
-        NamePattern::new(pattern).unwrap().matches(name)
+        NamePattern::new(pattern).unwrap().matches_text(name)
     }
 
     proptest! {
@@ -133,13 +186,43 @@ mod tests {
             // one letter, because names are not empty.
             let shortest = pattern.replace('*', "").replace('?', "a");
             let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };
-            let expected = crate::name::ToolName::new(candidate).is_ok();
+            let expected = ToolName::new(candidate).is_ok();
             let pattern = NamePattern::new(pattern);
             prop_assert_eq!(pattern.is_ok(), expected);
             if let Ok(pattern) = pattern {
-                prop_assert!(pattern.matches(candidate));
+                prop_assert!(pattern.matches_text(candidate));
             }
         }
+
+        #[test]
+        fn patterns_share_a_name_exactly_if_one_matches_them_all(
+            patterns in prop::collection::vec("[ab*?]{1,4}", 1..4),
+        ) {
+            let patterns: Vec<NamePattern> = NamePattern::all(patterns).unwrap();
+            // Of two patterns with at most four letters each, the shortest common name has at most eight.
+            let mut names = vec![String::new()];
+            let mut expected = false;
+            for _ in 0..12 {
+                names = names.iter().flat_map(|name| ["a", "b"].map(|letter| format!("{name}{letter}"))).collect();
+                expected |= names.iter().any(|name| patterns.iter().all(|pattern| pattern.matches_text(name)));
+                if expected {
+                    break;
+                }
+            }
+            prop_assert_eq!(share_a_name(&patterns), expected, "{:?}", patterns);
+        }
+    }
+
+    #[test]
+    fn a_shared_name_has_a_legal_length() {
+        let shared =
+            |patterns: [String; 2]| share_a_name(&patterns.map(|one| NamePattern::new(one).unwrap()));
+        let (a, b) = (|count| "a".repeat(count), |count| "b".repeat(count));
+        assert!(shared([format!("{}*", a(64)), format!("*{}", b(64))]));
+        assert!(!shared([format!("{}*", a(64)), format!("*{}", b(65))]));
+        assert!(shared([format!("{}*", a(64)), format!("*{}", a(65))]));
+        assert!(!shared(["*a".repeat(64), "*b".repeat(65)]));
+        assert!(shared(["*".repeat(100_000), "a*".repeat(128)]));
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
-pub(crate) use canonical::{arguments_json, arguments_value, canonical_arguments, repeated_arguments, takes};
+use canonical::check_arguments;
+pub(crate) use canonical::{arguments_json, canonical_arguments, repeated_arguments, takes};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -132,15 +133,15 @@ pub trait Tool: Send + Sync {
     /// Checks a call without running it.
     ///
     /// Tools of this library decode the arguments and return the same error as a call with these arguments.
-    /// The default implementation accepts every JSON object, because a tool may accept more than its schema
-    /// describes. A wrapper around another tool must forward this method, too; otherwise approvals are
-    /// requested for calls that the wrapped tool refuses.
+    /// The default implementation checks the arguments against the published
+    /// [parameters](ToolDefinition::parameters), after [coercion](ToolMetadata::coerce). Implement this method for a tool
+    /// that accepts other arguments than its schema, because [`Permissions`](crate::middleware::Permissions) refuse calls
+    /// that this method refuses. A wrapper around another tool must forward it.
     ///
     /// # Errors
     /// The error that the call would return.
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
-        let _ = context;
-        arguments_value(arguments, self.definition(), |_, _| true).map(drop)
+        check_arguments(arguments, self.definition(), context.may_coerce())
     }
 }
 

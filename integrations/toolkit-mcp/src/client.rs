@@ -354,7 +354,7 @@ impl ToolProvider for McpClient {
         }
     }
 
-    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+    fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
         self.0.prepare(call).map(drop)
     }
 }

@@ -98,7 +98,8 @@ impl Batch {
         let Shared { settings, registry, run, .. } = &**shared;
         let token = cancellation.as_mut().map(|tokens| tokens.of_call(call.id.clone()));
         let run = run.as_ref();
-        Preparation { settings, registry, run, numbering, turns: Some(turns) }.prepare(call, token)
+        Preparation { settings, registry, run, decided: None, numbering, turns: Some(turns) }
+            .prepare(call, token)
     }
 
     fn spawn(&mut self, call: PreparedCall, runtime: Option<&Handle>) {

@@ -6,11 +6,11 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{RareParts, RunContext, ToolActions, ToolContext};
+use crate::context::{RareParts, RunContext, State, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{CallGuard, EventCall};
 use crate::guard::{PanicText, guarded};
-use crate::middleware::{CallArguments, Next, ToolRequest};
+use crate::middleware::{Approval, CallArguments, DecidedApproval, DecidedApprovals, Next, ToolRequest};
 use crate::name::ToolName;
 use crate::output::Outcome;
 use crate::registry::ToolRegistry;
@@ -26,6 +26,8 @@ pub(super) struct Preparation<'a> {
     /// The snapshot of the tools, taken at the start of the batch.
     pub(super) registry: &'a ToolRegistry,
     pub(super) run: Option<&'a Arc<RunContext>>,
+    /// The approval of an outer dispatcher's call of this call's tool, if it was decided.
+    pub(super) decided: Option<Approval>,
     pub(super) numbering: &'a mut Numbering,
     /// The order of the calls in the batch. `None` for a single call.
     pub(super) turns: Option<&'a mut Turns>,
@@ -53,6 +55,9 @@ impl Preparation<'_> {
         self.numbering.position += 1;
         let ToolCall { id, name, mut arguments, extras, .. } = call;
         let registry = self.registry;
+        let decided = self.decided.take().or_else(|| {
+            self.run?.extension::<DecidedApprovals>()?.of(&id, &name, arguments.as_str()).cloned()
+        });
         let (mut called_as, mut call_reason) = (None, None);
         let target = guarded(|| {
             let found = registry.resolve(&name, arguments.as_str())?;
@@ -95,7 +100,20 @@ impl Preparation<'_> {
                 }
             }
         };
-        PreparedCall { position, id, name, call_reason, extras, called_as, work, cancellation, guard, span }
+        let decided = decided.map(Box::new);
+        PreparedCall {
+            position,
+            id,
+            name,
+            call_reason,
+            extras,
+            called_as,
+            decided,
+            work,
+            cancellation,
+            guard,
+            span,
+        }
     }
 
     #[cold]
@@ -151,6 +169,8 @@ pub(super) struct PreparedCall {
     extras: ProviderExtras,
     /// The model's spelling of the tool name, if it differs from the name.
     called_as: Option<Box<str>>,
+    /// The approval decided before the call. Boxed, because it is rare.
+    decided: Option<Box<Approval>>,
     /// The remaining work, or the error if the call cannot run.
     work: Result<Work, ToolError>,
     cancellation: Option<CancellationToken>,
@@ -169,7 +189,7 @@ struct Work {
 enum Run {
     /// The call runs its tool at once, without waiting and without middleware.
     Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call needs a turn, a permit, a thread or middleware first.
+    /// The call needs a turn, a permit, a thread, middleware or retries.
     Planned(Plan),
 }
 
@@ -252,6 +272,7 @@ impl PreparedCall {
             call_reason: self.call_reason.clone(),
             run: run.cloned(),
             emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
+            extensions: self.decided.take().map(|it| Arc::new(State::default().with(DecidedApproval(*it)))),
             ..RareParts::default()
         }))
     }
@@ -294,13 +315,13 @@ impl Plan {
             for turn in turns {
                 turn.comes().await;
             }
-            let middleware = &execution.settings.middleware;
+            let middleware = execution.settings.middleware_for(&execution.tool.definition().metadata);
             if middleware.is_empty() {
                 return execution.run(arguments, context).await;
             }
             let (tool, context) = (execution.tool.clone(), context.clone());
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
-            Next::new(middleware.clone(), execution.clone()).run(request).await
+            Next::new(middleware, execution.clone()).run(request).await
         };
         Started::new(Box::pin(steps), context, None)
     }

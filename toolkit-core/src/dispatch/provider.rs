@@ -4,10 +4,12 @@ use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::error::ToolError;
+use crate::middleware::DecidedApproval;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
+use std::time::Duration;
 
 /// Provides the tools of this dispatcher to another dispatcher. Calls of these tools keep the limits,
-/// middleware and state of this dispatcher.
+/// middleware, retries and state of this dispatcher. Limits of the other dispatcher apply to all attempts together.
 ///
 /// If this dispatcher has a [run](Dispatcher::with_run), the calls belong to that run. Otherwise, the calls
 /// belong to the run of the outer call and use its session, agent name and progress listener. Session changes
@@ -16,7 +18,14 @@ impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.registry()
             .iter_definitions()
-            .map(|definition| definition.clone().without_state_needs())
+            .map(|definition| {
+                let mut definition = definition.clone().without_state_needs();
+                // This dispatcher retries and limits each attempt itself. The outer dispatcher must not repeat the
+                // retries, and the limit of one attempt must not end the others.
+                definition.metadata.retries = 0;
+                definition.metadata.timeout = definition.metadata.timeout.map(|_| Duration::MAX);
+                definition
+            })
             .collect()
     }
 
@@ -25,7 +34,8 @@ impl ToolProvider for Dispatcher {
             let cancellation = Some(context.cancellation_token().child_token());
             let run = self.run.as_ref();
             let outer = if run.is_none() { context.nested_run() } else { None };
-            let result = self.run_one(call, cancellation, run.or(outer.as_ref())).await;
+            let decided = context.extension().map(|DecidedApproval(approval)| approval.clone());
+            let result = self.run_one(call, cancellation, run.or(outer.as_ref()), decided).await;
             if run.is_none() {
                 context.adopt(&result.actions);
             }
@@ -34,7 +44,7 @@ impl ToolProvider for Dispatcher {
         ToolFuture::running(call, |outcome| outcome)
     }
 
-    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+    fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
         Self::validate(self, call)
     }
 }

@@ -6,7 +6,7 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::event::EventBus;
 use crate::guard::guarded;
-use crate::middleware::BoxMiddleware;
+use crate::middleware::{BoxMiddleware, Middleware, Retry};
 use crate::output::{Outcome, Truncation};
 use crate::tool::{Started, ToolMetadata};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Returns whether a call of the tool needs a queue, a permit, a thread or middleware before the tool runs.
+    /// Returns whether a call of the tool needs a queue, a permit, a thread, middleware or retries.
     #[inline]
     pub(super) fn needs_plan(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()
@@ -44,6 +44,17 @@ impl Settings {
             || metadata.blocking
             || metadata.lane.is_some()
             || metadata.max_concurrency.is_some()
+            || metadata.retries > 0
+    }
+
+    /// Returns the middleware for calls of a tool. If the tool has retries and no middleware retries, [`Retry`] is added
+    /// as the innermost.
+    pub(super) fn middleware_for(&self, metadata: &ToolMetadata) -> Arc<Vec<BoxMiddleware>> {
+        if metadata.retries == 0 || self.middleware.iter().any(Middleware::retries) {
+            return self.middleware.clone();
+        }
+        let retry = Retry::default().boxed();
+        Arc::new(self.middleware.iter().cloned().chain([retry]).collect())
     }
 
     /// Returns the time limit of a call. The limit of the registry applies if neither the tool nor the

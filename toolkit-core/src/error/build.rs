@@ -2,7 +2,8 @@
 
 use super::listing::one_of;
 use super::nearest;
-use crate::name::{NameError, ToolName};
+use crate::name::{NameError, ToolName, normalize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The source location of a tool's definition.
@@ -132,13 +133,6 @@ pub enum ToolFault {
         /// The fault, and how to fix it.
         message: String,
     },
-    /// A setting of the tool has no effect in a [dispatcher](crate::Dispatcher::warnings).
-    NoEffect {
-        /// The setting, such as `retries`.
-        setting: &'static str,
-        /// The reason, and how to fix it.
-        message: &'static str,
-    },
     /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
     Refused {
         /// The reason given by the check.
@@ -160,6 +154,23 @@ impl BuildProblem {
     ) -> Self {
         let nearest = nearest(name, known).into_iter().map(str::to_owned).collect();
         Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
+    }
+
+    /// Creates an [`Unknown`](Self::Unknown) problem for the full name of a tool. It suggests the tools with this name in
+    /// a namespace or else the most similar names. If no name is similar, it lists up to ten names.
+    pub(crate) fn unknown_tool<'a>(
+        what: &'static str,
+        name: &str,
+        tools: impl IntoIterator<Item = &'a ToolName>,
+    ) -> Self {
+        let tools: BTreeSet<&ToolName> = tools.into_iter().collect();
+        let full = tools.iter().filter(|tool| is_method_of(name, tool)).take(3);
+        let full: Vec<String> = full.map(ToString::to_string).collect();
+        if full.is_empty() {
+            let names = || tools.iter().map(|tool| tool.as_str());
+            return Self::unknown_among(what, name, names(), names());
+        }
+        Self::Unknown { what, name: name.to_owned(), nearest: full, known: Vec::new() }
     }
 
     /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
@@ -233,9 +244,6 @@ impl fmt::Display for BuildProblem {
                     ToolFault::InvalidTransform { argument, message } => {
                         write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
                     }
-                    ToolFault::NoEffect { setting, message } => {
-                        write!(f, "`{setting}` of {tool} has no effect: {message}")
-                    }
                     ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
                 }
             }
@@ -257,6 +265,11 @@ impl fmt::Display for BuildProblem {
             }
         }
     }
+}
+
+/// Returns whether `name` is the method name of a tool, perhaps [normalised](normalize).
+pub(crate) fn is_method_of(name: &str, tool: &ToolName) -> bool {
+    name == tool.method_name() || name == normalize(tool.method_name())
 }
 
 /// A wrapper to display a location. `None` is displayed as "an unknown place".

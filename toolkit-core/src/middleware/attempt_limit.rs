@@ -41,7 +41,7 @@ impl AttemptLimit {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets the limit for tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// Sets the limit for tools with a full name matching `pattern`. In the pattern, `*` matches any string and
     /// `?` any character. The first matching pattern applies.
     ///
     /// # Errors
@@ -57,18 +57,22 @@ impl AttemptLimit {
 }
 
 impl Middleware for AttemptLimit {
+    fn tool_names(&self) -> Vec<&str> {
+        self.tools.tool_names()
+    }
+
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
         let context = request.context().clone();
         let batch = request.batch_token().clone();
         let outcome = next.run(request).await;
-        let name = context.tool_name().as_str();
+        let name = context.tool_name();
         match outcome {
             Ok(output) => {
-                self.attempts(&context).succeeded(name);
+                self.attempts(&context).succeeded(name.as_str());
                 Ok(output)
             }
             Err(error) if asks_for_another(error.kind()) => {
-                let failed = self.attempts(&context).failed(name, &batch);
+                let failed = self.attempts(&context).failed(name.as_str(), &batch);
                 let limit = *self.tools.get(name).unwrap_or(&self.all);
                 let is_last = failed >= limit.max(1);
                 Err(if is_last { error.exhausted(context.known_name(), failed) } else { error })

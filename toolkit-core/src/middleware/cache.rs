@@ -66,7 +66,7 @@ impl Cache {
         }
     }
 
-    /// Selects tools with a name matching `pattern`. In the pattern, `*` matches any string and `?` any
+    /// Selects tools with a full name matching `pattern`. In the pattern, `*` matches any string and `?` any
     /// character.
     ///
     /// # Errors
@@ -87,9 +87,9 @@ impl Cache {
     }
 
     fn key(&self, request: &ToolRequest) -> Option<Key> {
-        let name = request.definition().name.as_str();
+        let name = &request.definition().name;
         self.tools.get(name)?;
-        Some((name.into(), request.canonical_arguments()?.into()))
+        Some((name.as_str().into(), request.canonical_arguments()?.into()))
     }
 
     /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
@@ -123,6 +123,10 @@ impl Cache {
 }
 
 impl Middleware for Cache {
+    fn tool_names(&self) -> Vec<&str> {
+        self.tools.tool_names()
+    }
+
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
         let Some(key) = self.key(&request) else {
             return next.run(request).await;

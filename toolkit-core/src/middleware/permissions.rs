@@ -3,7 +3,7 @@
 mod rule;
 
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::call::CallId;
+use crate::call::{CallId, ToolCall};
 use crate::context::{Grants, RunContext};
 use crate::error::ToolError;
 use crate::event::ToolEventKind;
@@ -11,7 +11,6 @@ use crate::name::ToolName;
 use crate::tool::ToolDefinition;
 pub use rule::PermissionRule;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -66,21 +65,26 @@ pub enum Approval {
     Later,
 }
 
-/// Approvals decided before their calls run, by call id.
+/// Approvals decided before their calls run.
 ///
 /// Add them to a run as an [extension](RunContext::with_extension). For these calls, [`Permissions`] use the approvals
 /// in the extension and do not ask the handler.
 ///
+/// An approval holds for calls with the id, the tool name and the arguments of the call that it was decided for. If the
+/// tool is a tool of another dispatcher, the approval holds there, too. It does not hold for calls that a tool makes
+/// itself.
+///
 /// ```
-/// use toolkit::RunContext;
+/// use toolkit::{RunContext, ToolCall};
 /// use toolkit::middleware::{Approval, DecidedApprovals};
 ///
-/// let decided = DecidedApprovals::new().with("call_1", Approval::Granted);
+/// let pending = ToolCall::new("call_1", "pay", r#"{"amount": 5}"#);
+/// let decided = DecidedApprovals::new().with(&pending, Approval::Granted);
 /// let run = RunContext::new().with_extension(decided);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[must_use]
-pub struct DecidedApprovals(BTreeMap<CallId, Approval>);
+pub struct DecidedApprovals(Vec<(ToolCall, Approval)>);
 
 impl DecidedApprovals {
     /// Creates an empty set of approvals.
@@ -88,12 +92,23 @@ impl DecidedApprovals {
         Self::default()
     }
 
-    /// Adds the approval for all calls with this id.
-    pub fn with(mut self, call_id: impl Into<CallId>, approval: Approval) -> Self {
-        self.0.insert(call_id.into(), approval);
+    /// Adds the approval for a call. It replaces an earlier approval for the same call.
+    pub fn with(mut self, call: &ToolCall, approval: Approval) -> Self {
+        self.0.insert(0, (call.clone(), approval));
         self
     }
+
+    /// Returns the approval for a call, as the model wrote the call.
+    pub(crate) fn of(&self, id: &CallId, name: &str, arguments: &str) -> Option<&Approval> {
+        let is_for =
+            |call: &ToolCall| call.id == *id && call.name == name && call.arguments.as_str() == arguments;
+        self.0.iter().find(|(call, _)| is_for(call)).map(|(_, approval)| approval)
+    }
 }
+
+/// The approval decided for a call, as an extension of the call's context.
+#[derive(Debug, Clone)]
+pub(crate) struct DecidedApproval(pub(crate) Approval);
 
 type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
@@ -249,9 +264,8 @@ impl Permissions {
         if let Some(emitter) = context.emitter() {
             emitter.emit(ToolEventKind::ApprovalRequested { reason: asked.reason.as_str().into() });
         }
-        let decided = context.extension::<DecidedApprovals>().zip(context.call_id());
-        let approval = match decided.and_then(|(decided, id)| decided.0.get(id)) {
-            Some(approval) => approval.clone(),
+        let approval = match context.extension() {
+            Some(DecidedApproval(approval)) => approval.clone(),
             None => self.ask(asked).await,
         };
         if let Some(emitter) = context.emitter()
@@ -276,6 +290,12 @@ impl Permissions {
 }
 
 impl Middleware for Permissions {
+    fn tool_names(&self) -> Vec<&str> {
+        // A rule to allow calls may name a tool that comes and goes: its calls are denied in the meantime.
+        let strict = self.rules.iter().filter(|rule| rule.strictness() > 0);
+        strict.flat_map(PermissionRule::tool_names).collect()
+    }
+
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
         // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
         let arguments = request.arguments_value()?;

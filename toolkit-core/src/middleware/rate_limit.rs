@@ -2,6 +2,7 @@
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{BuildError, ToolError};
+use crate::name::ToolName;
 use crate::pattern::PerTool;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,7 +64,7 @@ impl RateLimit {
         self
     }
 
-    /// Limits each tool with a name matching `pattern` to `calls` in each period of `time`. A limit of zero
+    /// Limits each tool with a full name matching `pattern` to `calls` in each period of `time`. A limit of zero
     /// calls counts as one. In the pattern, `*` matches any string and `?` any character. The first matching
     /// pattern applies.
     ///
@@ -89,7 +90,7 @@ impl RateLimit {
     ///
     /// # Errors
     /// The necessary wait for one of the limits, if it exceeds the patience.
-    fn reserve_for_tool(&self, name: &str) -> Result<Instant, Duration> {
+    fn reserve_for_tool(&self, name: &ToolName) -> Result<Instant, Duration> {
         let now = Instant::now();
         let mut schedule = self.lock();
         let of_all = self.all.map_or(now, |rate| rate.earliest(schedule.all, now));
@@ -98,7 +99,7 @@ impl RateLimit {
         }
         match self.tools.get(name) {
             Some(rate) => {
-                rate.reserve(schedule.tools.entry(name.to_owned()).or_default(), now, self.patience)
+                rate.reserve(schedule.tools.entry(name.to_string()).or_default(), now, self.patience)
             }
             None => Ok(now),
         }
@@ -121,7 +122,7 @@ impl RateLimit {
     ///
     /// # Errors
     /// The necessary wait, if it exceeds the patience.
-    async fn wait(&self, name: &str) -> Result<(), Duration> {
+    async fn wait(&self, name: &ToolName) -> Result<(), Duration> {
         let arrival = Instant::now();
         sleep_to(self.reserve_for_tool(name)?).await;
         // The common time is reserved after the wait for the tool. Reserved before, it would delay calls of other
@@ -139,8 +140,12 @@ async fn sleep_to(start: Instant) {
 }
 
 impl Middleware for RateLimit {
+    fn tool_names(&self) -> Vec<&str> {
+        self.tools.tool_names()
+    }
+
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
-        if let Err(wait) = self.wait(request.definition().name.as_str()).await {
+        if let Err(wait) = self.wait(&request.definition().name).await {
             return Err(ToolError::rate_limited(request.context().known_name(), wait));
         }
         next.run(request).await

@@ -1,13 +1,11 @@
 //! Requests: calls on their way through the middleware.
 
-use crate::args::not_json;
+use crate::args::{not_json, parse_value};
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::Json;
-use crate::tool::{
-    Tool, ToolDefinition, arguments_json, arguments_value, canonical_arguments, repeated_arguments, takes,
-};
+use crate::tool::{Tool, ToolDefinition, arguments_json, canonical_arguments, repeated_arguments, takes};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -24,10 +22,12 @@ pub struct ToolRequest {
     batch: Arc<u64>,
 }
 
-/// The arguments of a call, parsed at most once for lanes, permissions, caches and duplicates.
+/// The arguments of a call, read at most once for lanes, permissions, caches and duplicates.
 pub(crate) struct CallArguments {
     tool: Arc<dyn Tool>,
     text: RawArguments,
+    /// The [text of one object](arguments_json) with these arguments.
+    json: OnceLock<Result<String, ToolError>>,
     value: OnceLock<Result<Value, ToolError>>,
     /// The error about arguments given twice, if there are any.
     repeated: OnceLock<Option<ToolError>>,
@@ -36,8 +36,9 @@ pub(crate) struct CallArguments {
 
 impl CallArguments {
     pub(crate) fn new(tool: Arc<dyn Tool>, text: RawArguments) -> Arc<Self> {
-        let (value, repeated, canonical) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { tool, text, value, repeated, canonical })
+        let (json, value, repeated, canonical) =
+            (OnceLock::new(), OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { tool, text, json, value, repeated, canonical })
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -52,11 +53,14 @@ impl CallArguments {
         definition.lane_value(self.value().as_ref().ok()?)
     }
 
+    fn json(&self) -> Result<&str, &ToolError> {
+        let takes = |text: &str, coerce| takes(&*self.tool, text, coerce);
+        let write = || arguments_json(self.as_str(), self.tool.definition(), takes);
+        self.json.get_or_init(write).as_deref()
+    }
+
     fn value(&self) -> &Result<Value, ToolError> {
-        let parse = || {
-            arguments_value(self.as_str(), self.tool.definition(), |text, coerce| self.is_taken(text, coerce))
-        };
-        self.value.get_or_init(parse)
+        self.value.get_or_init(|| parse_value(self.json().map_err(Clone::clone)?))
     }
 
     /// Returns the value if it is the only reading of the arguments. If a name is given twice, a tool may read
@@ -67,25 +71,12 @@ impl CallArguments {
     }
 
     fn repeated(&self) -> Option<&ToolError> {
-        let check = || {
-            repeated_arguments(self.as_str(), self.tool.definition(), |text, coerce| {
-                self.is_taken(text, coerce)
-            })
-        };
-        self.repeated.get_or_init(check).as_ref()
+        self.repeated.get_or_init(|| repeated_arguments(self.json().ok()?)).as_ref()
     }
 
     fn canonical(&self) -> Option<&str> {
-        let write = || {
-            canonical_arguments(self.as_str(), self.tool.definition(), |text, coerce| {
-                self.is_taken(text, coerce)
-            })
-        };
+        let write = || canonical_arguments(self.json().ok()?, self.tool.definition());
         self.canonical.get_or_init(|| write().map(Into::into)).as_deref()
-    }
-
-    fn is_taken(&self, text: &str, coerce: bool) -> bool {
-        takes(&*self.tool, text, coerce)
     }
 }
 
@@ -174,9 +165,8 @@ impl ToolRequest {
         if let Some(repeated) = self.arguments.repeated() {
             return Err(repeated.clone());
         }
-        let takes = |text: &str, coerce| self.arguments.is_taken(text, coerce);
-        let text = arguments_json(self.arguments(), self.definition(), takes)?;
-        Json::parse(&text).map(|json| json.compact()).map_err(|error| not_json(&text, &error))
+        let text = self.arguments.json().map_err(Clone::clone)?;
+        Json::parse(text).map(|json| json.compact()).map_err(|error| not_json(text, &error))
     }
 
     /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near

@@ -3,10 +3,12 @@
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{ErrorKind, ToolError};
 use crate::event::ToolEventKind;
+use crate::guard::guarded;
 use crate::tool::ToolMetadata;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 /// Retries failed calls, up to the number of [`retries`](ToolMetadata::retries) of the tool.
@@ -15,15 +17,21 @@ use tokio::time::sleep;
 /// are retried for tools marked as [idempotent](ToolMetadata::idempotent) or
 /// [read-only](ToolMetadata::read_only). Other errors, such as invalid arguments, are not retried.
 ///
+/// A dispatcher without this middleware, or another that [retries](Middleware::retries), uses `Retry::new()` as its innermost
+/// middleware. Add it to set other pauses, or to place other middleware inside of the retries.
+///
 /// The pause before an attempt is random, between zero and a bound that doubles with each attempt. This spreads the
 /// retries of calls that failed at the same time. Each attempt has the full time limit and takes its own permits. The
 /// error of the last attempt is the error of the call, and [lists](ToolError::earlier_attempts) the earlier errors.
+/// Pauses need a tokio runtime with a timer: without it, calls are not retried.
 ///
 /// ```
+/// use std::time::Duration;
 /// use toolkit::{Dispatcher, ToolRegistry};
 /// use toolkit::middleware::Retry;
 ///
-/// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(Retry::new());
+/// let retry = Retry::new().with_pauses(Duration::from_millis(50), Duration::from_secs(1));
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(retry);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -65,7 +73,7 @@ impl Middleware for Retry {
     }
 
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
-        let most = request.definition().metadata.retries;
+        let most = if Handle::try_current().is_ok() { request.definition().metadata.retries } else { 0 };
         let mut earlier = Vec::new();
         for attempts in 1..=most {
             let error = match next.clone().run(request.clone()).await {
@@ -74,11 +82,15 @@ impl Middleware for Retry {
                 outcome => return outcome,
             };
             let pause = self.pause(attempts);
+            // Without the timer of the runtime, this panics.
+            let Ok(pausing) = guarded(|| sleep(pause)) else {
+                return Err(error.with_earlier_attempts(earlier));
+            };
             if let Some(emitter) = request.context().emitter() {
                 emitter.emit(ToolEventKind::Retried { attempt: attempts, error: error.clone(), pause });
             }
             earlier.push(error);
-            sleep(pause).await;
+            pausing.await;
         }
         next.run(request).await.map_err(|error| error.with_earlier_attempts(earlier))
     }

@@ -3,6 +3,7 @@
 use super::filter::ToolFilter;
 use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
+use crate::name::ToolName;
 use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::sync::Arc;
 
@@ -87,6 +88,9 @@ impl ToolRegistry {
     /// Returns a registry with only the tools passing the filter. The other tools are neither listed nor
     /// callable, and errors do not mention the other tools.
     ///
+    /// If the filter includes or excludes a name without its namespace, such as `read` for `files-read`, this is a
+    /// problem of the returned registry: [`check`](Self::check) reports it, and no dispatcher is created.
+    ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
     ///
@@ -99,7 +103,10 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {
-        self.subset(|definition| filter.matches(definition))
+        let names: Vec<&ToolName> = self.entries().into_iter().map(Entry::name).collect();
+        let mut filtered = self.subset(|definition| filter.matches(definition));
+        filtered.problems.extend(filter.bare_names(&names));
+        filtered
     }
 
     /// Returns a registry with only the tools accepted by `keep`. Rules to disable other tools are dropped, but rules

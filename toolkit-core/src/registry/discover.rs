@@ -3,7 +3,7 @@
 use super::{ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use crate::tool::{FunctionTool, Tool, ToolDefinition};
+use crate::tool::{FunctionTool, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -72,7 +72,8 @@ pub struct Discovery {
 setters! {
     Discovery {
         /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not
-        /// exist, the discovery fails. A pattern with `*` or `?` may match no tool.
+        /// exist, the discovery fails. It also fails if the filter excludes a name without its namespace. A pattern with
+        /// `*` or `?` may match no tool.
         with_filter(filter: ToolFilter) = filter;
         /// Sets the rule for tools of the same name.
         with_name_clash(name_clash: NameClash) = name_clash;
@@ -118,16 +119,11 @@ impl Discovery {
         let selected = all.into_iter().filter(|found| self.modules.is_empty() || rank(found).is_some());
         let tools = selected.map(|found| (rank(found), found, (found.tool)()));
         let tools: Vec<_> = tools.collect();
-        let definitions: Vec<&ToolDefinition> = tools.iter().map(|(.., tool)| tool.definition()).collect();
-        let unmatched = self.filter.unmatched(&definitions).into_iter().map(|(what, name)| {
-            let names = definitions.iter().map(|definition| &definition.name);
-            let known: BTreeSet<&str> = match what {
-                "tool" => names.map(ToolName::as_str).collect(),
-                _ => names.filter_map(ToolName::namespace).collect(),
-            };
-            BuildProblem::unknown_among(what, name, known.iter().copied(), known.iter().copied())
-        });
-        BuildError::unless_empty(unmatched.collect())?;
+        let names: Vec<&ToolName> = tools.iter().map(|(.., tool)| &tool.definition().name).collect();
+        let mut problems = self.filter.unmatched(&names);
+        let bare = self.filter.bare_names(&names).into_iter().filter(|bare| !problems.contains(bare));
+        problems.extend(bare.collect::<Vec<_>>());
+        BuildError::unless_empty(problems)?;
         let mut found: Vec<_> =
             tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
         // The linker lists the functions in varying order. Sorting makes an error always name the same tool first.
@@ -194,8 +190,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
-    /// rule, every selected crate or module without tools, and every tool name or namespace included by the
-    /// filter but not found on any tool.
+    /// rule, and every selected crate or module without tools. It also lists every tool name or namespace included by the
+    /// filter but not found on any tool, and every tool name excluded without its namespace.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

@@ -1,6 +1,6 @@
 //! Filters of tools by tag, namespace and name pattern.
 
-use crate::error::BuildError;
+use crate::error::{BuildError, BuildProblem, is_method_of};
 use crate::name::{ToolName, normalize};
 use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
@@ -49,9 +49,12 @@ impl TagMatch {
 
 /// A filter to select tools. A tool passes if it meets every condition of the filter.
 ///
-/// A name pattern is compared with the qualified name, the method name and the [normalised](normalize) method
-/// name. `*` matches any number of characters, including none, and `?` matches exactly one. All other
-/// characters of a pattern must be legal in names.
+/// A name pattern is compared with the full name, as in [permissions](crate::middleware::PermissionRule::for_tool) and
+/// limits: `read` does not match `files-read`, but `*read` does. `*` matches any number of characters, including none,
+/// and `?` matches exactly one. All other characters of a pattern must be legal in names.
+///
+/// If a pattern without wildcards is not the name of a tool, but the name without its namespace, the filter is refused
+/// where it is applied: by a discovery, a view, or the [check](crate::ToolRegistry::check) of a filtered registry.
 ///
 /// ```
 /// use serde_json::json;
@@ -61,8 +64,8 @@ impl TagMatch {
 /// let name = ToolName::qualified("files", "read", Separator::Dash)?;
 /// let read = ToolDefinition::new(name, "Reads.", json!({"type": "object"}));
 /// assert!(ToolFilter::new().include(["files-*"])?.matches(&read));
-/// assert!(ToolFilter::new().include(["re?d"])?.matches(&read));
-/// assert!(!ToolFilter::new().include(["files-*"])?.exclude(["read"])?.matches(&read));
+/// assert!(ToolFilter::new().include(["*-re?d"])?.matches(&read));
+/// assert!(!ToolFilter::new().include(["files-*"])?.exclude(["files-read"])?.matches(&read));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,7 +105,7 @@ impl ToolFilter {
         self
     }
 
-    /// Passes only tools with a name matching one of these patterns. Calling this method again adds more
+    /// Passes only tools with a full name matching one of these patterns. Calling this method again adds more
     /// patterns.
     ///
     /// # Errors
@@ -115,7 +118,7 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Excludes tools with a name matching one of these patterns.
+    /// Excludes tools with a full name matching one of these patterns.
     ///
     /// # Errors
     /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
@@ -127,17 +130,24 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns the names and namespaces included by the filter that none of the `definitions` has. Patterns with
-    /// wildcards may match no tool.
-    pub(super) fn unmatched<'a>(&'a self, definitions: &[&ToolDefinition]) -> Vec<(&'static str, &'a str)> {
-        let included = self.include.iter().flatten().filter(|pattern| pattern.is_name());
-        let has_name = |pattern: &NamePattern| definitions.iter().any(|tool| fits(pattern, &tool.name));
-        let names = included.filter(|pattern| !has_name(pattern)).map(|pattern| ("tool", pattern.as_str()));
-        let is_there = |wanted: &str| definitions.iter().any(|tool| tool.name.namespace() == Some(wanted));
-        let namespaces = self.namespaces.iter().flatten().map(String::as_str);
-        names
-            .chain(namespaces.filter(|wanted| !is_there(wanted)).map(|wanted| ("namespace", wanted)))
-            .collect()
+    /// Returns a problem for each included or excluded name that none of the `tools` has, but that is the name of a
+    /// tool without its namespace.
+    pub(super) fn bare_names(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
+        let is_bare = |name: &&str| tools.iter().any(|tool| is_method_of(name, tool));
+        let bare = missing(self.include.iter().flatten().chain(&self.exclude), tools).filter(is_bare);
+        bare.map(|name| BuildProblem::unknown_tool("tool", name, tools.iter().copied())).collect()
+    }
+
+    /// Returns a problem for each included name or namespace that none of the `tools` has.
+    pub(super) fn unmatched(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
+        let names = missing(self.include.iter().flatten(), tools);
+        let names = names.map(|name| BuildProblem::unknown_tool("tool", name, tools.iter().copied()));
+        let known: BTreeSet<&str> = tools.iter().filter_map(|tool| tool.namespace()).collect();
+        let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(wanted.as_str()));
+        let known = || known.iter().copied();
+        let namespaces =
+            namespaces.map(|wanted| BuildProblem::unknown_among("namespace", wanted, known(), known()));
+        names.chain(namespaces).collect()
     }
 
     /// Returns whether a tool with this definition passes the filter.
@@ -147,7 +157,7 @@ impl ToolFilter {
         let has = |wanted: &TagMatch| wanted.matches(&metadata.tags);
         let is_in =
             |namespaces: &BTreeSet<String>| name.namespace().is_some_and(|own| namespaces.contains(own));
-        let fits = |pattern: &NamePattern| fits(pattern, name);
+        let fits = |pattern: &NamePattern| pattern.matches(name);
         self.tags.iter().all(has)
             && !self.without_tags.iter().any(has)
             && self.namespaces.as_ref().is_none_or(is_in)
@@ -156,8 +166,11 @@ impl ToolFilter {
     }
 }
 
-/// Returns whether the pattern matches one of the spellings of a name.
-fn fits(pattern: &NamePattern, name: &ToolName) -> bool {
-    let normalized = normalize(name.method_name());
-    [name.as_str(), name.method_name(), &normalized].iter().any(|name| pattern.matches(name))
+/// Returns the names among the `patterns` that none of the `tools` has. Patterns with wildcards may match no tool.
+fn missing<'a>(
+    patterns: impl Iterator<Item = &'a NamePattern>,
+    tools: &[&ToolName],
+) -> impl Iterator<Item = &'a str> {
+    let names = patterns.filter(|pattern| pattern.is_name());
+    names.filter(|pattern| !tools.iter().any(|tool| pattern.matches(tool))).map(NamePattern::as_str)
 }

@@ -72,7 +72,8 @@ impl RegistryView {
         self
     }
 
-    /// Keeps only tools passing the filter.
+    /// Keeps only tools passing the filter. Applying the view fails if the filter includes or excludes the name of a
+    /// tool without its namespace.
     #[must_use]
     pub fn filter(self, filter: ToolFilter) -> Self {
         self.step(Step::Filter(filter))
@@ -175,12 +176,12 @@ impl RegistryView {
             shown.cache = earlier.registry.cache.renewed();
         }
         let mut tools = BTreeMap::new();
-        let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.steps.len()];
+        let mut names: Vec<BTreeSet<ToolName>> = vec![BTreeSet::new(); self.steps.len()];
         for Entry { tool, disabled, .. } in registry.entries() {
             let own_name = &tool.definition().name;
             let projected = self.of_tool(tool, |step, name| {
                 if let Some(names) = names.get_mut(step) {
-                    names.insert(name.to_string());
+                    names.insert(name.clone());
                 }
             });
             let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
@@ -201,11 +202,13 @@ impl RegistryView {
             shown.insert_or_record(projected);
         }
         for (step, names) in self.steps.iter().zip(&names) {
-            if let Step::Adapt(Some(name), _) = step
-                && !names.contains(name)
-            {
-                let names = names.iter().map(String::as_str);
-                shown.problems.push(BuildProblem::unknown("tool", name, names));
+            let names: Vec<&ToolName> = names.iter().collect();
+            match step {
+                Step::Filter(filter) => shown.problems.extend(filter.bare_names(&names)),
+                Step::Adapt(Some(name), _) if !names.iter().any(|known| known.as_str() == name) => {
+                    shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
+                }
+                Step::Adapt(..) => {}
             }
         }
         Projection { registry: Arc::new(shown), tools }

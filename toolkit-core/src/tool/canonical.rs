@@ -1,13 +1,13 @@
 //! Canonical arguments, for comparing calls: published names, coerced values, no defaults.
 
 use super::{Tool, ToolDefinition};
-use crate::args::{parse_value, with_members};
+use crate::args::{not_json, with_members};
 use crate::context::ToolContext;
-use crate::error::{ErrorKind, ToolError};
+use crate::error::{ErrorKind, ToolError, Violation};
 use crate::guard::guarded;
 use crate::schema::__private::{
-    Json, Kind, coerced_except_words, coerced_with_words, quoted, remove_defaults, repeated_names,
-    use_own_names,
+    Json, Kind, Scope, TOO_COMPLEX, check, coerced_except_words, coerced_with_words, quoted, remove_defaults,
+    repeated_names, use_own_names,
 };
 use crate::schema::SchemaRef;
 use serde_json::Value;
@@ -34,8 +34,14 @@ pub(crate) fn arguments_json(
     definition: &ToolDefinition,
     takes: impl Fn(&str, bool) -> bool,
 ) -> Result<String, ToolError> {
+    let object = with_own_names(text, definition)?;
+    Ok(if definition.metadata.coerce { coerced(text, object, definition, takes) } else { object })
+}
+
+/// Returns the arguments as the JSON text of one object, with the parameters' own names at every depth.
+fn with_own_names(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
     let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
-    let mut object = with_members(text, |members| {
+    let object = with_members(text, |members| {
         let written = members.iter().map(|(name, value)| format!("{}:{}", own_name(name), value.get()));
         format!("{{{}}}", written.collect::<Vec<_>>().join(","))
     })?;
@@ -43,54 +49,71 @@ pub(crate) fn arguments_json(
         && let Ok(mut value) = Json::parse(&object)
     {
         use_own_names(with_aliases, &mut value);
-        object = value.compact();
+        return Ok(value.compact());
     }
-    let Some(parsed) = Json::parse(&object).ok().filter(|_| definition.metadata.coerce) else {
-        return Ok(object);
-    };
+    Ok(object)
+}
+
+/// Returns `object`, the arguments of `text` under their own names, with near misses coerced.
+fn coerced(
+    text: &str,
+    object: String,
+    definition: &ToolDefinition,
+    takes: impl Fn(&str, bool) -> bool,
+) -> String {
+    let Ok(parsed) = Json::parse(&object) else { return object };
     let schema = (&definition.parameters).into();
     let by_word = coerced_with_words(schema, &parsed, &mut |text| takes(text, false).then_some(true));
     let by_type = coerced_except_words(schema, &parsed).unwrap_or_else(|| object.clone());
     let is_meant = |by_word: &String| *by_word != by_type && !takes(&by_type, false) && takes(text, true);
-    Ok(by_word.filter(is_meant).unwrap_or(by_type))
+    by_word.filter(is_meant).unwrap_or(by_type)
 }
 
-/// Parses the arguments into one object, with every member under the published name of the parameter. Of
-/// members with the same name, the last one counts.
+/// Checks arguments against the published schema. If `coerce` is `true` and the tool coerces near misses, they are no
+/// violations.
 ///
 /// # Errors
-/// The arguments are not a JSON object, or a number is out of range.
-pub(crate) fn arguments_value(
+/// The arguments are not a JSON object, a member is repeated, or the arguments violate the schema. The error lists the
+/// violations.
+pub(super) fn check_arguments(
     text: &str,
     definition: &ToolDefinition,
-    takes: impl Fn(&str, bool) -> bool,
-) -> Result<Value, ToolError> {
-    parse_value(&arguments_json(text, definition, takes)?)
+    coerce: bool,
+) -> Result<(), ToolError> {
+    let violations = |text: &str| -> Result<Vec<Violation>, ToolError> {
+        let parsed = Json::parse(text).map_err(|error| not_json(text, &error))?;
+        let repeated = repeated_names(&parsed, "");
+        if !repeated.is_empty() {
+            return Ok(repeated);
+        }
+        let mut found = check((&definition.parameters).into(), &parsed, "", Scope::Validator);
+        // A value too complex for a complete check may conform to the schema.
+        found.retain(|violation| violation.message != TOO_COMPLEX);
+        Ok(found)
+    };
+    let conforms = |text: &str| violations(text).is_ok_and(|found| found.is_empty());
+    let mut object = with_own_names(text, definition)?;
+    if coerce && definition.metadata.coerce && !conforms(&object) {
+        object = coerced(text, object, definition, |text, coerce| coerce || conforms(text));
+    }
+    let found = violations(&object)?;
+    if found.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(found)) }
 }
 
 /// Returns the error about arguments and members of arguments that are given twice, perhaps once under an alias.
-pub(crate) fn repeated_arguments(
-    text: &str,
-    definition: &ToolDefinition,
-    takes: impl Fn(&str, bool) -> bool,
-) -> Option<ToolError> {
-    let object = arguments_json(text, definition, takes).ok()?;
-    let repeated = repeated_names(&Json::parse(&object).ok()?, "");
+/// `object` is the [text of the arguments](arguments_json).
+pub(crate) fn repeated_arguments(object: &str) -> Option<ToolError> {
+    let repeated = repeated_names(&Json::parse(object).ok()?, "");
     if repeated.is_empty() { None } else { Some(ToolError::invalid_arguments(repeated)) }
 }
 
 /// Returns the arguments in [canonical form](Json::canonical), under the parameters' own names and without
-/// default values. Returns `None` if the arguments are not a JSON object.
+/// default values. `object` is the [text of the arguments](arguments_json). Returns `None` if a JSON parser refuses it.
 ///
 /// `null` counts as absent only if the tool is known to treat `null` this way, or if coercion removes the
 /// `null`. For other tools, `null` may clear a value, while a missing argument keeps the value.
-pub(crate) fn canonical_arguments(
-    text: &str,
-    definition: &ToolDefinition,
-    takes: impl Fn(&str, bool) -> bool,
-) -> Option<String> {
-    let text = arguments_json(text, definition, takes).ok()?;
-    let mut arguments = Json::parse(&text).ok()?;
+pub(crate) fn canonical_arguments(object: &str, definition: &ToolDefinition) -> Option<String> {
+    let mut arguments = Json::parse(object).ok()?;
     remove_defaults(&definition.parameters, &mut arguments);
     if let Kind::Object(members) = &mut arguments.kind {
         let is_none = |name: &str| definition.none_if_null.contains(&name);
@@ -130,7 +153,8 @@ mod tests {
     fn canonical_of(text: &str, schema: Value) -> Option<String> {
         let name = ToolName::new("tool").expect("a legal name");
         let definition = ToolDefinition::new(name, "", schema).with_alias("number", "n");
-        canonical_arguments(text, &definition, |_, coerce| coerce)
+        let object = arguments_json(text, &definition, |_, coerce| coerce).ok()?;
+        canonical_arguments(&object, &definition)
     }
 
     #[test]
@@ -182,7 +206,8 @@ mod tests {
         let mut definition = ToolDefinition::new(name, "", schema);
         let canonical = |definition: &ToolDefinition, member: &str| {
             let text = format!("{{\"{member}\": null}}");
-            canonical_arguments(&text, definition, |_, coerce| coerce).expect("an object") == "{}"
+            let object = arguments_json(&text, definition, |_, coerce| coerce).expect("an object");
+            canonical_arguments(&object, definition).expect("JSON") == "{}"
         };
         for (member, coerced, as_is) in
             [("clear", false, false), ("any", false, false), ("never", true, false), ("default", true, true)]

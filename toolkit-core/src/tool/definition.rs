@@ -2,6 +2,7 @@
 
 use super::ToolMetadata;
 use super::lane::LaneArgument;
+use crate::args::parse_value;
 use crate::call::ToolConfig;
 use crate::context::StateNeed;
 use crate::error::{BuildProblem, ToolError, ToolFault};
@@ -140,7 +141,7 @@ impl ToolDefinition {
     /// # Errors
     /// The arguments are not a JSON object.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
-        super::arguments_value(arguments, self, |_, coerce| coerce)
+        parse_value(&super::arguments_json(arguments, self, |_, coerce| coerce)?)
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.

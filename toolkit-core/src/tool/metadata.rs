@@ -49,10 +49,8 @@ settings! {
         /// The time limit of a call. If `None`, the limit of the dispatcher or the registry applies.
         /// [`Duration::MAX`] leaves only the dispatcher's hard limit.
         timeout: Option<Duration>, with_timeout(Duration) => Some(timeout);
-        /// The maximum number of retries of a failed call by the [`Retry`](crate::middleware::Retry)
-        /// middleware. The middleware decides which failures to retry. In a dispatcher without such
-        /// middleware, the setting has no effect, and [`Dispatcher::warnings`](crate::Dispatcher::warnings)
-        /// names the tool.
+        /// The maximum number of retries of a failed call in a dispatcher. The rules of
+        /// [`Retry`](crate::middleware::Retry) decide which failures are retried, and after which pauses.
         retries: u32, with_retries(u32);
         /// The maximum number of characters of a result for the model. A longer result is truncated.
         max_result_size: Option<usize>, with_max_result_size(usize) => Some(max_result_size);

@@ -1,7 +1,6 @@
 //! Tool providers: sources of tools known only at run time, such as servers and processes.
 
-use super::{Tool, ToolDefinition, ToolFuture};
-use crate::args::with_object;
+use super::{Tool, ToolDefinition, ToolFuture, check_arguments};
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -58,13 +57,19 @@ pub trait ToolProvider: Send + Sync + 'static {
     /// the future becomes the error of the call.
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a>;
 
-    /// Checks a call without running it. The default accepts every JSON object.
+    /// Checks a call without running it. `definition` is the definition of the tool when it was registered.
+    ///
+    /// The default checks the arguments like the default of [`Tool::validate`].
     ///
     /// # Errors
     /// The error that the call would return.
-    fn validate(&self, call: &ToolCall, context: &ToolContext) -> Result<(), ToolError> {
-        let _ = context;
-        with_object(call.arguments.as_str(), |_, _| ())
+    fn validate(
+        &self,
+        call: &ToolCall,
+        definition: &ToolDefinition,
+        context: &ToolContext,
+    ) -> Result<(), ToolError> {
+        check_arguments(call.arguments.as_str(), definition, context.may_coerce())
     }
 }
 
@@ -77,8 +82,13 @@ impl<T: ToolProvider + ?Sized> ToolProvider for Arc<T> {
         (**self).handle(call, context)
     }
 
-    fn validate(&self, call: &ToolCall, context: &ToolContext) -> Result<(), ToolError> {
-        (**self).validate(call, context)
+    fn validate(
+        &self,
+        call: &ToolCall,
+        definition: &ToolDefinition,
+        context: &ToolContext,
+    ) -> Result<(), ToolError> {
+        (**self).validate(call, definition, context)
     }
 }
 
@@ -116,7 +126,7 @@ impl Tool for ProvidedTool {
     }
 
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
-        self.provider.validate(&self.to_call(arguments, context), context)
+        self.provider.validate(&self.to_call(arguments, context), &self.definition, context)
     }
 }
 

@@ -17,8 +17,8 @@ pub(super) struct Restart {
     pub(super) results: Vec<ToolResult>,
     /// The program's approvals of calls that run.
     pub(super) approvals: DecidedApprovals,
-    /// The ids of the calls that run. Approvals are found by call id, so only one of several calls with the
-    /// same id runs.
+    /// The ids of the calls that run. An approval holds for every call with the same id, tool and arguments, so only
+    /// one of several calls with the same id runs.
     ids: HashSet<CallId>,
 }
 
@@ -77,7 +77,7 @@ impl Restart {
             }
         };
         if self.run(position, call) {
-            self.approvals = std::mem::take(&mut self.approvals).with(call.id.clone(), approval);
+            self.approvals = std::mem::take(&mut self.approvals).with(call, approval);
         }
     }
 

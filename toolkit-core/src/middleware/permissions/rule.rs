@@ -1,13 +1,13 @@
 //! The rules of permissions.
 
 use super::Permission;
-use crate::error::BuildError;
-use crate::pattern::NamePattern;
+use crate::error::{BuildError, BuildProblem};
+use crate::pattern::{NamePattern, share_a_name};
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
 
-type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
+
 /// A rule of [`Permissions`](super::Permissions).
 ///
 /// Without conditions, a rule applies to all calls. With conditions, it applies to calls that meet all of
@@ -26,15 +26,14 @@ type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 #[must_use]
 pub struct PermissionRule {
     pub(super) permission: Permission,
-    of_tool: Vec<Box<OfTool>>,
+    tools: Vec<NamePattern>,
+    tags: Vec<ToolTag>,
     pub(super) of_call: Vec<Box<OfCall>>,
-    /// Whether the rule names a single tool. Such a rule counts as a deliberate exception.
-    names_one: bool,
 }
 
 impl PermissionRule {
     fn new(permission: Permission) -> Self {
-        Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
+        Self { permission, tools: Vec::new(), tags: Vec::new(), of_call: Vec::new() }
     }
 
     /// Creates a rule to allow calls.
@@ -52,21 +51,28 @@ impl PermissionRule {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// Restricts the rule to tools with a full name matching `pattern`. In the pattern, `*` matches any string and
     /// `?` any character.
     ///
-    /// The pattern must match the full name, with the namespace: `delete*` does not match `fs-delete`, but
-    /// `*delete*` does. A [`ToolFilter`](crate::ToolFilter) compares names without their namespaces, too.
+    /// The full name includes the namespace: `delete*` does not match `fs-delete`, but `*delete*` does. If this
+    /// method is called again, a tool must match all patterns. For one of several tools, add several rules.
     ///
     /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
     ///
     /// # Errors
-    /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
+    /// [`BuildError`] if no legal name can match the pattern together with the earlier patterns of the rule, or if the
+    /// pattern is `call_deferred`.
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
-        let pattern = NamePattern::new(pattern)?;
-        self.names_one |= pattern.is_name();
-        self.of_tool.push(Box::new(move |definition| pattern.matches(definition.name.as_str())));
-        Ok(self)
+        self.tools.push(NamePattern::new(pattern)?);
+        if share_a_name(&self.tools) {
+            return Ok(self);
+        }
+        let mut patterns = self.tools.iter().map(NamePattern::as_str);
+        let pattern = patterns.next_back().unwrap_or_default().to_owned();
+        let earlier: Vec<String> = patterns.map(|earlier| format!("`{earlier}`")).collect();
+        let message =
+            format!("the rule is also restricted to {}; add a rule for each", earlier.join(" and "));
+        Err(BuildProblem::InvalidPattern { pattern, message }.into())
     }
 
     /// Restricts the rule to tools with a tag.
@@ -74,16 +80,7 @@ impl PermissionRule {
     /// For the tags `read_only` and `destructive`, the hints of the tool count as well:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
-        let tag = tag.into();
-        self.of_tool.push(Box::new(move |definition| {
-            let metadata = &definition.metadata;
-            let hint = match &tag {
-                ToolTag::ReadOnly => metadata.read_only,
-                ToolTag::Destructive => metadata.destructive,
-                _ => None,
-            };
-            hint.unwrap_or_else(|| metadata.tags.contains(&tag))
-        }));
+        self.tags.push(tag.into());
         self
     }
 
@@ -107,18 +104,32 @@ impl PermissionRule {
 
     /// Returns whether the rule applies to the tool, without testing its conditions on arguments.
     pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
-        self.of_tool.iter().all(|condition| condition(definition))
+        let metadata = &definition.metadata;
+        let has = |tag: &ToolTag| {
+            let hint = match tag {
+                ToolTag::ReadOnly => metadata.read_only,
+                ToolTag::Destructive => metadata.destructive,
+                _ => None,
+            };
+            hint.unwrap_or_else(|| metadata.tags.contains(tag))
+        };
+        self.tools.iter().all(|pattern| pattern.matches(&definition.name)) && self.tags.iter().all(has)
     }
 
     /// Returns whether the rule names a single tool or has a condition on arguments. Such a rule counts as a deliberate
     /// exception.
     pub(super) fn is_narrow(&self) -> bool {
-        self.names_one || !self.of_call.is_empty()
+        !self.of_call.is_empty() || self.tool_names().next().is_some()
+    }
+
+    /// Returns the names of single tools among the patterns.
+    pub(super) fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().filter(|pattern| pattern.is_name()).map(NamePattern::as_str)
     }
 
     /// Returns whether the rule applies to all calls, because it has no conditions.
     pub(super) fn is_for_all(&self) -> bool {
-        self.of_tool.is_empty() && self.of_call.is_empty()
+        self.tools.is_empty() && self.tags.is_empty() && self.of_call.is_empty()
     }
 
     pub(super) fn strictness(&self) -> u8 {
@@ -130,4 +141,4 @@ impl PermissionRule {
     }
 }
 
-impl_debug!(PermissionRule, |this| permission: this.permission, conditions: this.of_tool.len() + this.of_call.len());
+impl_debug!(PermissionRule, |this| permission: this.permission, tools: this.tools, tags: this.tags, conditions: this.of_call.len());

@@ -81,18 +81,27 @@ proptest! {
         name in prop::sample::select(vec!["add", "math-add", "mul", "math-mul", "sub", "subb", "shoot"]),
         namespace in prop::option::of(prop::sample::select(vec!["math", "maths", "x"])),
         is_pattern in any::<bool>(),
+        is_excluded in any::<bool>(),
     ) {
         let registrations: Vec<Registration> =
             functions.iter().map(|function| Registration::new(FUNCTIONS[*function], "a")).collect();
         let pattern = if is_pattern { format!("{name}*") } else { name.to_owned() };
-        let filter = ToolFilter::new().include([pattern]).unwrap();
+        let filter = match is_excluded {
+            true => ToolFilter::new().exclude([pattern]).unwrap(),
+            false => ToolFilter::new().include([pattern]).unwrap(),
+        };
         let filter = namespace.iter().fold(filter, |filter, namespace| filter.in_namespaces([namespace]));
         let result = found(&Discovery::new().with_filter(filter), &registrations);
         let names: Vec<_> = functions.iter().map(|function| FUNCTIONS[*function]().definition().name.clone()).collect();
-        let has_name = is_pattern || names.iter().any(|own| own.as_str() == name || own.method_name() == name);
+        let exists = names.iter().any(|own| own.as_str() == name);
+        let bare = names.iter().find(|own| own.method_name() == name).filter(|_| !exists && !is_pattern);
+        let has_name = is_pattern || exists || is_excluded && bare.is_none();
         let has_namespace = namespace.is_none_or(|wanted| names.iter().any(|own| own.namespace() == Some(wanted)));
         prop_assert_eq!(result.is_ok(), has_name && has_namespace, "{:?}", result);
-        if let (Err(error), "subb", false, true) = (&result, name, is_pattern, functions.contains(&2)) {
+        if let (Err(error), Some(bare)) = (&result, bare) {
+            prop_assert!(error.contains(&format!("tool `{name}` not found; did you mean `{bare}`?")), "{}", error);
+        }
+        if let (Err(error), "subb", false, false, true) = (&result, name, is_pattern, is_excluded, functions.contains(&2)) {
             prop_assert!(error.contains("tool `subb` not found; did you mean `sub`?"), "{}", error);
         }
     }
