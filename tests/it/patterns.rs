@@ -186,8 +186,11 @@ fn a_filter_for_a_name_without_its_namespace_is_refused() {
         ("delete_all", Some("`files-deleteAll`")),
         ("web-read", None),
         ("web-reed", None),
-        ("rea?", None),
+        ("rea?", Some("`files-read` or `web-read`")),
+        ("delete*", Some("`files-deleteAll`")),
+        ("delete_*", Some("`files-deleteAll`")),
         ("*read", None),
+        ("move*", None),
     ] {
         for include in [true, false] {
             let expected =
@@ -213,7 +216,8 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
         ("xyz", Some("known are `files-deleteAll`, `files-read`, `web-go`, `web-read`")),
         ("web-go", None),
         ("web-go?", None),
-        ("g*", None),
+        ("g*", Some("did you mean `web-go`?")),
+        ("move*", None),
         ("discover_tools", None),
     ] {
         let ask = PermissionRule::ask("no").for_tool(name).unwrap();

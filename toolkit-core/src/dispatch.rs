@@ -24,6 +24,8 @@ use crate::context::RunContext;
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::guard::guarded;
 use crate::middleware::{Approval, Middleware};
+use crate::name::ToolName;
+use crate::pattern::NamePattern;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use batch::Cancellation;
@@ -143,10 +145,11 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns a problem for each tool that a rule, a limit or a cache names, but that does not exist.
+    /// Returns a problem for each tool that a rule, a limit or a cache names, but that does not exist. A pattern with
+    /// wildcards is a problem if it matches only names without their namespaces.
     ///
     /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are
-    /// none. Patterns with wildcards may match no tool, and so may rules to allow calls. With the feature `tracing`, the
+    /// none. Rules to allow calls may match no tool. With the feature `tracing`, the
     /// first call of the dispatcher or a clone logs the problems as warnings.
     ///
     /// ```
@@ -169,11 +172,16 @@ impl Dispatcher {
     }
 
     fn warnings_about(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        let names = || registry.all_definitions().map(|definition| &definition.name);
-        let is_missing =
-            |name: &&str| !registry.contains(name) && !names().any(|known| known.as_str() == *name);
-        let missing = self.settings.middleware.iter().flat_map(Middleware::tool_names).filter(is_missing);
-        missing.map(|name| BuildProblem::unknown_tool("tool named by middleware", name, names())).collect()
+        let names: Vec<&ToolName> = registry.all_definitions().map(|definition| &definition.name).collect();
+        let patterns = self.settings.middleware.iter().flat_map(Middleware::tool_patterns);
+        // Search tools are no entries of the registry.
+        let patterns = patterns.filter(|pattern| !registry.contains(pattern));
+        let patterns = patterns.filter_map(|pattern| NamePattern::new(pattern).ok());
+        let problems = patterns.filter_map(|pattern| {
+            let what = "tool named by middleware";
+            pattern.bare_name(what, &names).or_else(|| pattern.unknown_name(what, &names))
+        });
+        problems.collect()
     }
 
     /// Returns the tools for calls that start now. The first time, logs the [warnings](Self::warnings).

@@ -8,7 +8,6 @@ mod listing;
 mod pending;
 mod tool;
 
-pub(crate) use build::is_method_of;
 pub use build::{BuildError, BuildProblem, Location, ToolFault};
 pub(crate) use flat::{flat_error, read_flat_error};
 pub use kind::ErrorKind;

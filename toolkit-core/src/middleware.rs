@@ -89,9 +89,10 @@ pub trait Middleware: Send + Sync + 'static {
         false
     }
 
-    /// Returns the full names of single tools in the settings of the middleware.
-    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports each name that no tool has. The default is no names.
-    fn tool_names(&self) -> Vec<&str> {
+    /// Returns the patterns for names of tools in the settings of the middleware.
+    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports patterns that match no tool. The default is no
+    /// patterns.
+    fn tool_patterns(&self) -> Vec<&str> {
         Vec::new()
     }
 
@@ -138,8 +139,8 @@ impl Middleware for BoxMiddleware {
         self.0.retries_calls()
     }
 
-    fn tool_names(&self) -> Vec<&str> {
-        self.0.named_tools()
+    fn tool_patterns(&self) -> Vec<&str> {
+        self.0.patterns_of_tools()
     }
 
     fn boxed(self) -> BoxMiddleware {
@@ -152,7 +153,7 @@ trait DynMiddleware: Send + Sync {
 
     fn retries_calls(&self) -> bool;
 
-    fn named_tools(&self) -> Vec<&str>;
+    fn patterns_of_tools(&self) -> Vec<&str>;
 }
 
 impl<M: Middleware> DynMiddleware for M {
@@ -164,8 +165,8 @@ impl<M: Middleware> DynMiddleware for M {
         self.retries()
     }
 
-    fn named_tools(&self) -> Vec<&str> {
-        self.tool_names()
+    fn patterns_of_tools(&self) -> Vec<&str> {
+        self.tool_patterns()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Patterns for tool names, used by permissions, limits, caches and filters.
 
 use crate::error::{BuildError, BuildProblem};
-use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH, ToolName};
+use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH, ToolName, normalize};
 use std::collections::HashSet;
 
-/// A pattern for the full names of tools, with their namespaces. `*` matches any number of characters, including none, and `?` matches exactly
-/// one character.
+/// A pattern for the full names of tools, with their namespaces. `*` matches any number of characters, including none,
+/// and `?` matches exactly one character.
 ///
 /// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
 /// brackets have a special meaning.
@@ -58,6 +58,28 @@ impl NamePattern {
     /// otherwise, a rule for `read` would also hold for `evil-read` of another registry.
     pub(crate) fn matches(&self, name: &ToolName) -> bool {
         self.matches_text(name.as_str())
+    }
+
+    /// Returns a problem if the pattern matches none of the `tools`, but would match if names without their namespaces
+    /// counted. `what` says what has the pattern.
+    pub(crate) fn bare_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
+        let is_meant = |tool: &&&ToolName| {
+            let method = tool.method_name();
+            self.matches_text(method) || self.matches_text(&normalize(method))
+        };
+        let meant = || tools.iter().filter(is_meant).copied();
+        (!self.matches_any(tools)).then(|| BuildProblem::bare_name(what, &self.0, meant())).flatten()
+    }
+
+    /// Returns a problem if the pattern is a name that none of the `tools` has. A pattern with wildcards may match no
+    /// tool.
+    pub(crate) fn unknown_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
+        let is_unknown = self.is_name() && !self.matches_any(tools);
+        is_unknown.then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
+    }
+
+    fn matches_any(&self, tools: &[&ToolName]) -> bool {
+        tools.iter().any(|tool| self.matches(tool))
     }
 
     /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
@@ -150,10 +172,8 @@ impl<T> PerTool<T> {
         Ok(())
     }
 
-    /// Returns the names of single tools among the patterns.
-    pub(crate) fn tool_names(&self) -> Vec<&str> {
-        let single = self.0.iter().filter(|(pattern, _)| pattern.is_name());
-        single.map(|(pattern, _)| pattern.as_str()).collect()
+    pub(crate) fn patterns(&self) -> Vec<&str> {
+        self.0.iter().map(|(pattern, _)| pattern.as_str()).collect()
     }
 
     /// Returns the setting of the tool called `name`, if a pattern matches.

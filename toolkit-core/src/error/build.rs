@@ -164,13 +164,24 @@ impl BuildProblem {
         tools: impl IntoIterator<Item = &'a ToolName>,
     ) -> Self {
         let tools: BTreeSet<&ToolName> = tools.into_iter().collect();
-        let full = tools.iter().filter(|tool| is_method_of(name, tool)).take(3);
-        let full: Vec<String> = full.map(ToString::to_string).collect();
-        if full.is_empty() {
+        let meant = tools.iter().filter(|tool| is_method_of(name, tool));
+        Self::bare_name(what, name, meant.copied()).unwrap_or_else(|| {
             let names = || tools.iter().map(|tool| tool.as_str());
-            return Self::unknown_among(what, name, names(), names());
-        }
-        Self::Unknown { what, name: name.to_owned(), nearest: full, known: Vec::new() }
+            Self::unknown_among(what, name, names(), names())
+        })
+    }
+
+    /// Creates an [`Unknown`](Self::Unknown) problem for a name without its namespace. It suggests up to three of the
+    /// tools that were probably `meant`. Returns `None` if there is none.
+    pub(crate) fn bare_name<'a>(
+        what: &'static str,
+        name: &str,
+        meant: impl IntoIterator<Item = &'a ToolName>,
+    ) -> Option<Self> {
+        let meant: BTreeSet<&ToolName> = meant.into_iter().collect();
+        let nearest: Vec<String> = meant.into_iter().take(3).map(ToString::to_string).collect();
+        let is_bare = !nearest.is_empty();
+        is_bare.then(|| Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
     }
 
     /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
@@ -268,7 +279,7 @@ impl fmt::Display for BuildProblem {
 }
 
 /// Returns whether `name` is the method name of a tool, perhaps [normalised](normalize).
-pub(crate) fn is_method_of(name: &str, tool: &ToolName) -> bool {
+fn is_method_of(name: &str, tool: &ToolName) -> bool {
     name == tool.method_name() || name == normalize(tool.method_name())
 }
 

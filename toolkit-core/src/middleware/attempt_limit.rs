@@ -57,8 +57,8 @@ impl AttemptLimit {
 }
 
 impl Middleware for AttemptLimit {
-    fn tool_names(&self) -> Vec<&str> {
-        self.tools.tool_names()
+    fn tool_patterns(&self) -> Vec<&str> {
+        self.tools.patterns()
     }
 
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {

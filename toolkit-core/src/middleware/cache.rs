@@ -123,8 +123,8 @@ impl Cache {
 }
 
 impl Middleware for Cache {
-    fn tool_names(&self) -> Vec<&str> {
-        self.tools.tool_names()
+    fn tool_patterns(&self) -> Vec<&str> {
+        self.tools.patterns()
     }
 
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {

@@ -11,6 +11,7 @@ use crate::name::ToolName;
 use crate::tool::ToolDefinition;
 pub use rule::PermissionRule;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -84,7 +85,7 @@ pub enum Approval {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[must_use]
-pub struct DecidedApprovals(Vec<(ToolCall, Approval)>);
+pub struct DecidedApprovals(BTreeMap<CallId, Vec<(ToolCall, Approval)>>);
 
 impl DecidedApprovals {
     /// Creates an empty set of approvals.
@@ -94,16 +95,21 @@ impl DecidedApprovals {
 
     /// Adds the approval for a call. It replaces an earlier approval for the same call.
     pub fn with(mut self, call: &ToolCall, approval: Approval) -> Self {
-        self.0.insert(0, (call.clone(), approval));
+        let of_id = self.0.entry(call.id.clone()).or_default();
+        of_id.retain(|(known, _)| !is_same(known, &call.name, call.arguments.as_str()));
+        of_id.push((call.clone(), approval));
         self
     }
 
     /// Returns the approval for a call, as the model wrote the call.
     pub(crate) fn of(&self, id: &CallId, name: &str, arguments: &str) -> Option<&Approval> {
-        let is_for =
-            |call: &ToolCall| call.id == *id && call.name == name && call.arguments.as_str() == arguments;
-        self.0.iter().find(|(call, _)| is_for(call)).map(|(_, approval)| approval)
+        let mut of_id = self.0.get(id)?.iter();
+        of_id.find(|(call, _)| is_same(call, name, arguments)).map(|(_, approval)| approval)
     }
+}
+
+fn is_same(call: &ToolCall, name: &str, arguments: &str) -> bool {
+    call.name == name && call.arguments.as_str() == arguments
 }
 
 /// The approval decided for a call, as an extension of the call's context.
@@ -290,10 +296,10 @@ impl Permissions {
 }
 
 impl Middleware for Permissions {
-    fn tool_names(&self) -> Vec<&str> {
+    fn tool_patterns(&self) -> Vec<&str> {
         // A rule to allow calls may name a tool that comes and goes: its calls are denied in the meantime.
         let strict = self.rules.iter().filter(|rule| rule.strictness() > 0);
-        strict.flat_map(PermissionRule::tool_names).collect()
+        strict.flat_map(PermissionRule::tool_patterns).collect()
     }
 
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {

@@ -140,8 +140,8 @@ async fn sleep_to(start: Instant) {
 }
 
 impl Middleware for RateLimit {
-    fn tool_names(&self) -> Vec<&str> {
-        self.tools.tool_names()
+    fn tool_patterns(&self) -> Vec<&str> {
+        self.tools.patterns()
     }
 
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {

@@ -1,6 +1,6 @@
 //! Filters of tools by tag, namespace and name pattern.
 
-use crate::error::{BuildError, BuildProblem, is_method_of};
+use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
 use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
@@ -130,18 +130,17 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns a problem for each included or excluded name that none of the `tools` has, but that is the name of a
-    /// tool without its namespace.
+    /// Returns a problem for each included or excluded pattern that matches none of the `tools`, but would match without
+    /// their namespaces.
     pub(super) fn bare_names(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
-        let is_bare = |name: &&str| tools.iter().any(|tool| is_method_of(name, tool));
-        let bare = missing(self.include.iter().flatten().chain(&self.exclude), tools).filter(is_bare);
-        bare.map(|name| BuildProblem::unknown_tool("tool", name, tools.iter().copied())).collect()
+        let patterns = self.include.iter().flatten().chain(&self.exclude);
+        patterns.filter_map(|pattern| pattern.bare_name("tool", tools)).collect()
     }
 
     /// Returns a problem for each included name or namespace that none of the `tools` has.
     pub(super) fn unmatched(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
-        let names = missing(self.include.iter().flatten(), tools);
-        let names = names.map(|name| BuildProblem::unknown_tool("tool", name, tools.iter().copied()));
+        let names = self.include.iter().flatten();
+        let names = names.filter_map(|pattern| pattern.unknown_name("tool", tools));
         let known: BTreeSet<&str> = tools.iter().filter_map(|tool| tool.namespace()).collect();
         let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(wanted.as_str()));
         let known = || known.iter().copied();
@@ -164,13 +163,4 @@ impl ToolFilter {
             && self.include.as_ref().is_none_or(|patterns| patterns.iter().any(fits))
             && !self.exclude.iter().any(fits)
     }
-}
-
-/// Returns the names among the `patterns` that none of the `tools` has. Patterns with wildcards may match no tool.
-fn missing<'a>(
-    patterns: impl Iterator<Item = &'a NamePattern>,
-    tools: &[&ToolName],
-) -> impl Iterator<Item = &'a str> {
-    let names = patterns.filter(|pattern| pattern.is_name());
-    names.filter(|pattern| !tools.iter().any(|tool| pattern.matches(tool))).map(NamePattern::as_str)
 }

@@ -119,12 +119,11 @@ impl PermissionRule {
     /// Returns whether the rule names a single tool or has a condition on arguments. Such a rule counts as a deliberate
     /// exception.
     pub(super) fn is_narrow(&self) -> bool {
-        !self.of_call.is_empty() || self.tool_names().next().is_some()
+        !self.of_call.is_empty() || self.tools.iter().any(NamePattern::is_name)
     }
 
-    /// Returns the names of single tools among the patterns.
-    pub(super) fn tool_names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().filter(|pattern| pattern.is_name()).map(NamePattern::as_str)
+    pub(super) fn tool_patterns(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(NamePattern::as_str)
     }
 
     /// Returns whether the rule applies to all calls, because it has no conditions.
