@@ -15,7 +15,9 @@ const TYPES: usize = 48;
 const TOOLS: usize = 24;
 
 fn main() {
-    println!("cargo::rerun-if-changed=it/agreement");
+    // Also the build script of the fuzz targets.
+    let folder = if Path::new("it/agreement").exists() { "it/agreement" } else { "../tests/it/agreement" };
+    println!("cargo::rerun-if-changed={folder}");
     println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
     let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
     let mut out = String::new();
@@ -346,8 +348,8 @@ impl Writer {
         let names: Vec<String> = self.named.iter().map(|named| format!("take::<{}>()", named.name)).collect();
         writeln!(
             self.out,
-            "pub(super) fn functions() -> Vec<toolkit::FunctionTool> {{ vec![{}] }}\n\
-             pub(super) fn types() -> Vec<toolkit::ClosureTool> {{ [{}].into_iter().flatten().collect() }}",
+            "pub(crate) fn functions() -> Vec<toolkit::FunctionTool> {{ vec![{}] }}\n\
+             pub(crate) fn types() -> Vec<(toolkit::ClosureTool, Decode)> {{ [{}].into_iter().flatten().collect() }}",
             tools.join(", "),
             names.join(", "),
         )
