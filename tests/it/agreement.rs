@@ -2,6 +2,7 @@
 //! what the schema forbids, the decoder refuses.
 
 use toolkit::prelude::*;
+use toolkit::serde_json::{Map, Value, json};
 use toolkit::{ClosureTool, FunctionTool};
 
 mod beyond;
@@ -72,4 +73,39 @@ fn closures_get_the_values_that_serde_decodes() {
     }
     assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
     assert!(decoded > CALLS * 10, "{decoded} texts are decoded");
+}
+
+/// Returns the output of a tool that decodes its arguments.
+#[track_caller]
+fn decoded(tool: &FunctionTool, arguments: &Value) -> String {
+    let context = ToolContext::new(tool.definition().name.clone());
+    let outcome = tool.call(&arguments.to_string(), &context).try_ready().expect("the tool is synchronous");
+    let schema = &tool.definition().parameters;
+    outcome.unwrap_or_else(|error| panic!("{arguments}: {error}\n{schema}")).to_text().into_owned()
+}
+
+#[test]
+fn a_published_default_is_a_valid_argument_with_the_value_of_an_absent_one() {
+    for tool in made::with_defaults() {
+        let schema = tool.definition().parameters.clone();
+        let validator = validator(&schema);
+        let of = |name: &str| {
+            let default = schema["properties"][name].get("default").cloned();
+            default.unwrap_or_else(|| panic!("no default of {name} in {schema}"))
+        };
+        let holder = values::resolve(&schema, &schema["properties"]["p2"]);
+        // The default of `a` is that of `p0`, and the default of `b` that of `p1`. A field with the default `null` has no
+        // published default, and need not accept `null`.
+        let held = [("a", of("p0")), ("b", of("p1"))].map(|(name, default)| {
+            let published = holder["properties"][name].get("default").cloned();
+            assert_eq!(published.clone().unwrap_or_default(), default, "{name} in {schema}");
+            published.map(|default| (name.to_owned(), default))
+        });
+        let held: Map<String, Value> = held.into_iter().flatten().collect();
+        let given = json!({"p0": of("p0"), "p1": of("p1"), "p2": held});
+        // A member that is `null` counts as left out, also inside of a default.
+        assert!(validator.is_valid(&beyond::plainly(&schema, &schema, &given)), "{given}\n{schema}");
+        assert_eq!(decoded(&tool, &given), decoded(&tool, &json!({"p2": {}})), "{given}\n{schema}");
+        ToolRegistry::from_tools([tool.clone()]).unwrap_or_else(|error| panic!("{error}\n{schema}"));
+    }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+mod defaults;
 mod lists;
 mod random;
 mod untagged;
@@ -32,6 +33,7 @@ fn main() {
     }
     writer.write_tools();
     untagged::write(&mut Random(24), &mut writer.out).expect("a string");
+    defaults::write(&mut Random(seed), &mut writer.out).expect("a string");
     let folder = env::var_os("OUT_DIR").expect("cargo says where to");
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }
