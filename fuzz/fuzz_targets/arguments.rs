@@ -1,12 +1,23 @@
 //! Arguments of many types: without coercion a tool takes what serde takes, with coercion more, and never another value;
-//! no value of an ordinary size is too complex to check.
+//! no value of an ordinary size is too complex to check. Random types with constraints take what their schemas allow.
 
 #![no_main]
+
+#[path = "../../tests/it/agreement/beyond.rs"]
+mod beyond;
+#[path = "../../tests/it/agreement/made.rs"]
+mod made;
+#[path = "../../tests/it/agreement/random.rs"]
+mod random;
+#[path = "../../tests/it/agreement/values.rs"]
+mod values;
 
 #[path = "../../tests/it/argument_types/shapes.rs"]
 mod shapes;
 
+use jsonschema::Validator;
 use libfuzzer_sys::fuzz_target;
+use made::Decode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shapes::{Beside, Closed, Inside, Outside, Plain, Untagged};
@@ -14,8 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
-use toolkit_core::{ClosureTool, Tool, ToolContext, ToolError, ToolParams};
+use toolkit_core::{ClosureTool, Tool, ToolContext, ToolParams};
+use values::Values;
 
 /// An argument of a type.
 #[allow(dead_code)]
@@ -24,33 +37,101 @@ struct One<T> {
     p: T,
 }
 
+/// Calls a tool. Returns the text of its output, or `None` if it refuses the arguments.
+fn call(tool: &dyn Tool, arguments: &str) -> Option<String> {
+    let context = ToolContext::new(tool.definition().name.clone());
+    let call = pin!(tool.call(arguments, &context));
+    let Poll::Ready(outcome) = call.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("the tool is synchronous")
+    };
+    match outcome {
+        Ok(output) => Some(output.to_text().into_owned()),
+        Err(error) => {
+            assert!(!error.message().contains("too complex"), "{arguments}");
+            None
+        }
+    }
+}
+
 fn check<T: ToolParams + Debug + 'static>(text: &str) {
     let arguments = format!(r#"{{"p": {text}}}"#);
     let expected = serde_json::from_str::<T>(&arguments).ok().map(|value| format!("{value:?}"));
     for coerce in [false, true] {
         let Ok(tool) = ClosureTool::new("tool", "", |value: T| format!("{value:?}")) else { return };
         let tool = tool.with_metadata(|metadata| metadata.with_coerce(coerce));
-        let context = ToolContext::new(tool.definition().name.clone());
-        let call = pin!(tool.call(&arguments, &context));
-        let Poll::Ready(outcome) = call.poll(&mut Context::from_waker(Waker::noop())) else {
-            panic!("the tool is synchronous")
-        };
-        let too_complex = |error: &ToolError| error.message().contains("too complex");
-        assert!(!outcome.as_ref().is_err_and(too_complex), "{arguments}");
-        let taken = outcome.ok().map(|output| output.to_text().into_owned());
+        let taken = call(&tool, &arguments);
         if !coerce || expected.is_some() {
             assert_eq!(taken, expected, "{arguments}");
         }
     }
 }
 
-fuzz_target!(|data: (u8, &str)| {
-    let (kind, text) = data;
+/// A tool with random types, without and with coercion.
+struct Made {
+    strictly: Box<dyn Tool>,
+    leniently: Box<dyn Tool>,
+    validator: Validator,
+    /// What serde decodes, if the tool has one type.
+    decode: Option<Decode>,
+}
+
+static MADE: LazyLock<Vec<Made>> = LazyLock::new(|| {
+    let functions = made::functions().into_iter().map(|tool| {
+        let leniently = Box::new(tool.clone().with_metadata(|metadata| metadata.with_coerce(true)));
+        (Box::new(tool) as Box<dyn Tool>, leniently as Box<dyn Tool>, None)
+    });
+    let types = made::types().into_iter().map(|(tool, decode)| {
+        let leniently = Box::new(tool.clone().with_metadata(|metadata| metadata.with_coerce(true)));
+        (Box::new(tool) as Box<dyn Tool>, leniently as Box<dyn Tool>, Some(decode))
+    });
+    let tools = functions.chain(types).map(|(strictly, leniently, decode)| {
+        let validator = beyond::validator(&strictly.definition().parameters);
+        Made { strictly, leniently, validator, decode }
+    });
+    tools.collect()
+});
+
+impl Made {
+    fn check(&self, text: &str) {
+        let schema = &self.strictly.definition().parameters;
+        let taken = call(&*self.strictly, text);
+        let leniently = call(&*self.leniently, text);
+        // The values of a hash set have no order.
+        if taken.is_some() && !schema.to_string().contains("uniqueItems") {
+            assert_eq!(leniently, taken, "{text}\n{schema}");
+        }
+        if let Some(wrong) = self.decode.and_then(|decode| beyond::other_value(&*self.strictly, decode, text))
+        {
+            panic!("{wrong}\n{text}\n{schema}");
+        }
+    }
+
+    /// Checks a drawn value, which a validator judges, too.
+    fn check_drawn(&self, seed: u64) {
+        let schema = &self.strictly.definition().parameters;
+        let mut values = Values::new(schema, seed);
+        let mut arguments = values.fitting(schema, 4);
+        (0..seed % 5).for_each(|_| values.spoil(&mut arguments));
+        self.check(&arguments.to_string());
+        if arguments.is_object()
+            && let Some(wrong) = beyond::disagreement(&*self.strictly, &self.validator, &arguments)
+        {
+            panic!("{wrong}\n{arguments}\n{schema}");
+        }
+    }
+}
+
+fuzz_target!(|data: (u8, u8, u64, &str)| {
+    let (kind, tool, seed, text) = data;
+    if kind >= 15 {
+        let made = &MADE[usize::from(tool) % MADE.len()];
+        return if text.is_empty() { made.check_drawn(seed) } else { made.check(text) };
+    }
     // One value: two would be other arguments. Unknown names of the outer object are refused on purpose.
     if serde_json::from_str::<&serde_json::value::RawValue>(text).is_err() {
         return;
     }
-    match kind % 15 {
+    match kind {
         0 => check::<One<u8>>(text),
         1 => check::<One<i64>>(text),
         2 => check::<One<u128>>(text),

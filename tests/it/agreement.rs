@@ -1,84 +1,22 @@
 //! Schema and decoder agree, over random types and values: what the schema allows, the decoder accepts, and
 //! what the schema forbids, the decoder refuses.
 
-use jsonschema::Validator;
 use toolkit::prelude::*;
-use toolkit::serde_json::Value;
+use toolkit::serde_json::{Map, Value, json};
 use toolkit::{ClosureTool, FunctionTool};
 
 mod beyond;
 mod equal;
+mod made;
 mod random;
 mod unions;
 mod values;
 
+use beyond::{disagreement, other_value, validator};
 use values::Values;
 
 /// How many calls each tool gets.
 const CALLS: u64 = 200;
-
-#[allow(dead_code, unused_variables, clippy::all)]
-mod made {
-    /// A closure with the type as its parameter, if the type is written as an object.
-    fn take<T: toolkit::ToolParams + std::fmt::Debug + 'static>() -> Option<toolkit::ClosureTool> {
-        let tool = toolkit::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
-        Some(tool.with_metadata(|metadata| metadata.with_coerce(false)))
-    }
-
-    /// Whether the values of a type are within the limits of their variant.
-    pub(super) trait KeepsLimits {
-        fn keeps_limits(&self) -> bool;
-    }
-
-    /// The value that a type itself decodes from a text, in the words of `Debug`, and whether it keeps its limits.
-    pub(super) type Decode = fn(&str) -> Option<(String, bool)>;
-
-    /// The limit of another field makes the tool check all arguments.
-    #[derive(Debug, toolkit::ToolParams)]
-    struct BesideLimit<T> {
-        it: T,
-        #[param(range = ..=5)]
-        limited: Option<u8>,
-    }
-
-    fn beside_serde<T>() -> (toolkit::ClosureTool, Decode)
-    where
-        T: toolkit::ToolParams + KeepsLimits + std::fmt::Debug + 'static,
-    {
-        let tool = take::<BesideLimit<T>>().expect("an object");
-        (tool, |text| {
-            let decoded: BesideLimit<T> = serde_json::from_str(text).ok()?;
-            Some((format!("{decoded:?}"), decoded.it.keeps_limits()))
-        })
-    }
-
-    include!(concat!(env!("OUT_DIR"), "/agreement.rs"));
-}
-
-fn validator(schema: &Value) -> Validator {
-    jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is one")
-}
-
-/// Returns the disagreement about a call, if there is one.
-fn disagreement(tool: &dyn Tool, validator: &Validator, arguments: &Value) -> Option<String> {
-    let schema = &tool.definition().parameters;
-    let context = ToolContext::new(tool.definition().name.clone());
-    let text = arguments.to_string();
-    let outcome = tool.call(&text, &context).try_ready().expect("the tool is synchronous");
-    let valid = validator.is_valid(arguments);
-    match outcome {
-        Ok(_) if valid || validator.is_valid(&beyond::plainly(schema, schema, arguments)) => None,
-        Ok(_) => Some("taken, though the schema refuses it".to_owned()),
-        // If the schema allows other members, it cannot see that a member is an alias of a property.
-        Err(error)
-            if valid && beyond::with_own_names(arguments).is_some_and(|own| validator.is_valid(&own)) =>
-        {
-            Some(format!("refused, though the schema allows it: {error}"))
-        }
-        Err(error) if error.violations().is_empty() => Some(format!("refused without a violation: {error}")),
-        Err(_) => None,
-    }
-}
 
 #[track_caller]
 fn check<T: Tool>(tools: &[T]) {
@@ -112,5 +50,62 @@ fn functions_agree_with_their_schemas() {
 
 #[test]
 fn closures_agree_with_their_schemas() {
-    check::<ClosureTool>(&made::types());
+    let (tools, _): (Vec<ClosureTool>, Vec<_>) = made::types().into_iter().unzip();
+    check(&tools);
+}
+
+#[test]
+fn closures_get_the_values_that_serde_decodes() {
+    let mut found = Vec::new();
+    let mut decoded = 0;
+    for (seed, (tool, decode)) in (0_u64..).zip(made::types()) {
+        let schema = &tool.definition().parameters;
+        let mut values = Values::new(schema, seed);
+        for call in 0..CALLS {
+            let mut arguments = values.fitting(schema, 4);
+            (0..call % 3).for_each(|_| values.spoil(&mut arguments));
+            let text = arguments.to_string();
+            decoded += u64::from(decode(&text).is_some());
+            found.extend(
+                other_value(&tool, decode, &text).map(|wrong| format!("{wrong}\n  {text}\n  {schema}")),
+            );
+        }
+    }
+    assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
+    assert!(decoded > CALLS * 10, "{decoded} texts are decoded");
+}
+
+/// Returns the output of a tool that decodes its arguments.
+#[track_caller]
+fn decoded(tool: &FunctionTool, arguments: &Value) -> String {
+    let context = ToolContext::new(tool.definition().name.clone());
+    let outcome = tool.call(&arguments.to_string(), &context).try_ready().expect("the tool is synchronous");
+    let schema = &tool.definition().parameters;
+    outcome.unwrap_or_else(|error| panic!("{arguments}: {error}\n{schema}")).to_text().into_owned()
+}
+
+#[test]
+fn a_published_default_is_a_valid_argument_with_the_value_of_an_absent_one() {
+    for tool in made::with_defaults() {
+        let schema = tool.definition().parameters.clone();
+        let validator = validator(&schema);
+        let of = |name: &str| {
+            let default = schema["properties"][name].get("default").cloned();
+            default.unwrap_or_else(|| panic!("no default of {name} in {schema}"))
+        };
+        let holder = values::resolve(&schema, &schema["properties"]["p2"]);
+        // The default of `a` is that of `p0`, and the default of `b` that of `p1`. A field with the default `null` has no
+        // published default, and need not accept `null`.
+        let held = [("a", of("p0")), ("b", of("p1"))].map(|(name, default)| {
+            let published = holder["properties"][name].get("default").cloned();
+            assert_eq!(published.clone().unwrap_or_default(), default, "{name} in {schema}");
+            published.map(|default| (name.to_owned(), default))
+        });
+        let held: Map<String, Value> = held.into_iter().flatten().collect();
+        let given = json!({"p0": of("p0"), "p1": of("p1"), "p2": held});
+        // A member that is `null` counts as left out, also inside of a default.
+        assert!(validator.is_valid(&beyond::plainly(&schema, &schema, &given)), "{given}\n{schema}");
+        assert_eq!(decoded(&tool, &given), decoded(&tool, &json!({"p2": {}})), "{given}\n{schema}");
+        ToolRegistry::from_tools([tool.clone()]).unwrap_or_else(|error| panic!("{error}\n{schema}"));
+    }
 }

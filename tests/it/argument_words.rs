@@ -1,10 +1,9 @@
-//! Near misses of weak models, and values so deep that only linear algorithms finish in time.
+//! Near misses of weak models, values so deep that exponential work would never end, and values with many members.
 
 use super::argument_promises::{call, check, reported_coercions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
 
@@ -53,14 +52,11 @@ fn nested(before: &str, inner: &str, after: &str, depth: usize) -> String {
     format!("{}{inner}{}", before.repeat(depth), after.repeat(depth))
 }
 
-/// A time limit that only exponential work exceeds.
-const LINEAR: Duration = Duration::from_secs(60);
-
+/// Work that doubles with each level would not end.
 #[test]
-fn checking_and_explaining_are_linear_in_the_depth() {
+fn checking_and_explaining_are_not_exponential_in_the_depth() {
     let add = (r#"{"kind": "add", "right": {"kind": "number", "value": 1}, "left": "#, "}");
     let not = (r#"{"kind": "negate", "inner": "#, "}");
-    let started = Instant::now();
     for (leaf, fits) in [
         (r#"{"kind": "number", "value": 1}"#, true),
         (r#"{"kind": "number", "value": "1"}"#, true),
@@ -86,12 +82,11 @@ fn checking_and_explaining_are_linear_in_the_depth() {
         let arguments = format!(r#"{{"tree": {}}}"#, nested("[", leaf, "]", 40));
         assert_eq!(call(&untagged::tool(), &arguments).is_ok(), fits, "{leaf}");
     }
-    assert!(started.elapsed() < LINEAR, "{:?}", started.elapsed());
 }
 
 #[cfg(feature = "jsonschema")]
 #[test]
-fn dynamic_tools_with_recursive_unions_answer_in_time() {
+fn dynamic_tools_with_recursive_unions_are_not_exponential_in_the_depth() {
     let schema = serde_json::json!({
         "type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}, "required": ["tree"],
         "$defs": {"Tree": {"anyOf": [
@@ -104,19 +99,17 @@ fn dynamic_tools_with_recursive_unions_answer_in_time() {
     for coerce in [false, true] {
         let tool = toolkit::DynamicTool::new("tree", "", schema.clone(), |_: serde_json::Value| "taken");
         let tool = tool.expect("a schema").with_coerce(coerce);
-        let started = Instant::now();
         for (leaf, fits) in [("1", true), ("true", false), (r#""x""#, false), (r#""1""#, coerce)] {
             let arguments = format!(r#"{{"tree": {}}}"#, nested(r#"{"a": "#, leaf, "}", 40));
             let outcome = call(&tool, &arguments);
             assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
         }
-        assert!(started.elapsed() < LINEAR, "{:?}", started.elapsed());
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[allow(dead_code)]
-struct Open {
+pub(crate) struct Open {
     #[schemars(range(max = 5))]
     bounded: Option<i64>,
     number: i64,
@@ -124,68 +117,16 @@ struct Open {
 
 /// Takes any member beside its own.
 #[tool(namespace = "promises")]
-fn open(it: Open, #[param(length = ..=3)] text: Option<String>) -> &'static str {
+pub(crate) fn open(it: Open, #[param(length = ..=3)] text: Option<String>) -> &'static str {
     let _ = (it, text);
     "taken"
 }
 
 /// Takes its own members only.
 #[tool(namespace = "promises")]
-fn closed(#[param(flatten)] it: Open) -> &'static str {
+pub(crate) fn closed(#[param(flatten)] it: Open) -> &'static str {
     let _ = it;
     "taken"
-}
-
-/// An object of the members `first`, and of many others with names and values made from their number.
-fn wide(first: &str, count: usize, member: impl Fn(usize) -> String) -> String {
-    let members: Vec<String> = (0..count).map(member).collect();
-    format!("{{{first},{}}}", members.join(","))
-}
-
-#[tokio::test]
-async fn objects_of_many_members_are_read_in_linear_time() {
-    let numbered = |number: usize| format!("\"x{number}\": {number}");
-    let in_open = |object: String| format!(r#"{{"it": {object}}}"#);
-    let mut calls = vec![
-        ("promises-closed", wide(r#""number": 1"#, 40_000, numbered), false),
-        ("promises-closed", wide(r#""number": "1""#, 40_000, |_| r#""bounded": null"#.to_owned()), false),
-        ("promises-open", in_open(wide(r#""number": 1"#, 40_000, numbered)), true),
-        ("promises-open", in_open(wide(r#""number": "x""#, 40_000, numbered)), false),
-        ("promises-open", in_open(wide(r#""number": 1, "bounded": 6"#, 10_000, numbered)), false),
-        ("promises-open", in_open(wide(r#""number": "1""#, 10_000, numbered)), true),
-        ("promises-open", wide(r#""it": {"number": 1}"#, 40_000, |_| r#""text": null"#.to_owned()), false),
-    ];
-    let mut registry = ToolRegistry::from_tools(tools![open, closed]).expect("two tools");
-    #[cfg(feature = "jsonschema")]
-    {
-        let schema = serde_json::json!({"type": "object", "properties": {
-            "number": {"type": "integer"}, "text": {"type": "string"},
-        }});
-        let dynamic = |name: &str| {
-            toolkit::DynamicTool::new(name, "", schema.clone(), |_: serde_json::Value| "taken")
-                .expect("a schema")
-        };
-        registry.register(dynamic("plain")).expect("another name");
-        registry.register(dynamic("coercing").with_coerce(true)).expect("another name");
-        for tool in ["plain", "coercing"] {
-            calls.extend([
-                (tool, wide(r#""number": 1"#, 40_000, numbered), true),
-                (tool, wide(r#""number": "1""#, 40_000, numbered), tool == "coercing"),
-                (tool, wide(r#""number": 1, "number": 1"#, 40_000, numbered), false),
-                (tool, wide(r#""number": 1"#, 40_000, |_| r#""text": null"#.to_owned()), false),
-                (tool, wide(r#""number": 1"#, 40_000, |number| format!("\"x{number}\": null")), true),
-            ]);
-        }
-    }
-    let dispatcher = Dispatcher::new(registry).expect("complete");
-    let dispatcher =
-        dispatcher.with_middleware(toolkit::middleware::Deduplicate::new()).with_listener(|_| ());
-    for (index, (tool, arguments, fits)) in calls.into_iter().enumerate() {
-        let started = Instant::now();
-        let results = dispatcher.dispatch([ToolCall::new("1", tool, arguments)]).await;
-        assert_eq!(!results[0].is_error(), fits, "{index} {tool}: {:?}", results[0].error());
-        assert!(started.elapsed() < LINEAR, "{index} {tool}: {:?}", started.elapsed());
-    }
 }
 
 #[test]

@@ -104,9 +104,27 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// Returns whether a text shows a hidden string or number. Numbers and short strings count only as separate words.
+fn shows(text: &str, hidden: &str) -> bool {
+    let is_word = hidden.chars().count() < 5 || hidden.parse::<f64>().is_ok();
+    let is_separate = |(at, _): (usize, &str)| {
+        let around = [text[..at].chars().next_back(), text[at + hidden.len()..].chars().next()];
+        !around.into_iter().flatten().any(char::is_alphanumeric)
+    };
+    text.match_indices(hidden).any(|found| !is_word || is_separate(found))
+}
+
+/// Strings and numbers of every length. Their letters and digits are not those of ordinary messages.
 fn secrets() -> impl Strategy<Value = Value> {
-    let text = "[A-Z]{6}[ -~é\\n]{0,60}[A-Z]{6}".prop_map(Value::from);
-    let number = (10_000_000_u64..=u64::MAX).prop_map(Value::from);
+    let long = "[A-Z]{6}[ -~é\\n]{0,60}[A-Z]{6}";
+    let text =
+        prop_oneof![long, "[QXZ]{2}[ -~é\\n]{0,8}[QXZ]{2}", "[QXZ][QXZ0-9é-]{0,3}"].prop_map(Value::from);
+    let number = prop_oneof![
+        (10_000_u64..=u64::MAX).prop_map(Value::from),
+        (10_000_u64..10_000_000).prop_map(Value::from),
+        (i64::MIN..-10_000).prop_map(Value::from),
+        (10_000.0..1e12_f64).prop_map(Value::from),
+    ];
     let leaf = prop_oneof![text, number];
     prop_oneof![
         leaf.clone(),
@@ -141,7 +159,7 @@ proptest! {
         let mut hidden = Vec::new();
         texts(&secret, &mut hidden);
         let check = |text: &str| {
-            hidden.iter().find(|hidden| text.contains(hidden.as_str())).map(|hidden| format!("{hidden} in {text}"))
+            hidden.iter().find(|hidden| shows(text, hidden)).map(|hidden| format!("{hidden} in {text}"))
         };
         for tool in tools() {
             let value = secret.clone();

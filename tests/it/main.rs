@@ -26,6 +26,7 @@ mod dispatch;
 mod events;
 mod failures;
 mod first_steps;
+mod growth;
 mod hidden_names;
 mod hidden_values;
 mod live;

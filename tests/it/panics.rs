@@ -12,7 +12,10 @@ use toolkit::events::ToolEvent;
 use toolkit::middleware::{Approval, Next, PermissionRule, Permissions, ToolRequest};
 use toolkit::output::{FullOutput, Truncation};
 use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind, RunContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName};
+use toolkit::{
+    AdaptedTool, ArgumentTransform, CancellationToken, ErrorKind, RunContext, Session, ToolDefinition,
+    ToolFuture, ToolMetadata, ToolName,
+};
 
 /// A payload whose drop panics, too.
 struct Bomb;
@@ -45,9 +48,15 @@ enum Place {
     Approver,
     ApproverPoll,
     ApproverDrop,
+    Validate,
+    Computed,
+    Layer,
+    LayerReady,
+    LayerPoll,
+    LayerDrop,
 }
 
-const PLACES: [Place; 18] = [
+const PLACES: [Place; 24] = [
     Place::Definition,
     Place::Call,
     Place::Poll,
@@ -66,6 +75,12 @@ const PLACES: [Place; 18] = [
     Place::Approver,
     Place::ApproverPoll,
     Place::ApproverDrop,
+    Place::Validate,
+    Place::Computed,
+    Place::Layer,
+    Place::LayerReady,
+    Place::LayerPoll,
+    Place::LayerDrop,
 ];
 
 /// Panics at one point, once armed.
@@ -121,6 +136,7 @@ impl Tool for Hostile {
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         self.1.burn(Place::Call);
         context.progress(0.5, "half");
+        context.session().set("half", 0.5);
         let hangs = arguments.contains("hang") || self.1.place == Place::DropRunning;
         let fails = arguments.contains("fail");
         let output = match fails {
@@ -132,6 +148,11 @@ impl Tool for Hostile {
             Fused { output: (!hangs).then_some(output), fuse: self.1.clone(), poll: Place::Poll, drop };
         ToolFuture::running(future, |outcome| outcome)
     }
+
+    fn validate(&self, _: &str, _: &ToolContext) -> Result<(), ToolError> {
+        self.1.burn(Place::Validate);
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Hostile {
@@ -140,10 +161,66 @@ impl fmt::Debug for Hostile {
     }
 }
 
-fn dispatcher(fuse: &Fuse) -> Dispatcher {
-    let name = ToolName::new("hostile").unwrap();
-    let definition = ToolDefinition::new(name, "Panics.", serde_json::json!({"type": "object"}));
-    let registry = ToolRegistry::from_tools([Hostile(definition, fuse.clone())]).unwrap();
+/// The tool, with a computed argument if that is what panics.
+fn tool(fuse: &Fuse) -> Arc<dyn Tool> {
+    let schema = serde_json::json!({"type": "object", "properties": {"computed": {}}});
+    let definition = ToolDefinition::new(ToolName::new("hostile").unwrap(), "Panics.", schema);
+    let tool: Arc<dyn Tool> = Arc::new(Hostile(definition, fuse.clone()));
+    if fuse.place != Place::Computed {
+        return tool;
+    }
+    let fuse = fuse.clone();
+    let computed = ArgumentTransform::of("computed").computed(move |_| {
+        fuse.burn(Place::Computed);
+        Ok(1.into())
+    });
+    Arc::new(AdaptedTool::of(tool).with_arguments([computed]).unwrap())
+}
+
+/// A `tower` service around the rest of a call.
+#[cfg(feature = "tower")]
+#[derive(Clone)]
+struct Layered<S>(S, Fuse);
+
+#[cfg(feature = "tower")]
+impl<S> tower::Service<toolkit::tower::ServiceRequest> for Layered<S>
+where
+    S: tower::Service<toolkit::tower::ServiceRequest>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.1.burn(Place::LayerReady);
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: toolkit::tower::ServiceRequest) -> Self::Future {
+        self.1.burn(Place::Layer);
+        let fuse = self.1.clone();
+        let inner = self.0.call(request);
+        Box::pin(async move {
+            Fused { output: Some(()), fuse, poll: Place::LayerPoll, drop: Place::LayerDrop }.await;
+            inner.await
+        })
+    }
+}
+
+#[cfg(feature = "tower")]
+fn with_layer(dispatcher: Dispatcher, fuse: Fuse) -> Dispatcher {
+    let layer = tower::layer::layer_fn(move |inner| Layered(inner, fuse.clone()));
+    dispatcher.with_middleware(toolkit::tower::TowerMiddleware::new(layer))
+}
+
+#[cfg(not(feature = "tower"))]
+fn with_layer(dispatcher: Dispatcher, _: Fuse) -> Dispatcher {
+    dispatcher
+}
+
+fn dispatcher(fuse: &Fuse, session: &Session) -> Dispatcher {
+    let registry = ToolRegistry::from_tools([tool(fuse)]).unwrap();
     let fuses: [Fuse; 7] = std::array::from_fn(|_| fuse.clone());
     let [listener, progress, text, sink, middleware, condition, approver] = fuses;
     let around = move |request: ToolRequest, next: Next| {
@@ -170,11 +247,11 @@ fn dispatcher(fuse: &Fuse) -> Dispatcher {
         let output = Some(Ok("shelf".to_owned()));
         Fused { output, fuse: sink.clone(), poll: Place::SinkPoll, drop: Place::SinkDrop }
     });
-    Dispatcher::new(registry)
-        .unwrap()
+    let run = RunContext::new().with_session(session.clone());
+    with_layer(Dispatcher::new(registry).unwrap(), fuse.clone())
         .with_timeout(Duration::from_millis(20))
         .with_listener(move |_: &ToolEvent| listener.burn(Place::Listener))
-        .with_run(RunContext::new().on_progress(move |_| progress.burn(Place::Progress)))
+        .with_run(run.on_progress(move |_| progress.burn(Place::Progress)))
         .with_failure_text(move |_, error| {
             text.burn(Place::FailureText);
             error.message().to_owned()
@@ -194,7 +271,8 @@ fn calls(count: usize) -> Vec<ToolCall> {
 async fn a_panic_anywhere_costs_no_result() {
     for (place, with_bomb) in PLACES.into_iter().flat_map(|place| [(place, false), (place, true)]) {
         let fuse = Fuse { place, with_bomb, armed: Arc::default() };
-        let dispatcher = dispatcher(&fuse);
+        let session = Session::new("1");
+        let dispatcher = dispatcher(&fuse, &session);
         fuse.armed.store(true, Ordering::SeqCst);
         for count in [1, 5] {
             let at_once = dispatcher.dispatch(calls(count)).await;
@@ -216,6 +294,9 @@ async fn a_panic_anywhere_costs_no_result() {
         fuse.armed.store(false, Ordering::SeqCst);
         let works = dispatcher.dispatch(calls(1)).await;
         assert_eq!(works[0].is_error(), place == Place::DropRunning, "{place:?}: {:?}", works[0]);
+        if place != Place::DropRunning {
+            assert_eq!(session.get("half"), Some(0.5.into()), "{place:?}");
+        }
     }
 }
 

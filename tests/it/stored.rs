@@ -1,7 +1,9 @@
 //! Stored results can be read again, and contain no secrets of the program.
 
 use proptest::prelude::*;
+use std::time::Duration;
 use toolkit::call::ProviderExtras;
+use toolkit::middleware::Retry;
 use toolkit::prelude::*;
 use toolkit::serde_json::{self, Value, json};
 use toolkit::{ErrorKind, ToolError};
@@ -12,39 +14,71 @@ fn panics() {
     panic!("the password is hunter2");
 }
 
+/// Panics with a secret in its future.
+#[tool(register = false)]
+async fn panics_later() {
+    tokio::task::yield_now().await;
+    std::panic::panic_any("the password is hunter2".to_owned());
+}
+
 /// Fails with a secret cause.
 #[tool(register = false)]
 fn fails() -> Result<(), ToolError> {
     Err(ToolError::failed("no connection").with_details("ada:hunter2@10.0.0.7"))
 }
 
+/// Fails after earlier attempts with a secret cause.
+#[tool(register = false)]
+fn fails_again() -> Result<(), ToolError> {
+    let earlier = ToolError::failed("no connection").with_details("ada:hunter2@10.0.0.7");
+    Err(ToolError::denied("fails_again", "too often").with_earlier_attempts(vec![earlier]))
+}
+
 fn dispatcher() -> Dispatcher {
-    Dispatcher::new(ToolRegistry::from_tools(tools![panics, fails]).unwrap()).unwrap()
+    let tools = tools![panics, panics_later, fails, fails_again];
+    Dispatcher::new(ToolRegistry::from_tools(tools).unwrap()).unwrap()
+}
+
+/// A result in every form in which it can be stored: alone, and as the cause of another.
+fn stored(result: &ToolResult) -> [Value; 3] {
+    let error = result.error().unwrap().clone();
+    let again = ToolError::failed("again").with_earlier_attempts(vec![error]);
+    let wrapped = ToolResult::new("2".into(), "other", Err(again.clone()));
+    [json!(result), json!(again), json!(wrapped)]
 }
 
 #[tokio::test]
 async fn details_and_panics_are_stored_on_demand_only() {
-    for tool in ["panics", "fails"] {
-        let retried = |result: &ToolResult| {
-            let error = result.error().unwrap().clone();
-            ToolError::failed("again").with_earlier_attempts(vec![error])
-        };
+    let settings: [fn(Dispatcher) -> Dispatcher; 5] = [
+        |dispatcher| dispatcher,
+        |dispatcher| dispatcher.with_failure_text(|_, error| error.message().to_owned()),
+        |dispatcher| dispatcher.with_event_contents(true).with_listener(|_| ()),
+        |dispatcher| dispatcher.with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO)),
+        |dispatcher| dispatcher.with_timeout(Duration::from_secs(600)).with_max_concurrency(1),
+    ];
+    for (setting, tool) in settings
+        .iter()
+        .flat_map(|it| ["panics", "panics_later", "fails", "fails_again"].map(|tool| (it, tool)))
+    {
         let call = || [ToolCall::new("1", tool, "{}")];
-        let results = dispatcher().dispatch(call()).await;
-        assert!(results[0].error().and_then(ToolError::details).is_some_and(|text| text.contains("hunter2")));
-        for stored in [json!(results[0]), json!(retried(&results[0]))] {
-            assert!(!stored.to_string().contains("hunter2"), "{stored}");
+        let results = setting(dispatcher()).dispatch(call()).await;
+        let error = results[0].error().unwrap();
+        let attempts = std::iter::once(error).chain(error.earlier_attempts());
+        let mut details = attempts.filter_map(ToolError::details);
+        assert!(details.any(|text| text.contains("hunter2")), "{tool}: {error:?}");
+        for stored in stored(&results[0]) {
+            assert!(!stored.to_string().contains("hunter2"), "{tool}: {stored}");
         }
-        let results = dispatcher().with_stored_details(true).dispatch(call()).await;
-        for stored in [json!(results[0]), json!(retried(&results[0]))] {
-            assert!(stored.to_string().contains("hunter2"), "{stored}");
-        }
+        let results = setting(dispatcher()).with_stored_details(true).dispatch(call()).await;
+        assert!(json!(results[0]).to_string().contains("hunter2"), "{tool}");
         let stored = serde_json::to_string(&results[0]).unwrap();
         let read: ToolResult = serde_json::from_str(&stored).unwrap();
         assert_eq!(read, results[0]);
         assert_eq!(serde_json::to_string(&read).unwrap(), stored, "what was stored stays stored");
-        let private = retried(&results[0]).with_stored_details(false);
-        assert!(!json!(private).to_string().contains("hunter2"));
+        let error = results[0].error().unwrap().clone().with_stored_details(false);
+        assert!(!json!(error).to_string().contains("hunter2"), "{tool}");
+        let private = ToolError::failed("again").with_earlier_attempts(vec![error]);
+        assert!(!json!(private.with_stored_details(false)).to_string().contains("hunter2"), "{tool}");
     }
 }
 

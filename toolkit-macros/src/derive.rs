@@ -13,6 +13,7 @@ use crate::checked::checks;
 use crate::diag::Diag;
 use crate::docs::Docs;
 use crate::draft::check_owned;
+use crate::expand::without_lints;
 use crate::item::replace_self;
 use crate::settings::Settings;
 use attributes::{
@@ -25,7 +26,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use std::mem;
 use syn::ext::IdentExt;
-use syn::{Attribute, Fields, Generics, Item, ItemEnum, ItemStruct, Type, Variant, parse_quote};
+use syn::{Attribute, Fields, Generics, Item, ItemEnum, ItemStruct, Type, Variant, Visibility, parse_quote};
 
 const UNSUPPORTED: &str =
     "`ToolParams` supports structs with named fields and enums, because parameters have names";
@@ -44,13 +45,15 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut has_other = false;
     let mut other_names = Vec::new();
     let (attrs, ident, generics, mut fields) = match &mut mirror {
-        Item::Struct(ItemStruct { attrs, ident, generics, fields, .. }) => {
+        Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
+            *vis = Visibility::Inherited;
             if !matches!(fields, Fields::Named(_)) {
                 diag.error(&ident, UNSUPPORTED);
             }
             (attrs, ident, generics, vec![fields])
         }
-        Item::Enum(ItemEnum { attrs, ident, generics, variants, .. }) => {
+        Item::Enum(ItemEnum { vis, attrs, ident, generics, variants, .. }) => {
+            *vis = Visibility::Inherited;
             if variants.is_empty() {
                 diag.error(
                     &ident,
@@ -64,6 +67,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             has_other = variants.iter().any(is_other);
             other_names.extend(variants.iter().flat_map(|variant| serde_values(&variant.attrs, "alias")));
             let fields = variants.iter_mut().map(|variant| {
+                variant.ident = without_lints(variant.ident.clone());
                 let docs = Docs::from_attrs(&variant.attrs);
                 refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", &mut diag);
                 variant.attrs.retain(is_serde_or_schemars);
@@ -107,12 +111,14 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut is_sized = true;
     let mut all_described = true;
     for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
+        field.vis = Visibility::Inherited;
         if is_decoded_by_type(&field.attrs) {
             is_sized &= check_owned(&field.ty, &mut diag);
         }
         // Inside the mirror, `Self` would refer to the mirror.
         field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
         all_described &= mirror_field(field, &owner, &mut helpers, &mut diag);
+        field.ident = field.ident.take().map(without_lints);
         if is_concrete && is_decoded_by_type(&field.attrs) {
             let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));
             field.ty = parse_quote!(__Checked<#ty>);
@@ -160,10 +166,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let warnings = (is_struct && !all_described).then(|| docs.warnings());
     diag.into_tokens(quote! {
         #warnings
-        #[allow(
-            deprecated, dead_code, unused_imports, unused_qualifications, unreachable_pub, non_snake_case,
-            clippy::all, clippy::pedantic
-        )]
+        #[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)]
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::params::*;

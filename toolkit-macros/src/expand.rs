@@ -8,10 +8,10 @@ use crate::docs::is_described;
 use crate::draft::{Draft, find_token};
 use crate::item::ImplBlock;
 use crate::model::Model;
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Generics, ReturnType, Token, Type, parse_quote_spanned};
+use syn::{Generics, ReturnType, Token, Type, VisRestricted, Visibility, parse_quote_spanned};
 
 /// Generates a marker struct with the name of the function, its function `tool()`, and the registration of the tool.
 ///
@@ -81,16 +81,12 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates attributes that allow lints in generated code. All functions get code of the same form, so some of it may
-/// be superfluous.
+/// Generates attributes that allow lints about tokens of the user in generated code.
+///
+/// The compiler reports no lint about tokens of a macro from another crate, except `deprecated`. The list is short,
+/// because code that forbids one of these lints by its name does not compile.
 fn allowed_lints() -> TokenStream {
-    quote! {
-        #[allow(
-            deprecated, dead_code, irrefutable_let_patterns, unreachable_pub, unused_imports, unused_mut, unused_parens,
-            unused_qualifications,
-            clippy::all, clippy::nursery, clippy::pedantic
-        )]
-    }
+    quote!(#[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)])
 }
 
 /// Generates warnings about documentation that cannot be read, if it may describe a parameter without a
@@ -200,7 +196,6 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     quote! {
         #marker
 
-        #[allow(dead_code, unreachable_pub)]
         impl #ident {
             pub fn tool() -> #krate::__private::FunctionTool {
                 loop {}
@@ -212,13 +207,19 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
 /// Generates a struct with the name of the function. If another item has the same name, the compiler's error points at
 /// the function's name.
 fn marker(draft: &Draft<'_>) -> TokenStream {
-    let (cfgs, vis, ident) = (draft.cfgs(), draft.vis, &draft.sig.ident);
-    // `warnings` alone does not allow lints that the crate denies by name.
-    let marker = quote_spanned! {ident.span()=>
-        #[doc(hidden)]
-        #[allow(warnings, unused, nonstandard_style)]
-        #[allow(missing_copy_implementations, missing_debug_implementations)]
-        #vis struct #ident {}
-    };
+    let (cfgs, mut vis, ident) = (draft.cfgs(), draft.vis.clone(), without_lints(draft.sig.ident.clone()));
+    if let Visibility::Public(token) | Visibility::Restricted(VisRestricted { pub_token: token, .. }) =
+        &mut vis
+    {
+        token.span = Span::call_site().located_at(token.span);
+    }
+    let marker = quote_spanned!(ident.span()=> #[doc(hidden)] #vis struct #ident {});
     quote!(#(#cfgs)* #marker)
+}
+
+/// Marks a name of the user as written by the macro, so that the compiler reports no lint about the item with this
+/// name. Errors still point at the name.
+pub(crate) fn without_lints(mut ident: Ident) -> Ident {
+    ident.set_span(Span::call_site().located_at(ident.span()));
+    ident
 }

@@ -178,6 +178,24 @@ mod tests {
         }
 
         #[test]
+        fn decimals_are_multiples_like_integers(
+            step in 1..1_000_000_i128,
+            factor in -1_000_000..1_000_000_i128,
+            more in 0..3_i128,
+            exponents in (-12..=12, -12..=12),
+            zeros in 0..4_usize,
+        ) {
+            let value = step * factor + more;
+            // Both numbers in units of 1e-12.
+            let scaled = |digits: i128, exponent: i32| digits * 10_i128.pow((exponent + 12).unsigned_abs());
+            let expected = scaled(value, exponents.0) % scaled(step, exponents.1) == 0;
+            let zeros = if value == 0 { 0 } else { zeros };
+            let value = format!("{value}{}e{}", "0".repeat(zeros), exponents.0 - i32::try_from(zeros).unwrap());
+            let step = format!("{step}e{}", exponents.1);
+            prop_assert_eq!(number(&value).is_multiple_of(&number(&step)), expected, "{} {}", value, step);
+        }
+
+        #[test]
         fn decimals_compare_like_doubles(one: f64, other: f64) {
             prop_assume!(one.is_finite() && other.is_finite());
             let numbers = [one, other].map(|number| serde_json::to_string(&number).unwrap());

@@ -191,8 +191,20 @@ fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
 }
 
 /// Removes `null` from the types or branches of a schema. Returns whether `null` was removed.
+///
+/// A schema that accepts nothing else stays as it is: an empty list of types, values or branches is no schema.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
     let null = json!("null");
+    let only_null = |keyword: &str, is_null: &dyn Fn(&Value) -> bool| {
+        schema.get(keyword).and_then(Value::as_array).is_some_and(|list| list.iter().all(is_null))
+    };
+    let is_branch = |branch: &Value| branch.get("type") == Some(&null);
+    if only_null("type", &|name| *name == null)
+        || only_null("enum", &Value::is_null)
+        || only_null("anyOf", &is_branch)
+    {
+        return false;
+    }
     if let Some(Value::Array(names)) = schema.get_mut("type") {
         let before = names.len();
         names.retain(|name| *name != null);
@@ -282,12 +294,18 @@ mod tests {
                 "b": {"type": ["string", "null"]},
                 "c": {"anyOf": [{"$ref": "#/$defs/C"}, {"type": "null"}], "description": "C."},
                 "d": {"type": ["string", "null"], "default": "x"},
+                "e": {"anyOf": [{"type": "null"}]},
+                "f": {"type": ["null"]},
+                "g": {"type": ["string", "null"], "enum": [null]},
             }}),
             &json!({"type": "object", "required": ["b"], "properties": {
                 "a": {"type": "string"},
                 "b": {"type": ["string", "null"]},
                 "c": {"description": "C.", "$ref": "#/$defs/C"},
                 "d": {"type": ["string", "null"], "default": "x"},
+                "e": {"anyOf": [{"type": "null"}]},
+                "f": {"type": ["null"]},
+                "g": {"type": ["string", "null"], "enum": [null]},
             }}),
         );
     }

@@ -82,6 +82,11 @@ calls "FastMCP, child process" "fail " stdio "$python" "$peer"
 served 8138 "$python" "$peer" --http 8138
 calls "FastMCP, HTTP" "fail " http://127.0.0.1:8138/mcp
 kill "$served_pid"
+bench=$root/integrations/toolkit-mcp/benches/fastmcp_server.py
+calls "FastMCP of the benchmark, child process" "" stdio "$python" "$bench"
+served 8139 "$python" "$bench" 8139
+calls "FastMCP of the benchmark, HTTP" "" http://127.0.0.1:8139/mcp
+kill "$served_pid"
 
 # scenarios NAME OPTION…: prints the scenarios for clients with these options of the suite.
 scenarios() { node "$suite" list --client "$@" | sed -n 's/^  - \([^ ]*\).*/\1/p'; }

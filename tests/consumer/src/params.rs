@@ -276,6 +276,24 @@ pub struct r#struct {
     r#enum: u8,
 }
 
+/// Names in the style of JSON.
+#[derive(Debug, Clone, Copy, ToolParams)]
+#[allow(non_snake_case, reason = "the model sees these names")]
+pub struct CamelCase {
+    /// A limit.
+    pub maxResults: u8,
+}
+
+/// Names in the style of JSON.
+#[derive(Debug, Clone, Copy, ToolParams)]
+#[allow(non_camel_case_types, reason = "the model sees these names")]
+pub enum Lowercase {
+    /// A variant.
+    first,
+    /// A variant with a field.
+    second(CamelCase),
+}
+
 /// Takes structs.
 #[tool]
 #[must_use]

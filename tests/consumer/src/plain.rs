@@ -140,6 +140,13 @@ pub fn old() -> u8 {
 #[tool]
 pub fn absent() {}
 
+mod unreachable {
+    /// A lint that the user allows is not reported about generated code.
+    #[allow(unreachable_pub, reason = "generated code has the same visibility")]
+    #[tk::tool(register = false)]
+    pub fn deep() {}
+}
+
 /// Returns tools defined inside of a function.
 #[must_use]
 pub fn local() -> Vec<FunctionTool> {
@@ -163,5 +170,5 @@ pub fn local() -> Vec<FunctionTool> {
         fn deeper() {}
         deeper::tool()
     };
-    vec![add::tool(), closure()]
+    vec![add::tool(), closure(), unreachable::deep::tool()]
 }

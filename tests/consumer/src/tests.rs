@@ -52,7 +52,7 @@ fn every_tool_is_discovered() {
     assert_eq!(registry().len() - names.len(), 14);
     let local: Vec<String> =
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
-    assert_eq!(local, ["consumer-add", "consumer-deeper"]);
+    assert_eq!(local, ["consumer-add", "consumer-deeper", "consumer-deep"]);
     assert_eq!(plain::outer::tools().len(), 3);
     assert_eq!(Arc::new(generated::Generated(1)).tools().len(), 1);
 }

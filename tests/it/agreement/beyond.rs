@@ -1,8 +1,47 @@
-//! Rules for arguments that are accepted beyond the schema on purpose. Each rule returns the arguments in the
-//! form that the schema allows.
+//! Whether a tool agrees with its schema about arguments. Some arguments are accepted beyond the schema on purpose: each
+//! rule for them returns the arguments in the form that the schema allows.
 
+use super::made::Decode;
 use super::values::resolve;
+use jsonschema::Validator;
+use toolkit::prelude::*;
 use toolkit::serde_json::{Map, Value};
+
+pub(super) fn validator(schema: &Value) -> Validator {
+    jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is one")
+}
+
+/// Returns the disagreement about a call, if there is one.
+pub(super) fn disagreement(tool: &dyn Tool, validator: &Validator, arguments: &Value) -> Option<String> {
+    let schema = &tool.definition().parameters;
+    let context = ToolContext::new(tool.definition().name.clone());
+    let text = arguments.to_string();
+    let outcome = tool.call(&text, &context).try_ready().expect("the tool is synchronous");
+    let valid = validator.is_valid(arguments);
+    match outcome {
+        Ok(_) if valid || validator.is_valid(&plainly(schema, schema, arguments)) => None,
+        Ok(_) => Some("taken, though the schema refuses it".to_owned()),
+        // If the schema allows other members, it cannot see that a member is an alias of a property.
+        Err(error) if valid && with_own_names(arguments).is_some_and(|own| validator.is_valid(&own)) => {
+            Some(format!("refused, though the schema allows it: {error}"))
+        }
+        Err(error) if error.violations().is_empty() => Some(format!("refused without a violation: {error}")),
+        Err(_) => None,
+    }
+}
+
+/// Returns the disagreement of a tool with its own type about a text, if there is one: an accepted value is the one that
+/// the type decodes. The type does not know the constraints, and refuses `null` where the tool takes it as absent.
+pub(super) fn other_value(tool: &dyn Tool, decode: Decode, text: &str) -> Option<String> {
+    // The values of a hash set have no order.
+    if tool.definition().parameters.to_string().contains("uniqueItems") {
+        return None;
+    }
+    let context = ToolContext::new(tool.definition().name.clone());
+    let taken = tool.call(text, &context).try_ready().expect("the tool is synchronous").ok()?;
+    let (expected, _) = decode(text)?;
+    (taken.to_text() != expected).then(|| format!("taken as {taken:?}, though the type decodes {expected}"))
+}
 
 /// Returns the value in the form of the schema, if one of these rules applies:
 ///
@@ -129,5 +168,5 @@ pub(super) fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     if let (Value::Object(schema), Some(definitions)) = (&mut schema, root.get("$defs")) {
         schema.insert("$defs".to_owned(), definitions.clone());
     }
-    super::validator(&schema).is_valid(value)
+    validator(&schema).is_valid(value)
 }

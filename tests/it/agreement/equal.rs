@@ -308,7 +308,7 @@ fn calls_of_functions_are_equal_if_their_parameters_are() {
 
 #[test]
 fn calls_of_closures_are_equal_if_their_arguments_are() {
-    let tools = made::types().into_iter();
+    let tools = made::types().into_iter().map(|(tool, _)| tool);
     check(
         tools.map(|tool| Arc::new(tool.with_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
     );

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+mod defaults;
 mod lists;
 mod random;
 mod untagged;
@@ -15,7 +16,9 @@ const TYPES: usize = 48;
 const TOOLS: usize = 24;
 
 fn main() {
-    println!("cargo::rerun-if-changed=it/agreement");
+    // Also the build script of the fuzz targets.
+    let folder = if Path::new("it/agreement").exists() { "it/agreement" } else { "../tests/it/agreement" };
+    println!("cargo::rerun-if-changed={folder}");
     println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
     let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
     let mut out = String::new();
@@ -30,6 +33,7 @@ fn main() {
     }
     writer.write_tools();
     untagged::write(&mut Random(24), &mut writer.out).expect("a string");
+    defaults::write(&mut Random(seed), &mut writer.out).expect("a string");
     let folder = env::var_os("OUT_DIR").expect("cargo says where to");
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }
@@ -346,8 +350,8 @@ impl Writer {
         let names: Vec<String> = self.named.iter().map(|named| format!("take::<{}>()", named.name)).collect();
         writeln!(
             self.out,
-            "pub(super) fn functions() -> Vec<toolkit::FunctionTool> {{ vec![{}] }}\n\
-             pub(super) fn types() -> Vec<toolkit::ClosureTool> {{ [{}].into_iter().flatten().collect() }}",
+            "pub(crate) fn functions() -> Vec<toolkit::FunctionTool> {{ vec![{}] }}\n\
+             pub(crate) fn types() -> Vec<(toolkit::ClosureTool, Decode)> {{ [{}].into_iter().flatten().collect() }}",
             tools.join(", "),
             names.join(", "),
         )

@@ -1,7 +1,8 @@
 //! Tools take a value of an untagged enum as the type does, within the limits of the variant, over random enums.
 
+use super::beyond::validator;
+use super::made;
 use super::random::Random;
-use super::{made, validator};
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
 use toolkit::serde_json::{self, Value};

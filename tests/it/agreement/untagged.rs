@@ -50,7 +50,7 @@ pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
         )?;
     }
     let tools: String = (0..ENUMS).map(|index| format!("beside_serde::<U{index}>(),")).collect();
-    writeln!(out, "pub(super) fn untagged() -> Vec<(toolkit::ClosureTool, Decode)> {{ vec![{tools}] }}")
+    writeln!(out, "pub(crate) fn untagged() -> Vec<(toolkit::ClosureTool, Decode)> {{ vec![{tools}] }}")
 }
 
 /// Returns the fields of a variant, and an expression that is true if their values keep to their limits.
