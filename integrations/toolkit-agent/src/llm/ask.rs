@@ -130,6 +130,10 @@ impl LlmAgent {
         }
         calls.emit_message(&message, &self.settings.guards);
         let has_calls = !message.calls.is_empty();
+        if has_calls && !message.has_answer() {
+            // Text before calls is not an answer, and its events were emitted.
+            calls.conversation.set_checked();
+        }
         calls.conversation.turn().edit(|turn| *turn = message);
         calls.count();
         if has_calls {
