@@ -291,11 +291,12 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelS
     .await
 }
 
-/// Returns the part of the response that arrived before the stream broke. `turn` is used if `partial` lacks
-/// calls.
+/// Returns the part of the response that arrived before the stream broke. The message of `turn` is used if
+/// `partial` lacks calls.
 fn interrupted(partial: Option<Box<ModelResponse>>, turn: &Turn) -> ModelResponse {
-    let partial = partial.map(|partial| *partial);
-    let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message().calls.len());
-    let received = || ModelResponse { message: turn.message().clone(), ..ModelResponse::default() };
-    partial.unwrap_or_else(received).with_finish(FinishReason::Interrupted)
+    let mut partial = partial.map(|partial| *partial).unwrap_or_default();
+    if partial.message.calls.len() < turn.message().calls.len() {
+        partial.message = turn.message().clone();
+    }
+    partial.with_finish(FinishReason::Interrupted)
 }
