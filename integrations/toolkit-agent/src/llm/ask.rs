@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use toolkit_core::ToolResult;
 
 impl LlmAgent {
@@ -34,6 +34,7 @@ impl LlmAgent {
                 model: model.name().to_owned(),
                 within: run.within(),
             });
+            let begun = Instant::now();
             let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone. The model therefore continues from their results and does
@@ -53,8 +54,12 @@ impl LlmAgent {
             calls.conversation.discard_turn();
             calls.counted.clear();
             calls.held.clear();
-            // A background response runs on after a timeout, so another request would be a second one to pay for.
-            let is_running = request.options.background && error.kind == ModelErrorKind::TimedOut;
+            // A background response runs on after the timeout of the agent, so another request would be a second one
+            // to pay for. Its answer is not streamed.
+            let limit = run.0.budget.limits.model_timeout;
+            let is_stopped = limit.is_some_and(|limit| begun.elapsed() >= limit) && !calls.has_begun;
+            let is_running =
+                request.options.background && error.kind == ModelErrorKind::TimedOut && is_stopped;
             let pause = retry.pause_after(attempt, &error).filter(|_| !is_running);
             let Some(pause) = pause else { return Err(error.into()) };
             if calls.is_billed(&error) {
