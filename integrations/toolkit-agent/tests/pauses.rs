@@ -247,6 +247,7 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
             paused.clear();
         }
         if step.is_reloaded {
+            let pending = conversation.pending();
             conversation = match &sessions {
                 Some(sessions) => {
                     // A dropped save finishes in its own task.
@@ -255,6 +256,9 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
                 }
                 None => serde_json::from_str(&serde_json::to_string(&conversation).unwrap()).unwrap(),
             };
+            if matches!(ended, Some(Err(AgentError::Interrupted { .. }))) {
+                prop_assert_eq!(conversation.pending(), pending);
+            }
         }
     }
     let other = toolkit_agent::ScriptedModel::new().text("Hello.");
@@ -299,14 +303,23 @@ async fn drive(
         }
     };
     let work = async {
+        let mut waiting = BTreeSet::new();
         while let Some(event) = events.next().await {
             match event {
                 Ok(RunEvent::Message { message, .. }) => said.push(label(&message)),
                 Ok(RunEvent::Finished { output, .. }) => {
                     return Some(Ok(AgentOutput::new(output.agent.as_str(), output.text.as_str())));
                 }
+                Ok(RunEvent::CallPending { id, .. }) => {
+                    waiting.insert(id);
+                }
                 Ok(_) => {}
-                Err(failed) => return Some(Err(failed.error)),
+                Err(failed) => {
+                    if let AgentError::Interrupted { pending, .. } = &failed.error {
+                        assert_eq!(waiting, pending.iter().map(|call| call.id.clone()).collect());
+                    }
+                    return Some(Err(failed.error));
+                }
             }
         }
         None

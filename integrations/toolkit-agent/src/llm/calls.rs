@@ -239,8 +239,11 @@ impl<'a> TurnCalls<'a> {
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
+                let conversation = &self.conversation;
+                let key = || format!("{}{}", self.run.0.prefix, conversation.key_of_call(result.position));
                 self.run.emit(|| RunEvent::CallPending {
                     agent: agent(),
+                    id: key(),
                     call_id,
                     reason,
                     within: self.run.within(),

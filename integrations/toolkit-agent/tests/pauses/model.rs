@@ -63,8 +63,9 @@ impl Pausing {
         Ok(match &self.script[number % self.script.len()] {
             Part::Pause if number < 30 => response.with_finish(FinishReason::parse("pause_turn")),
             Part::Calls(tools) if number < 30 => {
+                // Some providers use the same ids in each turn.
                 let call =
-                    |(index, tool): (usize, &&str)| ToolCall::new(format!("{number}_{index}"), *tool, "{}");
+                    |(index, tool): (usize, &&str)| ToolCall::new(format!("call_{index}"), *tool, "{}");
                 let calls = tools.iter().enumerate().map(call);
                 let message = AssistantMessage::text(text).with_calls(calls);
                 let mut response = response.with_finish(FinishReason::ToolCalls);
