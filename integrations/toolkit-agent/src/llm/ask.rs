@@ -34,7 +34,7 @@ impl LlmAgent {
                 model: model.name().to_owned(),
                 within: run.within(),
             });
-            let begun = Instant::now();
+            let begun = request.options.background.then(Instant::now);
             let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone. The model therefore continues from their results and does
@@ -57,9 +57,8 @@ impl LlmAgent {
             // A background response runs on after the timeout of the agent, so another request would be a second one
             // to pay for. Its answer is not streamed.
             let limit = run.0.budget.limits.model_timeout;
-            let is_stopped = limit.is_some_and(|limit| begun.elapsed() >= limit) && !calls.has_begun;
-            let is_running =
-                request.options.background && error.kind == ModelErrorKind::TimedOut && is_stopped;
+            let has_expired = begun.zip(limit).is_some_and(|(begun, limit)| begun.elapsed() >= limit);
+            let is_running = has_expired && error.kind == ModelErrorKind::TimedOut && !calls.has_begun;
             let pause = retry.pause_after(attempt, &error).filter(|_| !is_running);
             let Some(pause) = pause else { return Err(error.into()) };
             if calls.is_billed(&error) {
