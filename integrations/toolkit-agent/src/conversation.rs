@@ -166,8 +166,16 @@ impl Conversation {
 
     /// Returns the messages. They do not include the messages of an unfinished turn. [`settle`](Self::settle)
     /// adds these messages.
+    ///
+    /// An answer is not included before it has passed the [guardrails](crate::guardrail) for answers, and neither is
+    /// its text before a pause of the provider.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
+        self.messages.get(..self.checked()).unwrap_or_default()
+    }
+
+    /// Returns all messages, including those that guardrails have not checked.
+    pub(crate) fn all_messages(&self) -> &[Message] {
         &self.messages
     }
 
@@ -210,12 +218,12 @@ impl Conversation {
         &mut self.messages
     }
 
-    /// Returns the messages from the index `begin` on. If `begin` is 0, the returned list shares the messages
-    /// instead of copying them.
+    /// Returns the [messages](Self::messages) from the index `begin` on. If they are all messages, the returned list
+    /// shares them instead of copying them.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
-        match begin {
-            0 => self.messages.clone(),
-            _ => self.messages.get(begin..).unwrap_or_default().to_vec().into(),
+        match self.messages().get(begin..) {
+            Some(since) if since.len() == self.messages.len() => self.messages.clone(),
+            since => since.unwrap_or_default().to_vec().into(),
         }
     }
 
@@ -259,21 +267,24 @@ impl Conversation {
     /// the call had been cancelled. Pending calls cannot be decided afterwards.
     ///
     /// If the agent of the turn checks its answers with a [guardrail](crate::guardrail), an answer in the
-    /// turn is removed, because the guardrail has not checked it.
+    /// turn is removed, because the guardrail has not checked it. Text before a pause of the provider is removed for
+    /// the same reason.
     pub fn settle(&mut self) {
         self.stop_turn(false);
+        self.withhold_unchecked(None);
     }
 
     /// Ends the unfinished turn before its answer was checked. If the agent of the turn checks its answers,
-    /// removes the answer.
+    /// removes the answer. Text before a pause stays, so that the agent can continue it.
     ///
     /// An empty message is added only if `is_kept` is `true` and the message has content in the JSON of the
     /// provider.
     pub(crate) fn stop_turn(&mut self, is_kept: bool) {
         if let Some(turn) = self.turn.take() {
+            let checks_answers = turn.checks_answers();
             let (message, results) = turn.into_unchecked_parts();
             let is_kept = is_kept && message.native.is_some();
-            self.add_turn(message, results, is_kept);
+            self.add_turn(message, results, is_kept, checks_answers);
         }
     }
 
@@ -292,7 +303,7 @@ impl Conversation {
     }
 
     pub(crate) fn begin_turn(&mut self, agent: &str) -> &mut Turn {
-        self.settle();
+        self.stop_turn(false);
         self.turns += 1;
         self.turn.insert(Turn::new(agent, self.turns))
     }
@@ -325,22 +336,40 @@ impl Conversation {
     ///
     /// An empty message is added only if `is_kept` is `true`.
     pub(crate) fn end_turn(&mut self, is_kept: bool) -> &[ToolResult] {
-        let (message, results) = self.turn.take().unwrap_or_default().into_parts();
-        match self.add_turn(message, results, is_kept).then(|| self.messages.last()).flatten() {
+        let turn = self.turn.take().unwrap_or_default();
+        let checks_answers = turn.checks_answers();
+        let (message, results) = turn.into_parts();
+        match self.add_turn(message, results, is_kept, checks_answers).then(|| self.messages.last()).flatten()
+        {
             Some(Message::Tool(message)) => &message.results,
             _ => &[],
         }
     }
 
     /// Adds a message of the model and the results of its calls. Returns whether there were results.
-    fn add_turn(&mut self, message: AssistantMessage, results: Vec<ToolResult>, is_kept: bool) -> bool {
+    fn add_turn(
+        &mut self,
+        message: AssistantMessage,
+        results: Vec<ToolResult>,
+        is_kept: bool,
+        checks_answers: bool,
+    ) -> bool {
         self.drop_called();
         if message.is_empty() && !is_kept {
             return false;
         }
+        if !message.calls.is_empty() && !message.has_answer() {
+            // Text before calls is not an answer.
+            self.set_checked();
+        }
         let results = turn::in_order(&message.calls, results);
         let given = (!results.is_empty()).then(|| ToolMessage { agent: message.agent.clone(), results });
+        let is_unchecked = checks_answers && message.paused && message.calls.is_empty();
+        let is_unchecked = is_unchecked && !message.text.is_empty();
         self.add(Message::Assistant(message));
+        if is_unchecked {
+            self.set_unchecked();
+        }
         given.map(|given| self.add(Message::Tool(given))).is_some()
     }
 }

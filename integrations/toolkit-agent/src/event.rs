@@ -171,6 +171,9 @@ pub enum RunEvent {
     CallPending {
         /// The name of the agent that has made the call.
         agent: String,
+        /// The key of the call in [`Decisions`](crate::Decisions), as in [`PendingCall::id`](crate::PendingCall::id).
+        /// If the call waits for calls of the called agent, the decisions are about those.
+        id: String,
         /// The id of the call.
         call_id: CallId,
         /// The reason why the call waits.

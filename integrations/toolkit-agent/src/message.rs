@@ -182,6 +182,11 @@ impl AssistantMessage {
         !self.answer_tool.is_empty() && self.answer_tool == call.name
     }
 
+    /// Returns whether the arguments of any call are the final answer of a run, valid or not.
+    pub(crate) fn has_answer(&self) -> bool {
+        self.calls.iter().any(|call| self.is_answer(call))
+    }
+
     /// Drops the JSON of the provider's API, because the message was changed.
     pub(crate) fn drop_native(&mut self) {
         let native = self.native.take();

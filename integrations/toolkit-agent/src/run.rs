@@ -180,7 +180,7 @@ impl Agent {
             Err(error) => {
                 // A turn with pending calls stays unfinished, because the calls can still be decided.
                 if conversation.pending().is_empty() {
-                    conversation.settle();
+                    conversation.stop_turn(false);
                 }
                 Err(error)
             }

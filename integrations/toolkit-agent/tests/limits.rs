@@ -15,8 +15,8 @@ use toolkit_agent::session::{
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError,
-    ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
-    Usage, UserMessage,
+    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel,
+    Sessions, Usage, UserMessage,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -177,6 +177,28 @@ async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
             let counts = (failed.output.model_calls, script.requests().len());
             assert_eq!(counts, (calls, asked), "{pieces:?}, checked: {is_checked}: {failed}");
         }
+    }
+}
+
+/// A background response runs on after the timeout of the agent, and after no other.
+#[tokio::test(start_paused = true)]
+async fn only_the_timeout_of_the_agent_ends_a_background_request_without_another_attempt() {
+    let options = || ModelOptions::new().with_background(true);
+    let gateway = || ModelError::from_status(504, "no answer from the provider");
+    let connection = || ModelError::new(ModelErrorKind::TimedOut, "the connection timed out");
+    let text = || vec![Ok(ModelDelta::Text("half".to_owned()))];
+    for (script, asked) in [
+        (ScriptedModel::new().error(gateway()).deltas([Ok(ModelDelta::Done(Box::default()))]), 2),
+        (ScriptedModel::new().error(connection()).deltas([Ok(ModelDelta::Done(Box::default()))]), 2),
+        (ScriptedModel::new().deltas([]).text("late"), 1),
+        // The API has no background responses.
+        (ScriptedModel::new().deltas(text()).deltas([Ok(ModelDelta::Done(Box::default()))]), 2),
+    ] {
+        let limits = Limits::default().with_model_timeout(Duration::from_secs(1));
+        let builder = agent(Stalling(script.clone())).retry(ModelRetry::new(2)).options(options());
+        let ended = builder.limits(limits).build().unwrap().run("go").await;
+        assert_eq!(script.requests().len(), asked, "{ended:?}");
+        assert_eq!(ended.is_ok(), asked == 2, "{ended:?}");
     }
 }
 

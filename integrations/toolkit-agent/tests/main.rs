@@ -29,6 +29,7 @@ mod interruptions;
 mod kosong;
 mod limits;
 mod models;
+mod pauses;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod property;

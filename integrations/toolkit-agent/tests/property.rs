@@ -2,6 +2,7 @@
 
 mod script;
 mod tools;
+mod usage;
 
 use crate::support::cancelled_after;
 use proptest::prelude::*;

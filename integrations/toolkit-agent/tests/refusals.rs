@@ -10,7 +10,8 @@ use std::task::{Context, Poll};
 use toolkit_agent::model::Fallback;
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel, parse_response};
 use toolkit_agent::{
-    ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest, ModelStream, ScriptedModel,
+    ChatModel, FinishReason, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelStream,
+    ScriptedModel,
 };
 use toolkit_wire::ApiFormat;
 
@@ -48,8 +49,19 @@ async fn begin(format: ApiFormat, events: Value) -> Result<ModelStream, ModelErr
     model.stream(ModelRequest::new([Message::user("hi")])).await
 }
 
+/// Streams an answer. The pieces of its text must be the text.
 async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_agent::ModelResponse, ModelError> {
-    begin(format, events).await?.collect().await
+    let (mut deltas, mut text) = (begin(format, events).await?, String::new());
+    loop {
+        match deltas.next().await.unwrap()? {
+            ModelDelta::Text(piece) => text.push_str(&piece),
+            ModelDelta::Done(response) => {
+                assert_eq!(text, response.message.text, "{format}");
+                return Ok(*response);
+            }
+            _ => {}
+        }
+    }
 }
 
 #[tokio::test]
@@ -65,6 +77,16 @@ async fn refusals_are_recognised_in_all_formats() {
             json!([{"choices": [{"index": 0, "delta": {"role": "assistant", "refusal": "I cannot."}}]},
                 {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]),
             "I cannot.",
+        ),
+        (
+            ApiFormat::OpenAiChat,
+            json!({"choices": [{"index": 0, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Well. ", "refusal": "I cannot."}}]}),
+            json!([{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Well. "}}]},
+                {"choices": [{"index": 0, "delta": {"refusal": "I "}}]},
+                {"choices": [{"index": 0, "delta": {"refusal": "cannot."}}]},
+                {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]),
+            "Well. I cannot.",
         ),
         (
             ApiFormat::OpenAiChat,
@@ -210,7 +232,7 @@ async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
     let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
         "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 2, "thoughtsTokenCount": 1}});
     let report = "the prompt was blocked: PROHIBITED_CONTENT";
-    let call = json!({"functionCall": {"id": "a", "name": "add", "args": {}}});
+    let call = json!({"functionCall": {"id": "a", "name": "add", "args": {"a": 1}}});
     for (parts, text, reasoning, calls) in [
         (json!([{"text": "On"}]), "On", "", 0),
         (json!([{"text": "Hm", "thought": true}]), report, "Hm", 0),

@@ -90,13 +90,18 @@ pub(crate) fn says(name: &str, text: &str) -> Agent {
 
 /// Returns the options of a run that is cancelled after `delay`.
 pub(crate) fn cancelled_after(delay: Duration) -> RunOptions {
+    RunOptions::new().with_cancellation(token_after(delay))
+}
+
+/// Returns a token that is cancelled after `delay`.
+pub(crate) fn token_after(delay: Duration) -> CancellationToken {
     let token = CancellationToken::new();
-    let options = RunOptions::new().with_cancellation(token.clone());
+    let later = token.clone();
     tokio::spawn(async move {
         sleep(delay).await;
-        token.cancel();
+        later.cancel();
     });
-    options
+    token
 }
 
 /// Returns a line for each message.

@@ -1,5 +1,7 @@
 //! Tests of responses in every format, complete and streamed.
 
+mod cut;
+
 use super::*;
 use crate::ApiFormat;
 use serde_json::json;

@@ -68,11 +68,11 @@ impl Assembly {
     }
 
     /// Ends the parts of the only message and returns their JSON. If `reason` is `None`, the connection
-    /// broke, and the open parts are cut off.
+    /// broke, and what may be cut off counts as cut off.
     pub(crate) fn end(&mut self, reason: Option<FinishReason>) -> Vec<Value> {
         let is_cut = reason.as_ref().is_some_and(FinishReason::is_cut);
         let parts = self.parts();
-        parts.release(is_cut);
+        parts.release(is_cut || reason.is_none());
         parts.close_all(is_cut || reason.is_none());
         parts.take_json(is_cut)
     }

@@ -111,7 +111,6 @@ impl Conversation {
     /// conversations that enclose `self`.
     pub(crate) fn give_up_work(&mut self, outer: usize) {
         self.settle();
-        self.withhold_unchecked();
         self.add_branches(outer);
     }
 

@@ -300,6 +300,7 @@ impl Progress {
     /// Adds `by` to the message indexes, after messages were added or removed before them.
     pub(super) fn move_by(&mut self, by: isize) {
         self.begin = self.begin.saturating_add_signed(by);
+        self.unchecked = self.unchecked.map(|unchecked| unchecked.saturating_add_signed(by));
         self.end = self.end.map(|end| end.saturating_add_signed(by));
         self.question = self.question.map(|question| question.saturating_add_signed(by));
     }

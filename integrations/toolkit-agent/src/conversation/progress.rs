@@ -16,6 +16,10 @@ pub(crate) struct Progress {
     /// The number of invalid answers in this run and the runs that it repeats.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) invalid_answers: u32,
+    /// The index of the first message that guardrails for answers have not checked. The messages from this index on
+    /// are text before pauses of the provider, and the answer that is being checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unchecked: Option<usize>,
     /// The number of messages in the conversation when the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<usize>,
@@ -38,11 +42,6 @@ impl Progress {
     /// index of the original question.
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)
-    }
-
-    /// Returns whether the innermost agent has given an answer that guardrails are still checking.
-    pub(super) fn is_unchecked(&self) -> bool {
-        matches!(self.frames.last(), Some(Frame { step: Step::Unchecked { .. }, .. }))
     }
 }
 

@@ -169,6 +169,10 @@ impl Turn {
         self.checks_answers = checks_answers;
     }
 
+    pub(super) fn checks_answers(&self) -> bool {
+        self.checks_answers
+    }
+
     /// Returns the message and the results of a turn that ends before its answer was checked. If the agent
     /// checks its answers, removes the answer from them.
     pub(super) fn into_unchecked_parts(self) -> (AssistantMessage, Vec<ToolResult>) {

@@ -1,8 +1,9 @@
 //! Removal or replacement of answers that guardrails have not checked.
 
-use super::{Conversation, Progress, WITHHELD};
+use super::{Conversation, WITHHELD};
 use crate::message::{AssistantMessage, Message};
 use serde_json::Value;
+use std::ops::Range;
 use toolkit_core::{ToolOutput, ToolResult};
 
 /// Removes the answer from a message whose turn ended before the answer was checked. Other calls, and the
@@ -46,11 +47,72 @@ fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl
     said.drop_native();
 }
 
+/// Returns whether the provider has paused the turn after this message.
+fn is_paused(message: &Message) -> bool {
+    matches!(message, Message::Assistant(said) if said.paused)
+}
+
 impl Conversation {
-    /// Replaces the final answer if the run has stopped while guardrails were checking the answer.
-    pub(super) fn withhold_unchecked(&mut self) {
-        if self.progress.as_ref().is_some_and(Progress::is_unchecked) {
+    /// Returns the number of messages before those that guardrails have not checked.
+    pub(super) fn checked(&self) -> usize {
+        let unchecked = self.progress.as_ref().and_then(|progress| progress.unchecked);
+        unchecked.unwrap_or(usize::MAX).min(self.messages.len())
+    }
+
+    /// Returns the messages that guardrails have not checked.
+    pub(crate) fn unchecked(&self) -> &[Message] {
+        self.messages.get(self.checked()..).unwrap_or_default()
+    }
+
+    /// Notes that guardrails have not checked the last message, or the last message and the results of its calls.
+    pub(crate) fn set_unchecked(&mut self) {
+        let count = if let Some(Message::Tool(_)) = self.messages.last() { 2 } else { 1 };
+        let begin = self.checked().min(self.messages.len().saturating_sub(count));
+        self.progress.get_or_insert_default().unchecked = Some(begin);
+    }
+
+    /// Notes that no message has to be checked by guardrails any more.
+    pub(crate) fn set_checked(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            progress.unchecked = None;
+        }
+    }
+
+    /// Removes what guardrails have not checked, because the check was stopped: replaces the answer, and removes the
+    /// text before it. If `agent` can continue this text, because the provider has paused the turn, removes only the
+    /// rest.
+    pub(crate) fn withhold_unchecked(&mut self, agent: Option<&str>) {
+        let begin = self.checked();
+        if begin == self.messages.len() {
+            return self.set_checked();
+        }
+        let is_continued = |message: &&Message| match message {
+            Message::Assistant(said) => said.paused && agent == Some(said.agent.as_str()),
+            _ => false,
+        };
+        // Calls that have run stay, so what comes after text that is continued may only be the answer.
+        let is_answer = |message: &Message| match message {
+            Message::Assistant(said) => said.calls.iter().all(|call| said.is_answer(call)),
+            _ => true,
+        };
+        let kept = self.unchecked().iter().take_while(is_continued).count();
+        if kept > 0 && self.unchecked().iter().all(is_answer) {
+            return self.remove_messages(begin + kept..self.messages.len());
+        }
+        let paused = self.unchecked().iter().take_while(|message| is_paused(message)).count();
+        self.remove_messages(begin..begin + paused);
+        if begin < self.messages.len() {
             self.replace_answer(WITHHELD);
+        }
+        self.set_checked();
+    }
+
+    fn remove_messages(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.times.resize(self.messages.len(), 0);
+            self.messages.drain(range.clone());
+            self.times.drain(range.clone());
+            self.mark_changed(range.start);
         }
     }
 
@@ -59,8 +121,11 @@ impl Conversation {
     pub(crate) fn begin_of_answer(&self, is_added: bool) -> usize {
         match self.messages.as_slice() {
             [.., Message::Assistant(said), Message::Tool(_)] => {
-                let is_answer = said.calls.iter().any(|call| said.is_answer(call));
-                if is_answer { self.messages.len() - 2 } else { 0 }
+                if said.has_answer() {
+                    self.messages.len() - 2
+                } else {
+                    0
+                }
             }
             all => all.len() - usize::from(is_added),
         }
@@ -69,8 +134,7 @@ impl Conversation {
     /// Returns the messages before `end` that the provider has paused. They are the beginning of an answer.
     fn paused(&self, end: usize) -> &[Message] {
         let before = self.messages.get(..end).unwrap_or_default();
-        let is_paused = |message: &&Message| matches!(message, Message::Assistant(said) if said.paused);
-        let count = before.iter().rev().take_while(is_paused).count();
+        let count = before.iter().rev().take_while(|message| is_paused(message)).count();
         before.get(before.len() - count..).unwrap_or_default()
     }
 
@@ -83,22 +147,10 @@ impl Conversation {
         }
     }
 
-    /// Removes the paused messages at the end, unless pending calls continue them: their text was not checked.
-    pub(crate) fn remove_unchecked_pause(&mut self) {
-        if self.turn.as_ref().is_none_or(|turn| !turn.has_pending()) {
-            self.remove_paused(self.messages.len());
-        }
-    }
-
     /// Removes the paused messages before `end`. Returns whether there were any.
     pub(crate) fn remove_paused(&mut self, end: usize) -> bool {
         let begin = end - self.paused(end).len();
-        if begin < end {
-            self.times.resize(self.messages.len(), 0);
-            self.messages.drain(begin..end);
-            self.times.drain(begin..end);
-            self.mark_changed(begin);
-        }
+        self.remove_messages(begin..end);
         begin < end
     }
 
@@ -136,7 +188,7 @@ impl Conversation {
         let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {
             return None;
         };
-        if said.calls.iter().any(|call| said.is_answer(call)) {
+        if said.has_answer() {
             replace_calls(said, "{}", |_| true);
         }
         withhold_outputs(&mut given.results);
@@ -158,7 +210,7 @@ impl Conversation {
                 said.drop_native();
             }
             Some([Message::Assistant(said), Message::Tool(given)]) => {
-                if said.calls.iter().any(|call| said.is_answer(call)) {
+                if said.has_answer() {
                     let is_object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
                     replace_calls(said, if is_object { text } else { "{}" }, |_| true);
                     withhold_outputs(&mut given.results);

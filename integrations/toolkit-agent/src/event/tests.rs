@@ -180,6 +180,7 @@ fn event() -> impl Strategy<Value = RunEvent> {
         1 => (text(), result(), within())
             .prop_map(|(agent, result, within)| RunEvent::Result { agent, result: Box::new(result), within }),
         1 => (text(), pending(), within()).prop_map(|(agent, error, within)| RunEvent::CallPending {
+            id: format!("{agent}#2"),
             call_id: agent.as_str().into(),
             agent,
             reason: error.pending().unwrap().clone(),

@@ -13,7 +13,7 @@ use super::settings::{InstructionsContext, Settings};
 use super::situation::GuardScope;
 use super::tools::Tools;
 use crate::agent::{Agent, Caller, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Step, Turn, WITHHELD};
+use crate::conversation::{Conversation, Step, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
@@ -52,9 +52,6 @@ impl RunAgent for LlmAgent {
             Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
             step => self.boxed_turns(conversation, run, step).await,
         };
-        if outcome.is_err() && self.settings.guards.check_answers() {
-            conversation.remove_unchecked_pause();
-        }
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             Outcome::Answer(output) => Ok(output),
@@ -101,12 +98,14 @@ impl LlmAgent {
         let (mut escalate, is_repair) = match step {
             Some(Step::Escalated) => (true, false),
             Some(Step::Repair { escalate }) => (escalate, true),
-            Some(Step::Unchecked { escalate, is_repair }) => {
-                conversation.replace_answer(WITHHELD);
-                (escalate, is_repair)
-            }
+            Some(Step::Unchecked { escalate, is_repair }) => (escalate, is_repair),
             _ => (false, false),
         };
+        let mut held = Held::default();
+        conversation.withhold_unchecked(Some(self.name()));
+        if self.settings.hold_text() {
+            held.push_paused(conversation.unchecked(), self.settings.streaming, run);
+        }
         let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
         let mut meter = Meter::default();
@@ -126,7 +125,7 @@ impl LlmAgent {
             true => guards.inputs(scope, conversation, true),
             false => None,
         };
-        let (mut breaks, mut paused) = (0, Held::default());
+        let mut breaks = 0;
         let caller = Arc::new(Caller::new(run));
         let mut last = None;
         loop {
@@ -140,13 +139,13 @@ impl LlmAgent {
             if restart.is_none() {
                 self.check_decisions(conversation, run)?;
                 // If another agent has left a turn unfinished, the model reads what this turn contains.
-                conversation.settle();
+                conversation.stop_turn(false);
             }
+            held.clear();
             caller.called.begin_turn();
             let approvals = restart.as_ref().map(|restart| &restart.approvals);
             let dispatcher = self.tools.of_run(self.name(), conversation, &caller, approvals, last.take())?;
             let gate = AtomicBool::new(beside_check.is_none());
-            let mut held = Held::default();
             let mut calls = TurnCalls {
                 conversation,
                 run,
@@ -208,7 +207,7 @@ impl LlmAgent {
                 }
             };
             let broken = calls.broken.take();
-            let before = calls.conversation.messages().len();
+            let before = calls.conversation.all_messages().len();
             let finished = calls.finish().await;
             let results = calls.end_turn(finished, !response.hosted.is_empty())?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
@@ -224,8 +223,7 @@ impl LlmAgent {
                     false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
                 })
             });
-            let is_added = conversation.messages().len() > before;
-            held.put_behind(&mut paused);
+            let is_added = conversation.all_messages().len() > before;
             if now {
                 escalate = true;
                 conversation.set_step(Step::Escalated);
@@ -250,11 +248,11 @@ impl LlmAgent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
-                // The text before a pause is checked together with the rest of the answer.
-                if is_paused && guards.check_answers() {
-                    paused = std::mem::take(&mut held);
+                match conversation.unchecked().is_empty() {
+                    true => held.emit(run),
+                    // The text before a pause is checked together with the rest of the answer.
+                    false => held.pause(),
                 }
-                held.emit(run);
                 run.save(conversation).await?;
             }
             if let Some(to) = transfer_to_agent {

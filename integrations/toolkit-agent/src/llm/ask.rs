@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use toolkit_core::ToolResult;
 
 impl LlmAgent {
@@ -34,6 +34,7 @@ impl LlmAgent {
                 model: model.name().to_owned(),
                 within: run.within(),
             });
+            let begun = request.options.background.then(Instant::now);
             let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone. The model therefore continues from their results and does
@@ -53,8 +54,11 @@ impl LlmAgent {
             calls.conversation.discard_turn();
             calls.counted.clear();
             calls.held.clear();
-            // A background response runs on after a timeout, so another request would be a second one to pay for.
-            let is_running = request.options.background && error.kind == ModelErrorKind::TimedOut;
+            // A background response runs on after the timeout of the agent, so another request would be a second one
+            // to pay for. Its answer is not streamed.
+            let limit = run.0.budget.limits.model_timeout;
+            let has_expired = begun.zip(limit).is_some_and(|(begun, limit)| begun.elapsed() >= limit);
+            let is_running = has_expired && error.kind == ModelErrorKind::TimedOut && !calls.has_begun;
             let pause = retry.pause_after(attempt, &error).filter(|_| !is_running);
             let Some(pause) = pause else { return Err(error.into()) };
             if calls.is_billed(&error) {
@@ -130,6 +134,10 @@ impl LlmAgent {
         }
         calls.emit_message(&message, &self.settings.guards);
         let has_calls = !message.calls.is_empty();
+        if has_calls && !message.has_answer() {
+            // Text before calls is not an answer, and its events were emitted.
+            calls.conversation.set_checked();
+        }
         calls.conversation.turn().edit(|turn| *turn = message);
         calls.count();
         if has_calls {
@@ -287,11 +295,12 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelS
     .await
 }
 
-/// Returns the part of the response that arrived before the stream broke. `turn` is used if `partial` lacks
-/// calls.
+/// Returns the part of the response that arrived before the stream broke. The message of `turn` is used if
+/// `partial` lacks calls.
 fn interrupted(partial: Option<Box<ModelResponse>>, turn: &Turn) -> ModelResponse {
-    let partial = partial.map(|partial| *partial);
-    let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message().calls.len());
-    let received = || ModelResponse { message: turn.message().clone(), ..ModelResponse::default() };
-    partial.unwrap_or_else(received).with_finish(FinishReason::Interrupted)
+    let mut partial = partial.map(|partial| *partial).unwrap_or_default();
+    if partial.message.calls.len() < turn.message().calls.len() {
+        partial.message = turn.message().clone();
+    }
+    partial.with_finish(FinishReason::Interrupted)
 }

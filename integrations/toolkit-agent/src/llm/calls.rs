@@ -89,12 +89,17 @@ impl<'a> TurnCalls<'a> {
                 self.held.push(RunEvent::Text { agent, text, within: run.within() });
             }
         }
-        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
-        if is_answer && self.hold_text {
+        if self.is_held(message) {
             return self.held.push(event());
         }
         self.held.emit(self.run);
         self.run.emit(event);
+    }
+
+    /// Returns whether the event of a message waits for the check of its answer.
+    fn is_held(&self, message: &AssistantMessage) -> bool {
+        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
+        is_answer && self.hold_text
     }
 
     /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
@@ -166,6 +171,11 @@ impl<'a> TurnCalls<'a> {
             return Err(error);
         }
         let message = before.message();
+        if self.is_held(message) {
+            // The earlier run has not emitted it, because the answer was not checked.
+            let (run, message) = (self.run, Box::new(message.clone()));
+            self.held.push(RunEvent::Message { message, within: run.within() });
+        }
         for position in restart.positions {
             if let Some(call) = message.calls.get(position).cloned() {
                 self.dispatch(position, call);
@@ -229,8 +239,11 @@ impl<'a> TurnCalls<'a> {
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
+                let conversation = &self.conversation;
+                let key = || format!("{}{}", self.run.0.prefix, conversation.key_of_call(result.position));
                 self.run.emit(|| RunEvent::CallPending {
                     agent: agent(),
+                    id: key(),
                     call_id,
                     reason,
                     within: self.run.within(),

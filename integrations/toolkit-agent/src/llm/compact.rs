@@ -86,7 +86,7 @@ impl LlmAgent {
         conversation: &'a Conversation,
         compacted: &'a Compacted,
     ) -> Visible<'a> {
-        let messages = conversation.messages();
+        let messages = conversation.all_messages();
         Visible {
             agent: &self.settings.name,
             messages,
@@ -143,7 +143,7 @@ impl LlmAgent {
 
     /// Returns the messages at `indexes` as the input of a summary. Long tool results are shortened.
     fn readable(&self, conversation: &Conversation, indexes: &[usize], after: &Compacted) -> Vec<Message> {
-        let messages = conversation.messages();
+        let messages = conversation.all_messages();
         // A summary includes the tool results, even if the request replaces them with a note.
         let readable = Compacted { dropped: 0, shortened: usize::MAX, ..after.clone() };
         let visible = indexes.iter().filter_map(|index| {

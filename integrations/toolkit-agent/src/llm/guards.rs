@@ -149,11 +149,12 @@ impl Guards {
     /// `is_added` is `false` if the answer is empty and therefore not in the conversation.
     pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
         if !self.outputs.is_empty() {
-            held.clear();
+            held.clear_all();
             conversation.remove_paused(conversation.begin_of_answer(is_added));
             if is_added {
                 conversation.replace_answer(WITHHELD);
             }
+            conversation.set_checked();
         }
     }
 
@@ -163,6 +164,7 @@ impl Guards {
             && let Some(message) = conversation.withhold_answers()
         {
             held.replace_message(message);
+            conversation.set_checked();
         }
     }
 
@@ -181,39 +183,45 @@ impl Guards {
         is_added: bool,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
+            conversation.set_checked();
             return Ok(output);
         }
         let AgentOutput { agent, finish, escalate, .. } = output.clone();
         if is_added {
             conversation.set_step(Step::Unchecked { escalate, is_repair });
+            conversation.set_unchecked();
         }
         let (situation, begin) = (scope.situation(), conversation.begin_of_answer(is_added));
         let text = conversation.paused_text(begin) + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
         let checked = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await;
-        let checked = checked.and_then(|checked| checked);
-        if !matches!(checked, Ok(Checked::Passed(_))) {
-            conversation.remove_paused(begin);
-        }
-        let (text, finish) = match checked {
-            Ok(Checked::Passed(_)) => {
-                if is_added && let Some(message) = conversation.withhold_beside_answer() {
-                    held.replace_message(message);
-                }
-                held.emit(scope.run);
-                return Ok(output);
-            }
-            Ok(Checked::Replaced(output)) => (output.text, finish),
-            Ok(Checked::Blocked(text)) => (text, blocked_finish()),
-            Err(error) => {
-                held.clear();
-                if is_added {
-                    conversation.replace_answer(WITHHELD);
-                }
+        let checked = match checked {
+            Ok(Ok(checked)) => checked,
+            Ok(Err(error)) => {
+                conversation.withhold_unchecked(None);
                 return Err(error);
             }
+            Err(stopped) => {
+                // A resumed run continues the text before a pause.
+                conversation.withhold_unchecked(Some(scope.agent));
+                return Err(stopped);
+            }
         };
-        held.clear();
+        if matches!(checked, Checked::Passed(_)) {
+            if is_added && let Some(message) = conversation.withhold_beside_answer() {
+                held.replace_message(message);
+            }
+            conversation.set_checked();
+            held.emit(scope.run);
+            return Ok(output);
+        }
+        conversation.remove_paused(begin);
+        conversation.set_checked();
+        held.clear_all();
+        let (text, finish) = match checked {
+            Checked::Passed(output) | Checked::Replaced(output) => (output.text, finish),
+            Checked::Blocked(text) => (text, blocked_finish()),
+        };
         match is_added {
             true => conversation.replace_answer(&text),
             false => {

@@ -2,12 +2,15 @@
 
 use crate::agent::Run;
 use crate::event::RunEvent;
-use crate::message::AssistantMessage;
+use crate::message::{AssistantMessage, Message};
 use toolkit_core::CallId;
 
 /// The events of a response that are not emitted until guardrails have checked the response.
 #[derive(Default)]
 pub(super) struct Held {
+    /// The events of messages before a pause of the provider.
+    paused: Vec<RunEvent>,
+    /// The events of the latest attempt of the turn.
     events: Vec<RunEvent>,
 }
 
@@ -16,13 +19,25 @@ impl Held {
         self.events.push(event);
     }
 
-    /// Moves all events of `earlier` before these events.
-    pub(super) fn put_behind(&mut self, earlier: &mut Self) {
-        self.events.splice(..0, earlier.events.drain(..));
+    /// Holds the events of a message that the provider has paused until its continuation was checked.
+    pub(super) fn pause(&mut self) {
+        self.paused.append(&mut self.events);
+    }
+
+    /// Holds the events of paused messages of an earlier run, which has not emitted them.
+    pub(super) fn push_paused(&mut self, messages: &[Message], has_text_events: bool, run: &Run) {
+        for message in messages {
+            let Message::Assistant(said) = message else { continue };
+            if has_text_events && !said.text.is_empty() {
+                let (agent, text) = (said.agent.clone(), said.text.clone());
+                self.paused.push(RunEvent::Text { agent, text, within: run.within() });
+            }
+            self.paused.push(RunEvent::Message { message: Box::new(said.clone()), within: run.within() });
+        }
     }
 
     pub(super) fn emit(&mut self, run: &Run) {
-        for event in self.events.drain(..) {
+        for event in self.paused.drain(..).chain(self.events.drain(..)) {
             run.emit(|| event);
         }
     }
@@ -32,9 +47,9 @@ impl Held {
     /// Changes no event if the message was already emitted.
     pub(super) fn replace_message(&mut self, new: &AssistantMessage) {
         let is_other = |id: &CallId| new.calls.iter().any(|call| call.id == *id && !new.is_answer(call));
+        self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
         self.events.retain(|event| match event {
             RunEvent::Text { .. } => false,
-            RunEvent::Message { message, .. } => !message.paused,
             RunEvent::CallArguments { call_id, .. } => is_other(call_id),
             _ => true,
         });
@@ -46,10 +61,15 @@ impl Held {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.paused.is_empty() && self.events.is_empty()
     }
 
+    /// Removes the events of the latest attempt.
     pub(super) fn clear(&mut self) {
         self.events.clear();
+    }
+
+    pub(super) fn clear_all(&mut self) {
+        *self = Self::default();
     }
 }

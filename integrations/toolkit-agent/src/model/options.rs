@@ -71,8 +71,9 @@ pub struct ModelOptions {
     /// finished answer, so no connection stays open, and the answer is not streamed. Only the Responses API has this
     /// setting.
     ///
-    /// The provider goes on if the run is cancelled or dropped, or after the timeout of a model call. The agent
-    /// therefore does not repeat a request after its timeout, or if the answer cannot be retrieved.
+    /// The provider goes on if the run is cancelled or dropped, or after the
+    /// [timeout of a model call](crate::Limits::model_timeout). The agent therefore does not repeat a request after this
+    /// timeout, unless a part of the answer has arrived, and not if the answer cannot be retrieved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
     /// Whether each `$ref` in the schema of a tool is replaced with a copy of the referenced schema. Some

@@ -53,14 +53,15 @@ pub enum ModelDelta {
 
 impl AfterAttempts for ModelStream {
     fn after(self, failed: Usage) -> Self {
-        if failed.is_empty() { self } else { Self::new(After { pieces: self, failed }) }
+        if failed.is_empty() { self } else { Self::new(After { pieces: self, failed: Some(failed) }) }
     }
 }
 
 /// A stream after failed attempts. Its last piece has their token counts.
 struct After {
     pieces: ModelStream,
-    failed: Usage,
+    /// `None` after the last piece.
+    failed: Option<Usage>,
 }
 
 impl Stream for After {
@@ -68,12 +69,17 @@ impl Stream for After {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
-        Poll::Ready(match piece {
-            Some(Ok(ModelDelta::Done(response))) => {
-                Some(Ok(ModelDelta::Done(Box::new(response.after(self.failed)))))
+        Poll::Ready(match (piece, self.failed.take()) {
+            (Some(Ok(ModelDelta::Done(response))), Some(failed)) => {
+                Some(Ok(ModelDelta::Done(Box::new(response.after(failed)))))
             }
-            Some(Err(error)) => Some(Err(error.after(self.failed))),
-            piece => piece,
+            (Some(Err(error)), Some(failed)) => Some(Err(error.after(failed))),
+            // A stream may break off without an error.
+            (None, Some(failed)) => Some(Err(ModelError::cut().after(failed))),
+            (piece, failed) => {
+                self.failed = failed;
+                piece
+            }
         })
     }
 }

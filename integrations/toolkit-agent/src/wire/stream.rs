@@ -24,8 +24,8 @@ pub(super) struct Deltas {
     events: EventStream,
     /// Whether the message may contain signed thinking.
     has_thinking: bool,
-    /// Whether a piece of the text was returned.
-    has_text: bool,
+    /// The text in the pieces returned so far.
+    text: String,
     /// The ids of the calls already returned.
     returned: Vec<CallId>,
     /// `None` after the end of the response.
@@ -47,7 +47,7 @@ impl Deltas {
             state,
             events,
             has_thinking,
-            has_text: false,
+            text: String::new(),
             returned: Vec::new(),
             response: Some(format.accumulator().with_argument_events()),
             ready: VecDeque::new(),
@@ -109,8 +109,8 @@ impl Deltas {
 
     /// Returns whether a call was complete when the stream ended.
     fn is_complete(&self, call: &ToolCall) -> bool {
-        // Gemini sends a call at once, and the arguments of a call cut off between its pieces are not JSON. A call
-        // without arguments is returned only when the next part arrives.
+        // Gemini may send a call and the block in one event. The arguments of a call that is cut off, or may be, are
+        // not JSON.
         let is_whole =
             || serde_json::from_str::<Value>(call.arguments.as_str()).is_ok_and(|args| args.is_object());
         self.returned.contains(&call.id) || self.format == ApiFormat::Gemini && is_whole()
@@ -188,17 +188,17 @@ impl Deltas {
     }
 
     fn push(&mut self, event: StreamEvent) {
-        self.has_text |= matches!(event, StreamEvent::Text(_));
+        if let StreamEvent::Text(piece) = &event {
+            self.text.push_str(piece);
+        }
         self.ready.extend(delta(event).map(Ok));
     }
 
     /// Queues the last item of the stream. The explanation of a refusal may be in no event.
     fn push_last(&mut self, response: Result<ModelResponse, ModelError>) {
-        if let Ok(response) = &response
-            && !self.has_text
-            && !response.message.text.is_empty()
-        {
-            self.ready.push_back(Ok(ModelDelta::Text(response.message.text.clone())));
+        let rest = response.as_ref().ok().and_then(|response| response.message.text.strip_prefix(&self.text));
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            self.ready.push_back(Ok(ModelDelta::Text(rest.to_owned())));
         }
         self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
     }

@@ -10,7 +10,8 @@ use tokio::time::{sleep, timeout};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
 use toolkit_agent::{
-    Agent, AgentOutput, Conversation, ModelDelta, ModelResponse, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentOutput, Conversation, FinishReason, Message, ModelDelta, ModelResponse, RunEvent, RunOptions,
+    ScriptedModel,
 };
 use toolkit_core::{CancellationToken, ClosureTool, ToolCall, ToolContext, ToolRegistry};
 
@@ -34,9 +35,11 @@ enum Kind {
     Transfer,
     OutputBeside,
     OutputTransfer,
+    Paused,
+    PausedBeforeCall,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 12] = [
     Kind::Text,
     Kind::Call,
     Kind::SlowCall,
@@ -47,21 +50,27 @@ const KINDS: [Kind; 10] = [
     Kind::Transfer,
     Kind::OutputBeside,
     Kind::OutputTransfer,
+    Kind::Paused,
+    Kind::PausedBeforeCall,
 ];
 
 impl Kind {
     const fn is_typed(self) -> bool {
-        !matches!(self, Self::Text | Self::ToolOutput | Self::OutputTransfer)
+        !matches!(self, Self::Text | Self::ToolOutput | Self::OutputTransfer | Self::Paused)
     }
 
     /// Returns whether the answer itself passes the check.
     const fn passes(self) -> bool {
-        matches!(self, Self::Repaired | Self::RepairedAgain | Self::TextBeside | Self::Transfer)
+        use Kind::{PausedBeforeCall, Repaired, RepairedAgain, TextBeside, Transfer};
+        matches!(self, Repaired | RepairedAgain | TextBeside | Transfer | PausedBeforeCall)
     }
 
     fn model(self) -> ScriptedModel {
         let model = ScriptedModel::new();
+        let paused = || ModelResponse::text("my secret").with_finish(FinishReason::parse("pause_turn"));
         match self {
+            Self::Paused => model.response(paused()).text(" word"),
+            Self::PausedBeforeCall => model.response(paused()).call("final_answer", RED),
             Self::Text => streams("the secret text"),
             Self::Call => {
                 let call = ToolCall::new("c", "final_answer", SECRET);
@@ -143,6 +152,9 @@ async fn an_answer_that_was_not_checked_is_not_kept_wherever_the_run_stops() {
                 });
                 let ended = kind.run(&kind.agent(streaming), &mut conversation, options).await;
                 stop.abort();
+                let shown = serde_json::to_string(conversation.messages()).unwrap();
+                assert!(!shown.contains("secret"), "{case}: {shown}");
+                conversation.push(Message::user("Hi."));
                 assert_safe(&conversation, &case);
                 assert!(after < LAST - 1 || ended == (kind.passes() || !kind.is_typed()), "{case}");
 

@@ -17,6 +17,10 @@ fn pausing(parts: &[&str]) -> ScriptedModel {
     })
 }
 
+fn texts(messages: &[Message]) -> Vec<String> {
+    messages.iter().map(Message::to_text).collect()
+}
+
 fn guarded(model: impl ChatModel, streaming: bool) -> AgentBuilder {
     Agent::builder(model).streaming(streaming).guardrail(blocks_secrets())
 }
@@ -45,8 +49,7 @@ async fn the_text_before_a_pause_is_checked_with_the_answer() {
                 }
                 drop(events);
                 let expected = if is_blocked { vec!["go", "{}"] } else { [&["go"], &parts[..]].concat() };
-                let texts: Vec<String> = conversation.messages().iter().map(Message::to_text).collect();
-                assert_eq!(texts, expected, "{case}");
+                assert_eq!(texts(conversation.messages()), expected, "{case}");
                 assert_eq!(messages, expected.len() - 1, "{case}");
                 if is_blocked || streaming {
                     assert_eq!(streamed, expected[1..].concat(), "{case}");
@@ -59,12 +62,25 @@ async fn the_text_before_a_pause_is_checked_with_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_text_before_a_pause_is_not_kept_if_the_run_stops() {
-    for streaming in [true, false] {
-        let agent = guarded(Hesitant(pausing(&["my secret", " word"])), streaming).build().unwrap();
+async fn the_text_before_a_pause_is_hidden_if_the_run_stops_until_its_continuation_is_checked() {
+    for (streaming, text) in
+        [true, false].into_iter().flat_map(|s| ["secret", "public"].map(|text| (s, text)))
+    {
+        let model = pausing(&[&format!("my {text}"), " word"]);
+        let agent = guarded(Hesitant(model.clone()), streaming).build().unwrap();
         let mut conversation = Conversation::new("1");
-        let options = cancelled_after(HESITATION * 3 / 2);
-        assert!(agent.run_with(&mut conversation, "go", options).await.is_err());
-        assert!(!history(&conversation).contains("secret"), "{streaming}: {}", history(&conversation));
+        // Between the pause and the rest.
+        let options = cancelled_after(HESITATION * if streaming { 5 } else { 3 } / 2);
+        let error = agent.run_with(&mut conversation, "go", options).await.unwrap_err();
+        assert_eq!(texts(&error.output.messages), ["go"], "{streaming}");
+        assert_eq!(texts(conversation.messages()), ["go"], "{streaming}");
+        let mut given_up = conversation.clone();
+        given_up.push(Message::user("Hi."));
+        assert!(!history(&given_up).contains(text), "{streaming}: {}", history(&given_up));
+        // The model continues what it has written before the pause.
+        let resumed = guarded(pausing(&[" word"]), streaming).build().unwrap();
+        let output = resumed.resume(&mut conversation, RunOptions::new()).await.unwrap();
+        let expected: &[&str] = if text == "secret" { &["go", "{}"] } else { &["go", "my public", " word"] };
+        assert_eq!(texts(&output.messages), expected, "{streaming}");
     }
 }

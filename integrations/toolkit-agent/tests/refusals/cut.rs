@@ -39,12 +39,14 @@ async fn a_block_in_the_middle_of_a_call_drops_the_call() {
         assert!(!native.contains("toolu_half"), "{native}");
         assert!(ids.iter().all(|id| native.contains(id)), "{native}");
     }
-    // The arguments of this call were to continue.
-    let call = json!({"functionCall": {"id": "a", "name": "add", "willContinue": true}});
+    // The arguments of the first call were to continue, and those of the second may have been.
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
-    let events = json!([{"candidates": [{"content": {"role": "model", "parts": [call]}}]}, blocked]);
-    let response = stream(ApiFormat::Gemini, events).await.unwrap();
-    assert_eq!((response.message.calls.len(), response.finish), (0, FinishReason::Refused));
+    for call in [json!({"name": "add", "willContinue": true}), json!({"name": "add", "args": {}})] {
+        let part = json!({"functionCall": call});
+        let events = json!([{"candidates": [{"content": {"role": "model", "parts": [part]}}]}, blocked]);
+        let response = stream(ApiFormat::Gemini, events).await.unwrap();
+        assert_eq!((response.message.calls.len(), response.finish), (0, FinishReason::Refused), "{call}");
+    }
     // An image is a part of the answer.
     let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
     let events = json!([{"candidates": [{"content": {"role": "model", "parts": [image]}}]},

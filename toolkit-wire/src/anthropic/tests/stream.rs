@@ -160,15 +160,16 @@ fn blocks_may_interleave() {
 #[test]
 fn blocks_stand_in_the_order_of_their_indices() {
     check(
-        &[start_call(1, "b", "f"), start_call(0, "a", "f"), stop(1), stop(0)],
+        &[start_call(1, "b", "f"), start_call(0, "a", "f"), stop(1), stop(0), message_delta("tool_use")],
         &[("a", "f", "{}"), ("b", "f", "{}")],
     );
 }
 
 #[test]
 fn an_empty_input_is_an_empty_object() {
-    check(&[start_call(0, "a", "f"), stop(0)], &[("a", "f", "{}")]);
-    check(&[start_call(0, "a", "f"), input(0, ""), input(0, " "), stop(0)], &[("a", "f", "{}")]);
+    let end = message_delta("tool_use");
+    check(&[start_call(0, "a", "f"), stop(0), end.clone()], &[("a", "f", "{}")]);
+    check(&[start_call(0, "a", "f"), input(0, ""), input(0, " "), stop(0), end], &[("a", "f", "{}")]);
     let whole = json!({"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}});
     check(&[start(0, whole), stop(0)], &[("a", "f", r#"{"x":1}"#)]);
 }
@@ -195,6 +196,7 @@ fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let begun = [message_start(), start_call(0, "a", "f")];
     for cut in [
         &[][..],
+        &[stop(0)],
         &[message_delta("max_tokens")],
         &[stop(0), message_delta("max_tokens"), message_stop()],
         &[input(0, ""), stop(0), message_delta("model_context_window_exceeded")],
@@ -202,7 +204,7 @@ fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
         check(&[&begun[..], cut].concat(), &[("a", "f", "{")]);
     }
     for whole in [
-        &[stop(0)][..],
+        &[stop(0), message_stop()][..],
         &[message_stop()],
         &[message_delta("tool_use")],
         &[stop(0), start_call(1, "b", "g"), stop(1), message_delta("tool_use")],
@@ -336,7 +338,7 @@ fn errors_tell_what_the_service_said_and_lose_nothing() {
 #[test]
 fn several_events_may_come_in_a_list() {
     let list = json!([start_call(0, "a", "f"), input(0, "{}"), stop(0), start_call(1, "b", "g"), stop(1)]);
-    check(&[list], &[("a", "f", "{}"), ("b", "g", "{}")]);
+    check(&[list, message_delta("tool_use")], &[("a", "f", "{}"), ("b", "g", "{}")]);
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
         rest = later;
         events.extend(stream.push(&json!({"candidates": [{"content": {"parts": now}}]})).unwrap());
     }
+    events.extend(stream.push(&json!({"candidates": [{"finishReason": "STOP"}]})).unwrap());
     let end = stream.finish();
     events.extend(end.events);
     let calls = events.into_iter().filter_map(|event| match event {
