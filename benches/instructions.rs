@@ -91,8 +91,8 @@ impl Case {
         self
     }
 
-    /// Name, number of repetitions, floor, instructions as a multiple of the floor's, above the floor's, and in all, allocations above the
-    /// floor's and in all; `-` where there is none.
+    /// Name, number of repetitions, floor, instructions as a multiple of the floor's, above the floor's, and in all,
+    /// allocations above the floor's and in all; `-` where there is none.
     fn row(&self) -> String {
         let floor = self.floor.unwrap_or("-");
         let target = match self.target {

@@ -1,7 +1,7 @@
 //! A million calls, many of them faulty, through one dispatcher: each gets a result, and memory does not grow.
 //!
-//! `cargo run --release --example soak [CALLS]`; without a number, a debug build makes fewer calls. The exit status is 1 if
-//! a call has no result or no last event, or memory grew after the first tenth.
+//! `cargo run --release --example soak [CALLS]`; without a number, a debug build makes fewer calls. The exit status is
+//! 1 if a call has no result or no last event, or memory grew after the first tenth.
 
 #![allow(clippy::panic, clippy::print_stdout, reason = "the tools panic on purpose")]
 

@@ -1,14 +1,13 @@
 //! Real questions with real schemas: each call is accepted or refused as a JSON Schema validator decides.
 //!
-//! A line of a `*.jsonl` file is a question with its tools and calls. Those of `tests/data/bfcl` are checked everywhere.
-//! All questions are in the folder that `TOOLKIT_BFCL` names, by default `../shared/bfcl`; where `CI` is `true` it has to
-//! be there. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each
-//! valid call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter.
-//! And every call is written as a response of each provider, whole and as a stream cut at random places,
-//! read, and dispatched: the tools' answers may not differ.
-//! Last, the tools of all questions are searched with them, and have to be found as often as in the past.
-//! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name,
-//! `-- search` only searches.
+//! A line of a `*.jsonl` file is a question with its tools and calls. Those of `tests/data/bfcl` are checked
+//! everywhere. All questions are in the folder that `TOOLKIT_BFCL` names, by default `../shared/bfcl`; where `CI` is
+//! `true` it has to be there. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each valid
+//! call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter. And
+//! every call is written as a response of each provider, whole and as a stream cut at random places, read, and
+//! dispatched: the tools' answers may not differ. Last, the tools of all questions are searched with them, and have to
+//! be found as often as in the past. `cargo test --test bfcl --features jsonschema -- parallel` reads only the files
+//! with `parallel` in their name, `-- search` only searches.
 
 #[path = "bfcl/chance.rs"]
 mod chance;

@@ -1,8 +1,9 @@
 //! A model check of the dispatcher's gates and turns under every order of their steps.
 //!
 //! The files are those of `toolkit-core`, with a lock that yields to `shuttle` at each release. Small cases are tried
-//! in every order, larger ones in thousands. The checks: a gate never admits more calls than its limit, abandoned places
-//! neither take permits along nor block the queue, turns come in their order, and in the end every permit is free.
+//! in every order, larger ones in thousands. The checks: a gate never admits more calls than its limit, abandoned
+//! places neither take permits along nor block the queue, turns come in their order, and in the end every permit is
+//! free.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a check that fails should stop")]
 #![allow(clippy::print_stdout, reason = "there is no harness to report")]

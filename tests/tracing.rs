@@ -200,7 +200,7 @@ fn alone() {}
 fn middleware_for_no_tool_is_warned_of_once_for_a_dispatcher() {
     let warnings = || {
         let all = SPANS.1.lock().expect("no panic").clone();
-        all.into_iter().filter(|message| message.contains("`alone`")).collect::<Vec<_>>()
+        all.into_iter().filter(|message| message.contains("`far-alone`")).collect::<Vec<_>>()
     };
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let new = |name: &str| {
@@ -213,7 +213,7 @@ fn middleware_for_no_tool_is_warned_of_once_for_a_dispatcher() {
     };
     run(&new("far-alone"), 1);
     assert_eq!(warnings(), Vec::<String>::new());
-    let dispatcher = new("alone");
+    let dispatcher = new("far-alonee");
     for count in [1, 2, 1] {
         run(&dispatcher, count);
         run(&dispatcher.clone().with_timeout(Duration::from_secs(1)), count);

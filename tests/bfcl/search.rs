@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 use toolkit::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolRegistry};
 
-/// For questions of these files, the percentage that must have its tool among the first five: the rate that the `bm25` crate
-/// reached, with English stemming and stop words, on the tools of all files.
+/// For questions of these files, the percentage that must have its tool among the first five: the rate that the `bm25`
+/// crate reached, with English stemming and stop words, on the tools of all files.
 const FLOORS: [(&str, usize); 4] =
     [("live_simple", 59), ("live_multiple", 72), ("simple", 91), ("multiple", 91)];
 

@@ -10,8 +10,8 @@ use crate::places;
 /// How deep a schema is searched for properties and allowed values.
 const DEEPEST: usize = 12;
 
-/// `kept` if our schema accepts the objects that the definition's accepts, less the meaning of the losses; else the fault.
-/// Arguments are always an object.
+/// `kept` if our schema accepts the objects that the definition's accepts, less the meaning of the losses; else the
+/// fault. Arguments are always an object.
 ///
 /// A loss excuses its own meaning: without the keyword at its place the definition's schema has to accept all that ours
 /// accepts. Where a loss names a keyword that the definition does not have, ours says more there, and only there.

@@ -94,8 +94,8 @@ fn a_published_default_is_a_valid_argument_with_the_value_of_an_absent_one() {
             default.unwrap_or_else(|| panic!("no default of {name} in {schema}"))
         };
         let holder = values::resolve(&schema, &schema["properties"]["p2"]);
-        // The default of `a` is that of `p0`, and the default of `b` that of `p1`. A field with the default `null` has no
-        // published default, and need not accept `null`.
+        // The default of `a` is that of `p0`, and the default of `b` that of `p1`. A field with the default `null` has
+        // no published default, and need not accept `null`.
         let held = [("a", of("p0")), ("b", of("p1"))].map(|(name, default)| {
             let published = holder["properties"][name].get("default").cloned();
             assert_eq!(published.clone().unwrap_or_default(), default, "{name} in {schema}");

@@ -81,6 +81,15 @@ impl Tool for ByHand {
     }
 }
 
+/// The arguments of [`BySchema`]. Serde refuses an argument that is given twice.
+#[derive(serde::Deserialize)]
+struct Known {
+    #[serde(rename = "amount")]
+    _amount: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "account")]
+    _account: Option<serde::de::IgnoredAny>,
+}
+
 /// A tool by hand that leaves the check to the library. It reads the arguments of its schema.
 struct BySchema(ToolDefinition, Runs);
 
@@ -97,8 +106,10 @@ impl BySchema {
     }
 
     fn amount(&self, arguments: &str) -> Result<u32, ToolError> {
-        if ["amount", "account"].iter().any(|name| arguments.matches(&format!("\"{name}\":")).count() > 1) {
-            return Err(ToolError::invalid_json("given twice"));
+        let object = &arguments[arguments.find('{').unwrap_or_default()..];
+        let known = serde_json::Deserializer::from_str(object).into_iter::<Known>().next();
+        if let Some(Err(twice)) = known.filter(|known| known.as_ref().is_err_and(|error| error.is_data())) {
+            return Err(ToolError::invalid_json(twice));
         }
         let payment = serde_json::from_value(self.0.parse_arguments(arguments)?);
         let payment: Payment = payment.map_err(ToolError::invalid_json)?;

@@ -1,7 +1,7 @@
 //! Work that grows in proportion to its input.
 //!
-//! No time limit decides. The CPU time of the thread for four times the input is compared with its CPU time for the input,
-//! so neither the speed of the machine nor its load matters.
+//! No time limit decides. The CPU time of the thread for four times the input is compared with its CPU time for the
+//! input, so neither the speed of the machine nor its load matters.
 
 use super::argument_words::{closed, open};
 use std::fs;
@@ -30,8 +30,8 @@ fn cpu_time() -> Duration {
 /// The least CPU time that is measured. Systems count it in steps of some milliseconds.
 const LEAST: Duration = Duration::from_millis(60);
 
-/// Runs on this thread with `size` and with four times as much, and fails if the work grows much faster. `run` returns a
-/// value whose drop is measured, too.
+/// Runs on this thread with `size` and with four times as much, and fails if the work grows much faster. `run` returns
+/// a value whose drop is measured, too.
 #[track_caller]
 pub(crate) fn assert_linear<T>(name: &str, size: usize, mut run: impl FnMut(usize) -> T) {
     let mut measure = |size: usize, times: usize| {

@@ -1,4 +1,5 @@
-//! A name pattern means the same in rules, limits, caches and filters.
+//! A name pattern means the same in rules, limits, caches and filters: what permits compares full names, and what
+//! restricts also compares names without namespaces.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use toolkit::middleware::{AttemptLimit, Middleware, Permission, PermissionRule, 
 use toolkit::name::{Separator, normalize};
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFilter, ToolName};
+use toolkit::{ClosureTool, ErrorKind, LiveRegistry, RegistryView, ToolDefinition, ToolFilter, ToolName};
 
 fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))
@@ -122,14 +123,23 @@ proptest! {
         let rule = PermissionRule::allow().for_tool(pattern.as_str()).unwrap();
         let allowed = Permissions::new().rule(rule).decide(&definition, &Value::Null) == &Permission::Allow;
         let included = ToolFilter::new().include([pattern.as_str()]).unwrap().matches(&definition);
+        prop_assert_eq!(included, allowed);
         let excluded = !ToolFilter::new().exclude([pattern.as_str()]).unwrap().matches(&definition);
-        prop_assert_eq!([included, excluded], [allowed; 2]);
+        for rule in [PermissionRule::deny("no"), PermissionRule::ask("no")] {
+            let rules = Permissions::new().rule(rule.for_tool(pattern.as_str()).unwrap());
+            let permissions = rules.otherwise(Permission::Allow);
+            prop_assert_eq!(permissions.decide(&definition, &Value::Null) != &Permission::Allow, excluded);
+        }
+        let bare = ToolDefinition::new(ToolName::new(name.method_name()).unwrap(), "", json!({"type": "object"}));
+        let normal = ToolDefinition::new(ToolName::new(&normalize(name.method_name())).unwrap(), "", json!({"type": "object"}));
+        let include = ToolFilter::new().include([pattern.as_str()]).unwrap();
+        prop_assert_eq!(excluded, allowed || include.matches(&bare) || include.matches(&normal));
         let rate = RateLimit::new().for_tool(pattern.as_str(), 1, Duration::from_secs(1)).unwrap();
         let limited = two_calls(&name, false, rate);
-        prop_assert_eq!(limited, Seen { runs: 2, second_waited: allowed, first_was_last_attempt: false });
+        prop_assert_eq!(limited, Seen { runs: 2, second_waited: excluded, first_was_last_attempt: false });
         let attempts = AttemptLimit::new(9).for_tool(pattern.as_str(), 1).unwrap();
         let limited = two_calls(&name, true, attempts);
-        prop_assert_eq!(limited, Seen { runs: 2, second_waited: false, first_was_last_attempt: allowed });
+        prop_assert_eq!(limited, Seen { runs: 2, second_waited: false, first_was_last_attempt: excluded });
         #[cfg(feature = "cache")]
         {
             let cache = toolkit::middleware::Cache::new(9).for_tool(pattern.as_str()).unwrap();
@@ -195,6 +205,7 @@ fn a_filter_for_a_name_without_its_namespace_is_refused() {
         for include in [true, false] {
             let expected =
                 near.map_or(Ok(()), |near| Err(format!("tool `{pattern}` not found; did you mean {near}?")));
+            let expected = if include { expected } else { Ok(()) };
             let filtered = files().filtered(&filter(include, pattern));
             let text = |error: BuildError| error.to_string();
             assert_eq!(filtered.check().map_err(text), expected, "{pattern}");
@@ -211,12 +222,13 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
     let new = || Dispatcher::new(files().with_tool_search()).unwrap();
     let permissions = |rule: PermissionRule| Permissions::new().rule(rule);
     for (name, near) in [
-        ("go", Some("did you mean `web-go`?")),
+        ("go", None),
+        ("files.read", Some("did you mean `files-read`?")),
         ("web-goo", Some("did you mean `web-go`?")),
         ("xyz", Some("known are `files-deleteAll`, `files-read`, `web-go`, `web-read`")),
         ("web-go", None),
         ("web-go?", None),
-        ("g*", Some("did you mean `web-go`?")),
+        ("g*", None),
         ("move*", None),
         ("discover_tools", None),
     ] {
@@ -244,19 +256,19 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
 }
 
 #[test]
-fn a_rule_for_names_that_no_tool_can_have_together_is_a_build_error() {
-    let rule = |patterns: &[&str]| {
-        let rule = PermissionRule::deny("no");
-        patterns.iter().try_fold(rule, |rule, pattern| rule.for_tool(*pattern)).map(drop)
-    };
-    for (patterns, restricted) in
-        [(&["a", "b"][..], "`a`"), (&["fs-*", "web-*"], "`fs-*`"), (&["a*", "*b", "?"], "`a*` and `*b`")]
-    {
-        let last = patterns.last().unwrap();
-        let expected = format!(
-            "pattern `{last}` matches no tool: the rule is also restricted to {restricted}; add a rule for each"
-        );
-        assert_eq!(rule(patterns).unwrap_err().to_string(), expected);
-    }
-    assert_eq!(rule(&["fs-*", "*delete*", "fs-delete?"]), Ok(()));
+fn a_rule_for_several_names_applies_to_each_of_them() {
+    let rule = PermissionRule::deny("no").for_tool("a").unwrap().for_tool("b?").unwrap();
+    let permissions = Permissions::new().rule(rule).otherwise(Permission::Allow);
+    let is_denied = |name: &str| permissions.decide(&definition(name), &Value::Null) != &Permission::Allow;
+    assert_eq!(["a", "bc", "b", "ab"].map(is_denied), [true, true, false, false]);
+}
+
+#[test]
+fn an_excluded_tool_never_appears_in_a_live_view() {
+    let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
+    let view =
+        live.viewed(RegistryView::new().filter(ToolFilter::new().exclude(["delete*"]).unwrap())).unwrap();
+    live.change(|registry| registry.merge(files())).unwrap();
+    assert_eq!(view.snapshot().names().collect::<Vec<_>>(), ["files-read", "web-go", "web-read"]);
+    assert_eq!(view.check(), Ok(()));
 }

@@ -145,12 +145,11 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns a problem for each tool that a rule, a limit or a cache names, but that does not exist. A pattern with
-    /// wildcards is a problem if it matches only names without their namespaces.
+    /// Returns a problem for each tool that a rule, a limit or a cache names, but that does not exist.
     ///
     /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are
-    /// none. Rules to allow calls may match no tool. With the feature `tracing`, the
-    /// first call of the dispatcher or a clone logs the problems as warnings.
+    /// none. Rules to allow calls may match no tool. With the feature `tracing`, the first call of the dispatcher or a
+    /// clone logs the problems as warnings.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
@@ -159,10 +158,10 @@ impl Dispatcher {
     ///
     /// let name = ToolName::qualified("files", "delete", Separator::Dash)?;
     /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?.with_name(name);
-    /// let rule = PermissionRule::deny("not today").for_tool("delete")?;
+    /// let rule = PermissionRule::deny("not today").for_tool("files-deleet")?;
     /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([delete])?)?
     ///     .with_middleware(Permissions::new().rule(rule));
-    /// let expected = "tool named by middleware `delete` not found; did you mean `files-delete`?";
+    /// let expected = "tool named by middleware `files-deleet` not found; did you mean `files-delete`?";
     /// assert_eq!(dispatcher.warnings()[0].to_string(), expected);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -174,13 +173,10 @@ impl Dispatcher {
     fn warnings_about(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
         let names: Vec<&ToolName> = registry.all_definitions().map(|definition| &definition.name).collect();
         let patterns = self.settings.middleware.iter().flat_map(Middleware::tool_patterns);
-        // Search tools are no entries of the registry.
-        let patterns = patterns.filter(|pattern| !registry.contains(pattern));
+        let patterns = patterns.filter(|pattern| !registry.search_names().contains(pattern));
         let patterns = patterns.filter_map(|pattern| NamePattern::new(pattern).ok());
-        let problems = patterns.filter_map(|pattern| {
-            let what = "tool named by middleware";
-            pattern.bare_name(what, &names).or_else(|| pattern.unknown_name(what, &names))
-        });
+        let problems =
+            patterns.filter_map(|pattern| pattern.unknown_name("tool named by middleware", &names));
         problems.collect()
     }
 

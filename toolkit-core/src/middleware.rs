@@ -83,15 +83,15 @@ pub trait Middleware: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
     /// Returns whether the middleware retries failed calls, up to the tool's number of
-    /// [`retries`](crate::ToolMetadata::retries). If no middleware does, the dispatcher itself retries calls. The default is
-    /// `false`.
+    /// [`retries`](crate::ToolMetadata::retries). If no middleware does, the dispatcher itself retries calls. The
+    /// default is `false`.
     fn retries(&self) -> bool {
         false
     }
 
     /// Returns the patterns for names of tools in the settings of the middleware.
-    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports patterns that match no tool. The default is no
-    /// patterns.
+    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports names among them that no tool has. The default is
+    /// no patterns.
     fn tool_patterns(&self) -> Vec<&str> {
         Vec::new()
     }

@@ -2,10 +2,9 @@
 
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH, ToolName, normalize};
-use std::collections::HashSet;
 
-/// A pattern for the full names of tools, with their namespaces. `*` matches any number of characters, including none,
-/// and `?` matches exactly one character.
+/// A pattern for the names of tools. `*` matches any number of characters, including none, and `?` matches exactly one
+/// character.
 ///
 /// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
 /// brackets have a special meaning.
@@ -54,32 +53,35 @@ impl NamePattern {
         &self.0
     }
 
-    /// Returns whether the full name of a tool matches the pattern. The name without its namespace does not count:
-    /// otherwise, a rule for `read` would also hold for `evil-read` of another registry.
+    /// Returns whether the full name of a tool matches the pattern, for patterns that permit something. The name
+    /// without its namespace does not count: otherwise, a rule to allow `read` would also hold for `evil-read` of
+    /// another registry.
     pub(crate) fn matches(&self, name: &ToolName) -> bool {
         self.matches_text(name.as_str())
     }
 
-    /// Returns a problem if the pattern matches none of the `tools`, but would match if names without their namespaces
-    /// counted. `what` says what has the pattern.
+    /// Returns whether the full name of a tool or the name without its namespace matches the pattern, for patterns that
+    /// restrict something. So a rule to deny `delete*` also holds for `fs-delete`.
+    pub(crate) fn restricts(&self, name: &ToolName) -> bool {
+        self.matches(name)
+            || self.matches_text(name.method_name())
+            || self.matches_text(&normalize(name.method_name()))
+    }
+
+    /// Returns a problem if the pattern permits none of the `tools`, but would permit some by their names without
+    /// namespaces.
     pub(crate) fn bare_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
-        let is_meant = |tool: &&&ToolName| {
-            let method = tool.method_name();
-            self.matches_text(method) || self.matches_text(&normalize(method))
-        };
-        let meant = || tools.iter().filter(is_meant).copied();
-        (!self.matches_any(tools)).then(|| BuildProblem::bare_name(what, &self.0, meant())).flatten()
+        if tools.iter().any(|tool| self.matches(tool)) {
+            return None;
+        }
+        BuildProblem::bare_name(what, &self.0, tools.iter().filter(|tool| self.restricts(tool)).copied())
     }
 
-    /// Returns a problem if the pattern is a name that none of the `tools` has. A pattern with wildcards may match no
-    /// tool.
+    /// Returns a problem if the pattern is a name that none of the `tools` has, with or without a namespace. A pattern
+    /// with wildcards may match no tool.
     pub(crate) fn unknown_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
-        let is_unknown = self.is_name() && !self.matches_any(tools);
+        let is_unknown = self.is_name() && !tools.iter().any(|tool| self.restricts(tool));
         is_unknown.then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
-    }
-
-    fn matches_any(&self, tools: &[&ToolName]) -> bool {
-        tools.iter().any(|tool| self.matches(tool))
     }
 
     /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
@@ -112,46 +114,6 @@ impl NamePattern {
     }
 }
 
-/// Returns whether any legal name matches all `patterns`.
-///
-/// Names grow by one character in each round. A state is the rest of each pattern for the characters to come.
-pub(crate) fn share_a_name<'p>(patterns: impl IntoIterator<Item = &'p NamePattern>) -> bool {
-    let mut states: Vec<Vec<&str>> = vec![patterns.into_iter().map(NamePattern::as_str).collect()];
-    let mut known: HashSet<Vec<&str>> = states.iter().cloned().collect();
-    for _ in 0..=MAX_NAME_LENGTH {
-        let mut at = 0;
-        while let Some(rests) = states.get(at).cloned() {
-            // A pattern without a rest has no `?` or letter, or a character was taken for each of them.
-            if rests.iter().all(|rest| rest.is_empty()) {
-                return true;
-            }
-            for (index, rest) in rests.iter().enumerate().filter(|(_, rest)| rest.starts_with('*')) {
-                let mut past_star = rests.clone();
-                past_star[index] = rest.trim_start_matches('*');
-                if known.insert(past_star.clone()) {
-                    states.push(past_star);
-                }
-            }
-            at += 1;
-        }
-        states = states.iter().filter_map(|rests| after_character(rests)).collect();
-        states.retain(|rests| known.insert(rests.clone()));
-    }
-    false
-}
-
-/// Returns the rests of patterns after one more character of the name, or `None` if no character fits all of them.
-fn after_character<'p>(rests: &[&'p str]) -> Option<Vec<&'p str>> {
-    let mut literal = None;
-    let after = |rest: &&'p str| match rest.chars().next()? {
-        '*' => Some(*rest),
-        '?' => rest.get(1..),
-        letter if *literal.get_or_insert(letter) == letter => rest.get(1..),
-        _ => None,
-    };
-    rests.iter().map(after).collect()
-}
-
 /// Settings for tools, selected by name pattern. The first matching pattern applies.
 #[derive(Debug, Clone)]
 pub(crate) struct PerTool<T>(Vec<(NamePattern, T)>);
@@ -176,9 +138,15 @@ impl<T> PerTool<T> {
         self.0.iter().map(|(pattern, _)| pattern.as_str()).collect()
     }
 
-    /// Returns the setting of the tool called `name`, if a pattern matches.
-    pub(crate) fn get(&self, name: &ToolName) -> Option<&T> {
+    /// Returns the first setting that permits something to the tool called `name`.
+    #[cfg(feature = "cache")]
+    pub(crate) fn permission(&self, name: &ToolName) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
+    }
+
+    /// Returns the first setting that restricts the tool called `name`.
+    pub(crate) fn restriction(&self, name: &ToolName) -> Option<&T> {
+        self.0.iter().find(|(pattern, _)| pattern.restricts(name)).map(|(_, setting)| setting)
     }
 }
 
@@ -213,36 +181,6 @@ mod tests {
                 prop_assert!(pattern.matches_text(candidate));
             }
         }
-
-        #[test]
-        fn patterns_share_a_name_exactly_if_one_matches_them_all(
-            patterns in prop::collection::vec("[ab*?]{1,4}", 1..4),
-        ) {
-            let patterns: Vec<NamePattern> = NamePattern::all(patterns).unwrap();
-            // Of two patterns with at most four letters each, the shortest common name has at most eight.
-            let mut names = vec![String::new()];
-            let mut expected = false;
-            for _ in 0..12 {
-                names = names.iter().flat_map(|name| ["a", "b"].map(|letter| format!("{name}{letter}"))).collect();
-                expected |= names.iter().any(|name| patterns.iter().all(|pattern| pattern.matches_text(name)));
-                if expected {
-                    break;
-                }
-            }
-            prop_assert_eq!(share_a_name(&patterns), expected, "{:?}", patterns);
-        }
-    }
-
-    #[test]
-    fn a_shared_name_has_a_legal_length() {
-        let shared =
-            |patterns: [String; 2]| share_a_name(&patterns.map(|one| NamePattern::new(one).unwrap()));
-        let (a, b) = (|count| "a".repeat(count), |count| "b".repeat(count));
-        assert!(shared([format!("{}*", a(64)), format!("*{}", b(64))]));
-        assert!(!shared([format!("{}*", a(64)), format!("*{}", b(65))]));
-        assert!(shared([format!("{}*", a(64)), format!("*{}", a(65))]));
-        assert!(!shared(["*a".repeat(64), "*b".repeat(65)]));
-        assert!(shared(["*".repeat(100_000), "a*".repeat(128)]));
     }
 
     #[test]

@@ -134,9 +134,9 @@ pub trait Tool: Send + Sync {
     ///
     /// Tools of this library decode the arguments and return the same error as a call with these arguments.
     /// The default implementation checks the arguments against the published
-    /// [parameters](ToolDefinition::parameters), after [coercion](ToolMetadata::coerce). Implement this method for a tool
-    /// that accepts other arguments than its schema, because [`Permissions`](crate::middleware::Permissions) refuse calls
-    /// that this method refuses. A wrapper around another tool must forward it.
+    /// [parameters](ToolDefinition::parameters), after [coercion](ToolMetadata::coerce). Implement this method for a
+    /// tool that accepts other arguments than its schema, because [`Permissions`](crate::middleware::Permissions)
+    /// refuse calls that this method refuses. A wrapper around another tool must forward it.
     ///
     /// # Errors
     /// The error that the call would return.

@@ -199,7 +199,8 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
         schema.get(keyword).and_then(Value::as_array).is_some_and(|list| list.iter().all(is_null))
     };
     let is_branch = |branch: &Value| branch.get("type") == Some(&null);
-    if only_null("type", &|name| *name == null)
+    if schema.get("const") == Some(&Value::Null)
+        || only_null("type", &|name| *name == null)
         || only_null("enum", &Value::is_null)
         || only_null("anyOf", &is_branch)
     {

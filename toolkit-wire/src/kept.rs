@@ -29,8 +29,8 @@ const SEMANTIC: [&str; 11] = [
     "namespace",
 ];
 
-/// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an object,
-/// and not for the object itself.
+/// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an
+/// object, and not for the object itself.
 const CONTAINERS: [&str; 9] = [
     "toolSpec",
     "function",

@@ -190,8 +190,8 @@ impl<'a> HistoryWriter<'a> {
     ///
     /// let names = WireNames::default();
     /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
-    /// let messages = vec![json!({"role": "tool", "tool_call_id": "D681PevKs", "content": "42"}), json!({"role": "user", "content": "Thanks."})];
-    /// assert_eq!(history.separate_results(messages)[1]["role"], "assistant");
+    /// let messages = vec![json!({"role": "tool", "tool_call_id": "D681PevKs", "content": "42"}), json!({"role":
+    /// "user", "content": "Thanks."})]; assert_eq!(history.separate_results(messages)[1]["role"], "assistant");
     /// ```
     #[must_use]
     pub fn separate_results(&self, history: Vec<Value>) -> Vec<Value> {

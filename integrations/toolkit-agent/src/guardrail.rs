@@ -38,8 +38,10 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// typed run, the check may read the arguments of one call. The text and the other answers in the same
 /// message were then not checked, so they are withheld.
 ///
-/// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) contain
-/// this answer until the conversation gets new input or is resumed. Then the answer is withheld.
+/// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) end before this
+/// answer. The JSON of the conversation contains the answer until the conversation gets new input or is resumed. Then
+/// the answer is withheld. Text before a pause of the provider is hidden in the same way, but a resumed run of the same
+/// agent continues it.
 ///
 /// Guardrails for the same type run in the order in which they were added. Each checks the value that the
 /// guardrail before it has returned. An agent that is called as a tool, or continues a transferred

@@ -1,5 +1,5 @@
-//! Whether a tool agrees with its schema about arguments. Some arguments are accepted beyond the schema on purpose: each
-//! rule for them returns the arguments in the form that the schema allows.
+//! Whether a tool agrees with its schema about arguments. Some arguments are accepted beyond the schema on purpose:
+//! each rule for them returns the arguments in the form that the schema allows.
 
 use super::made::Decode;
 use super::values::resolve;
@@ -30,8 +30,8 @@ pub(super) fn disagreement(tool: &dyn Tool, validator: &Validator, arguments: &V
     }
 }
 
-/// Returns the disagreement of a tool with its own type about a text, if there is one: an accepted value is the one that
-/// the type decodes. The type does not know the constraints, and refuses `null` where the tool takes it as absent.
+/// Returns the disagreement of a tool with its own type about a text, if there is one: an accepted value is the one
+/// that the type decodes. The type does not know the constraints, and refuses `null` where the tool takes it as absent.
 pub(super) fn other_value(tool: &dyn Tool, decode: Decode, text: &str) -> Option<String> {
     // The values of a hash set have no order.
     if tool.definition().parameters.to_string().contains("uniqueItems") {

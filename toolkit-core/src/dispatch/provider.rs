@@ -9,7 +9,8 @@ use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 use std::time::Duration;
 
 /// Provides the tools of this dispatcher to another dispatcher. Calls of these tools keep the limits,
-/// middleware, retries and state of this dispatcher. Limits of the other dispatcher apply to all attempts together.
+/// middleware, retries and state of this dispatcher. The hard limit of the other dispatcher applies to all attempts
+/// together, and so does its default limit, to tools without a limit of their own.
 ///
 /// If this dispatcher has a [run](Dispatcher::with_run), the calls belong to that run. Otherwise, the calls
 /// belong to the run of the outer call and use its session, agent name and progress listener. Session changes
@@ -34,7 +35,10 @@ impl ToolProvider for Dispatcher {
             let cancellation = Some(context.cancellation_token().child_token());
             let run = self.run.as_ref();
             let outer = if run.is_none() { context.nested_run() } else { None };
-            let decided = context.extension().map(|DecidedApproval(approval)| approval.clone());
+            // The approval of a call does not hold for other calls that its tool makes.
+            let is_same = context.call_id() == Some(&call.id);
+            let decided = context.extension().filter(|_| is_same);
+            let decided = decided.map(|DecidedApproval(approval)| approval.clone());
             let result = self.run_one(call, cancellation, run.or(outer.as_ref()), decided).await;
             if run.is_none() {
                 context.adopt(&result.actions);

@@ -47,8 +47,8 @@ impl Settings {
             || metadata.retries > 0
     }
 
-    /// Returns the middleware for calls of a tool. If the tool has retries and no middleware retries, [`Retry`] is added
-    /// as the innermost.
+    /// Returns the middleware for calls of a tool. If the tool has retries and no middleware retries, [`Retry`] is
+    /// added as the innermost.
     pub(super) fn middleware_for(&self, metadata: &ToolMetadata) -> Arc<Vec<BoxMiddleware>> {
         if metadata.retries == 0 || self.middleware.iter().any(Middleware::retries) {
             return self.middleware.clone();

@@ -156,8 +156,8 @@ impl BuildProblem {
         Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem for the full name of a tool. It suggests the tools with this name in
-    /// a namespace or else the most similar names. If no name is similar, it lists up to ten names.
+    /// Creates an [`Unknown`](Self::Unknown) problem for the full name of a tool. It suggests the tools with this name
+    /// in a namespace or else the most similar names. If no name is similar, it lists up to ten names.
     pub(crate) fn unknown_tool<'a>(
         what: &'static str,
         name: &str,

@@ -41,8 +41,8 @@ impl AttemptLimit {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets the limit for tools with a full name matching `pattern`. In the pattern, `*` matches any string and
-    /// `?` any character. The first matching pattern applies.
+    /// Sets the limit for tools with a name matching `pattern`, with or without its namespace. In the pattern, `*`
+    /// matches any string and `?` any character. The first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -73,7 +73,7 @@ impl Middleware for AttemptLimit {
             }
             Err(error) if asks_for_another(error.kind()) => {
                 let failed = self.attempts(&context).failed(name.as_str(), &batch);
-                let limit = *self.tools.get(name).unwrap_or(&self.all);
+                let limit = *self.tools.restriction(name).unwrap_or(&self.all);
                 let is_last = failed >= limit.max(1);
                 Err(if is_last { error.exhausted(context.known_name(), failed) } else { error })
             }

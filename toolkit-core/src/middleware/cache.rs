@@ -88,7 +88,7 @@ impl Cache {
 
     fn key(&self, request: &ToolRequest) -> Option<Key> {
         let name = &request.definition().name;
-        self.tools.get(name)?;
+        self.tools.permission(name)?;
         Some((name.as_str().into(), request.canonical_arguments()?.into()))
     }
 

@@ -64,9 +64,9 @@ impl RateLimit {
         self
     }
 
-    /// Limits each tool with a full name matching `pattern` to `calls` in each period of `time`. A limit of zero
-    /// calls counts as one. In the pattern, `*` matches any string and `?` any character. The first matching
-    /// pattern applies.
+    /// Limits each tool with a name matching `pattern`, with or without its namespace to `calls` in each period of
+    /// `time`. A limit of zero calls counts as one. In the pattern, `*` matches any string and `?` any character. The
+    /// first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -80,7 +80,8 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the maximum wait of a call for both limits together. If the maximum is zero, every call over the limit is refused at once.
+    /// Sets the maximum wait of a call for both limits together. If the maximum is zero, every call over the limit is
+    /// refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
@@ -97,7 +98,7 @@ impl RateLimit {
         if of_all - now > self.patience {
             return Err(of_all - now);
         }
-        match self.tools.get(name) {
+        match self.tools.restriction(name) {
             Some(rate) => {
                 rate.reserve(schedule.tools.entry(name.to_string()).or_default(), now, self.patience)
             }

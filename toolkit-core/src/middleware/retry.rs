@@ -17,8 +17,8 @@ use tokio::time::sleep;
 /// are retried for tools marked as [idempotent](ToolMetadata::idempotent) or
 /// [read-only](ToolMetadata::read_only). Other errors, such as invalid arguments, are not retried.
 ///
-/// A dispatcher without this middleware, or another that [retries](Middleware::retries), uses `Retry::new()` as its innermost
-/// middleware. Add it to set other pauses, or to place other middleware inside of the retries.
+/// A dispatcher without this middleware, or another that [retries](Middleware::retries), uses `Retry::new()` as its
+/// innermost middleware. Add it to set other pauses, or to place other middleware inside of the retries.
 ///
 /// The pause before an attempt is random, between zero and a bound that doubles with each attempt. This spreads the
 /// retries of calls that failed at the same time. Each attempt has the full time limit and takes its own permits. The

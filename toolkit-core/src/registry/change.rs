@@ -88,8 +88,8 @@ impl ToolRegistry {
     /// Returns a registry with only the tools passing the filter. The other tools are neither listed nor
     /// callable, and errors do not mention the other tools.
     ///
-    /// If the filter includes or excludes a name without its namespace, such as `read` for `files-read`, this is a
-    /// problem of the returned registry: [`check`](Self::check) reports it, and no dispatcher is created.
+    /// If the filter includes a name without its namespace, such as `read` for `files-read`, this is a problem of the
+    /// returned registry: [`check`](Self::check) reports it, and no dispatcher is created.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};

@@ -72,8 +72,8 @@ pub struct Discovery {
 setters! {
     Discovery {
         /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not
-        /// exist, the discovery fails. It also fails if the filter excludes a name without its namespace. A pattern with
-        /// `*` or `?` may match no tool.
+        /// exist, the discovery fails. A pattern with `*` or `?` may match no tool, unless it would match a name
+        /// without its namespace.
         with_filter(filter: ToolFilter) = filter;
         /// Sets the rule for tools of the same name.
         with_name_clash(name_clash: NameClash) = name_clash;
@@ -190,8 +190,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
-    /// rule, and every selected crate or module without tools. It also lists every tool name or namespace included by the
-    /// filter but not found on any tool, and every tool name excluded without its namespace.
+    /// rule, and every selected crate or module without tools. It also lists every tool name or namespace included by
+    /// the filter but not found on any tool, and every tool name excluded without its namespace.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

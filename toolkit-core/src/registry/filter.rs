@@ -49,12 +49,14 @@ impl TagMatch {
 
 /// A filter to select tools. A tool passes if it meets every condition of the filter.
 ///
-/// A name pattern is compared with the full name, as in [permissions](crate::middleware::PermissionRule::for_tool) and
-/// limits: `read` does not match `files-read`, but `*read` does. `*` matches any number of characters, including none,
-/// and `?` matches exactly one. All other characters of a pattern must be legal in names.
+/// An included pattern is compared with the full name: `read` does not match `files-read`, but `*read` does. An
+/// excluded pattern is also compared with the name without its namespace, so `read` excludes `files-read`.
+/// [Permissions](crate::middleware::PermissionRule::for_tool) have the same rule: what permits compares full names, and
+/// what restricts compares both. `*` matches any number of characters, including none, and `?` matches exactly one. All
+/// other characters of a pattern must be legal in names.
 ///
-/// If a pattern without wildcards is not the name of a tool, but the name without its namespace, the filter is refused
-/// where it is applied: by a discovery, a view, or the [check](crate::ToolRegistry::check) of a filtered registry.
+/// If an included pattern matches no tool, but would match a name without its namespace, the filter is refused where it
+/// is applied: by a discovery, a new view, or the [check](crate::ToolRegistry::check) of a filtered registry.
 ///
 /// ```
 /// use serde_json::json;
@@ -65,7 +67,7 @@ impl TagMatch {
 /// let read = ToolDefinition::new(name, "Reads.", json!({"type": "object"}));
 /// assert!(ToolFilter::new().include(["files-*"])?.matches(&read));
 /// assert!(ToolFilter::new().include(["*-re?d"])?.matches(&read));
-/// assert!(!ToolFilter::new().include(["files-*"])?.exclude(["files-read"])?.matches(&read));
+/// assert!(!ToolFilter::new().include(["files-*"])?.exclude(["read"])?.matches(&read));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,7 +120,7 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Excludes tools with a full name matching one of these patterns.
+    /// Excludes tools with a full name, or a name without its namespace, matching one of these patterns.
     ///
     /// # Errors
     /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
@@ -130,10 +132,10 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns a problem for each included or excluded pattern that matches none of the `tools`, but would match without
-    /// their namespaces.
+    /// Returns a problem for each included pattern that matches none of the `tools`, but would match without their
+    /// namespaces.
     pub(super) fn bare_names(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
-        let patterns = self.include.iter().flatten().chain(&self.exclude);
+        let patterns = self.include.iter().flatten();
         patterns.filter_map(|pattern| pattern.bare_name("tool", tools)).collect()
     }
 
@@ -161,6 +163,6 @@ impl ToolFilter {
             && !self.without_tags.iter().any(has)
             && self.namespaces.as_ref().is_none_or(is_in)
             && self.include.as_ref().is_none_or(|patterns| patterns.iter().any(fits))
-            && !self.exclude.iter().any(fits)
+            && !self.exclude.iter().any(|pattern| pattern.restricts(name))
     }
 }

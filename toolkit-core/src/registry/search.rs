@@ -108,7 +108,7 @@ impl ToolRegistry {
     }
 
     /// Returns the names of the search tools without building the tools; none if tool search is off.
-    pub(super) fn search_names(&self) -> &'static [&'static str] {
+    pub(crate) fn search_names(&self) -> &'static [&'static str] {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 

@@ -72,8 +72,8 @@ impl RegistryView {
         self
     }
 
-    /// Keeps only tools passing the filter. Applying the view fails if the filter includes or excludes the name of a
-    /// tool without its namespace.
+    /// Keeps only tools passing the filter. Applying the view fails if the filter includes the name of a tool without
+    /// its namespace.
     #[must_use]
     pub fn filter(self, filter: ToolFilter) -> Self {
         self.step(Step::Filter(filter))
@@ -204,7 +204,11 @@ impl RegistryView {
         for (step, names) in self.steps.iter().zip(&names) {
             let names: Vec<&ToolName> = names.iter().collect();
             match step {
-                Step::Filter(filter) => shown.problems.extend(filter.bare_names(&names)),
+                // After a change of the registry, a filter that includes nothing is no mistake of the program.
+                Step::Filter(filter) if earlier.is_none() => {
+                    shown.problems.extend(filter.bare_names(&names));
+                }
+                Step::Filter(_) => {}
                 Step::Adapt(Some(name), _) if !names.iter().any(|known| known.as_str() == name) => {
                     shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
                 }

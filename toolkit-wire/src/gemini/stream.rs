@@ -217,8 +217,9 @@ fn value(piece: &Fields) -> Option<Value> {
 fn finish_candidate(message: &mut StreamedMessage) -> Value {
     let mut candidate = std::mem::take(&mut message.around);
     let mut content = std::mem::take(&mut message.fields);
-    // After a finish reason, no call is held back.
-    message.parts.release(true);
+    // After a finish reason, no call is held back, unless the reason says that the candidate was cut.
+    let is_open = get(&candidate, "finishReason").is_none();
+    message.parts.release(is_open || is_cut(&candidate));
     // If the model stopped by itself, its calls are finished, even if the final part of a call is missing.
     message.parts.close_all(get(&candidate, "finishReason").is_none_or(|reason| reason != "STOP"));
     let parts = message.parts.take_json(is_cut(&candidate));

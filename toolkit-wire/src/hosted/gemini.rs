@@ -45,8 +45,8 @@ pub fn file_search<S: Into<String>>(stores: impl IntoIterator<Item = S>) -> Host
 /// Returns the provider's tool for using a browser. The model calls functions such as `click_at`, and the
 /// program answers the calls with tools of the same names.
 ///
-/// The service defines these functions, so the definitions of such tools are left out. To define one yourself, exclude it
-/// with the field `excludedPredefinedFunctions`.
+/// The service defines these functions, so the definitions of such tools are left out. To define one yourself, exclude
+/// it with the field `excludedPredefinedFunctions`.
 #[must_use]
 pub fn computer_use() -> HostedTool {
     tool("computerUse").with("environment", "ENVIRONMENT_BROWSER")

@@ -67,8 +67,8 @@ impl CalledAgents {
     }
 
     /// Begins the agent of the call with this id. Returns the index and the key of the call, and the unfinished
-    /// conversation to continue. The key of a call without such a conversation is its id. Returns `None` if the id is unknown or belongs to several calls, or if the
-    /// agent already works.
+    /// conversation to continue. The key of a call without such a conversation is its id. Returns `None` if the id is
+    /// unknown or belongs to several calls, or if the agent already works.
     pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, String, Option<Conversation>)> {
         let called = &mut *lock(&self.0);
         for (id, position) in called.calls.drain(..) {

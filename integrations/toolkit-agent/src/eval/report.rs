@@ -41,7 +41,8 @@ pub struct TrialReport {
     pub model_calls: u32,
     /// The tokens of all model calls, even if the run failed.
     pub usage: Usage,
-    /// The tokens used by the scorers of the eval, even if a scorer failed. They are not included in `usage` and `cost`.
+    /// The tokens used by the scorers of the eval, even if a scorer failed. They are not included in `usage` and
+    /// `cost`.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub scorer_usage: Usage,
     /// The cost of the tokens. 0 if the model has no price.

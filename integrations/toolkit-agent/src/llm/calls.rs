@@ -155,6 +155,11 @@ impl<'a> TurnCalls<'a> {
         let calls = &self.conversation.turn().message().calls;
         self.run.until_stopped(guards.decided(self.scope, calls, &mut restart.results)).await?;
         let before = self.conversation.turn().clone();
+        if !self.is_held(before.message()) {
+            // Text before calls is no answer, so its events come before those of the calls.
+            self.held.emit(self.run);
+            self.conversation.set_checked();
+        }
         self.started = before.message().calls.len();
         let changes = self.conversation.turn().take_state_changes();
         self.conversation.session().apply(&changes);

@@ -53,8 +53,8 @@ impl Tools {
         Ok(dispatcher)
     }
 
-    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to the run of `caller`. `last` is the
-    /// dispatcher of the last turn; it is returned if the tools are still the same.
+    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to the run of `caller`. `last` is
+    /// the dispatcher of the last turn; it is returned if the tools are still the same.
     pub(super) fn of_run(
         &self,
         agent: &str,

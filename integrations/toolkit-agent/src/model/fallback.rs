@@ -15,8 +15,8 @@ use super::{
 ///
 /// Each request begins with the first model. A stream moves to the next model only before its first piece. If
 /// no model answers, the error of the last model asked is returned, and its message lists the earlier errors.
-/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call, and the
-/// [price](crate::AgentBuilder::price) of the agent applies to all models of the list.
+/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call, and
+/// the [price](crate::AgentBuilder::price) of the agent applies to all models of the list.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ModelError, ScriptedModel};

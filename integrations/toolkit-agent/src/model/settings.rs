@@ -199,7 +199,7 @@ pub enum ServerState {
     Responses,
     /// The provider adds all messages to the conversation with this id. The program creates the conversation.
     ///
-    /// After a compaction or after a guardrail has changed an answer, an agent no longer uses the conversation, because it
-    /// still contains the originals. From then on, requests work as with [`Responses`](Self::Responses).
+    /// After a compaction or after a guardrail has changed an answer, an agent no longer uses the conversation, because
+    /// it still contains the originals. From then on, requests work as with [`Responses`](Self::Responses).
     Conversation(String),
 }

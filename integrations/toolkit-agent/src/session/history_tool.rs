@@ -36,8 +36,8 @@ fn ten() -> usize {
 impl Sessions {
     /// Creates the tool `search_history`, which finds messages in the user's saved conversations, including
     /// the current one. The tool returns the latest messages that contain a keyword, each with its time (UTC)
-    /// and author. It searches the messages of the user and of one agent, in the latest 100 conversations. A conversation
-    /// without a message from this agent is left out. The tool returns at most 50 messages.
+    /// and author. It searches the messages of the user and of one agent, in the latest 100 conversations. A
+    /// conversation without a message from this agent is left out. The tool returns at most 50 messages.
     ///
     /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the
     /// conversation in which the tool is called determines the user.

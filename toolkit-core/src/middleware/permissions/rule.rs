@@ -1,8 +1,8 @@
 //! The rules of permissions.
 
 use super::Permission;
-use crate::error::{BuildError, BuildProblem};
-use crate::pattern::{NamePattern, share_a_name};
+use crate::error::BuildError;
+use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
 
@@ -51,28 +51,20 @@ impl PermissionRule {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Restricts the rule to tools with a full name matching `pattern`. In the pattern, `*` matches any string and
-    /// `?` any character.
+    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and `?` any
+    /// character.
     ///
-    /// The full name includes the namespace: `delete*` does not match `fs-delete`, but `*delete*` does. If this
-    /// method is called again, a tool must match all patterns. For one of several tools, add several rules.
+    /// A rule to allow calls compares the full name, with the namespace: `read` does not match `evil-read`. A rule to
+    /// deny calls or to ask compares the name without its namespace, too: `delete*` also matches `fs-delete`. If this
+    /// method is called again, the rule applies to tools matching any of the patterns.
     ///
     /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
     ///
     /// # Errors
-    /// [`BuildError`] if no legal name can match the pattern together with the earlier patterns of the rule, or if the
-    /// pattern is `call_deferred`.
+    /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
         self.tools.push(NamePattern::new(pattern)?);
-        if share_a_name(&self.tools) {
-            return Ok(self);
-        }
-        let mut patterns = self.tools.iter().map(NamePattern::as_str);
-        let pattern = patterns.next_back().unwrap_or_default().to_owned();
-        let earlier: Vec<String> = patterns.map(|earlier| format!("`{earlier}`")).collect();
-        let message =
-            format!("the rule is also restricted to {}; add a rule for each", earlier.join(" and "));
-        Err(BuildProblem::InvalidPattern { pattern, message }.into())
+        Ok(self)
     }
 
     /// Restricts the rule to tools with a tag.
@@ -113,13 +105,18 @@ impl PermissionRule {
             };
             hint.unwrap_or_else(|| metadata.tags.contains(tag))
         };
-        self.tools.iter().all(|pattern| pattern.matches(&definition.name)) && self.tags.iter().all(has)
+        let name = &definition.name;
+        let fits = |pattern: &NamePattern| match self.permission {
+            Permission::Allow => pattern.matches(name),
+            Permission::Ask(_) | Permission::Deny(_) => pattern.restricts(name),
+        };
+        (self.tools.is_empty() || self.tools.iter().any(fits)) && self.tags.iter().all(has)
     }
 
-    /// Returns whether the rule names a single tool or has a condition on arguments. Such a rule counts as a deliberate
+    /// Returns whether the rule names single tools or has a condition on arguments. Such a rule counts as a deliberate
     /// exception.
     pub(super) fn is_narrow(&self) -> bool {
-        !self.of_call.is_empty() || self.tools.iter().any(NamePattern::is_name)
+        !self.of_call.is_empty() || !self.tools.is_empty() && self.tools.iter().all(NamePattern::is_name)
     }
 
     pub(super) fn tool_patterns(&self) -> impl Iterator<Item = &str> {
