@@ -108,7 +108,8 @@ impl BySchema {
     fn amount(&self, arguments: &str) -> Result<u32, ToolError> {
         let object = &arguments[arguments.find('{').unwrap_or_default()..];
         let known = serde_json::Deserializer::from_str(object).into_iter::<Known>().next();
-        if let Some(Err(twice)) = known.filter(|known| known.as_ref().is_err_and(|error| error.is_data())) {
+        if let Some(Err(twice)) = known.filter(|known| known.as_ref().is_err_and(serde_json::Error::is_data))
+        {
             return Err(ToolError::invalid_json(twice));
         }
         let payment = serde_json::from_value(self.0.parse_arguments(arguments)?);
