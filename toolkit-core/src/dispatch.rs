@@ -324,7 +324,7 @@ impl Dispatcher {
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
-        decided: Option<Approval>,
+        decided: Option<Box<Approval>>,
     ) -> ToolResult {
         let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
         let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };

@@ -27,7 +27,7 @@ pub(super) struct Preparation<'a> {
     pub(super) registry: &'a ToolRegistry,
     pub(super) run: Option<&'a Arc<RunContext>>,
     /// The approval of an outer dispatcher's call of this call's tool, if it was decided.
-    pub(super) decided: Option<Approval>,
+    pub(super) decided: Option<Box<Approval>>,
     pub(super) numbering: &'a mut Numbering,
     /// The order of the calls in the batch. `None` for a single call.
     pub(super) turns: Option<&'a mut Turns>,
@@ -55,9 +55,10 @@ impl Preparation<'_> {
         self.numbering.position += 1;
         let ToolCall { id, name, mut arguments, extras, .. } = call;
         let registry = self.registry;
-        let decided = self.decided.take().or_else(|| {
-            self.run?.extension::<DecidedApprovals>()?.of(&id, &name, arguments.as_str()).cloned()
-        });
+        let decided = match self.run {
+            Some(run) if self.decided.is_none() => decided(run, &id, &name, arguments.as_str()),
+            _ => self.decided.take(),
+        };
         let (mut called_as, mut call_reason) = (None, None);
         let target = guarded(|| {
             let found = registry.resolve(&name, arguments.as_str())?;
@@ -100,7 +101,6 @@ impl Preparation<'_> {
                 }
             }
         };
-        let decided = decided.map(Box::new);
         PreparedCall {
             position,
             id,
@@ -158,6 +158,18 @@ impl Preparation<'_> {
         let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
         Plan { execution, arguments, turns, batch }
     }
+}
+
+/// Returns the approval in the run for a call, if it was decided.
+#[inline(never)]
+fn decided(run: &RunContext, id: &CallId, name: &str, arguments: &str) -> Option<Box<Approval>> {
+    run.extension::<DecidedApprovals>()?.of(id, name, arguments).cloned().map(Box::new)
+}
+
+/// Returns the extensions of a call with its approval.
+#[cold]
+fn extensions(decided: Box<Approval>) -> Arc<State> {
+    Arc::new(State::default().with(DecidedApproval(*decided)))
 }
 
 /// A prepared call, ready to run.
@@ -272,7 +284,7 @@ impl PreparedCall {
             call_reason: self.call_reason.clone(),
             run: run.cloned(),
             emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
-            extensions: self.decided.take().map(|it| Arc::new(State::default().with(DecidedApproval(*it)))),
+            extensions: self.decided.take().map(extensions),
             ..RareParts::default()
         }))
     }
