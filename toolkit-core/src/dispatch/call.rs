@@ -168,8 +168,8 @@ fn decided(run: &RunContext, id: &CallId, name: &str, arguments: &str) -> Option
 
 /// Returns the extensions of a call with its approval.
 #[cold]
-fn extensions(decided: Box<Approval>) -> Arc<State> {
-    Arc::new(State::default().with(DecidedApproval(*decided)))
+fn extensions(decided: Approval) -> Arc<State> {
+    Arc::new(State::default().with(DecidedApproval(decided)))
 }
 
 /// A prepared call, ready to run.
@@ -284,7 +284,7 @@ impl PreparedCall {
             call_reason: self.call_reason.clone(),
             run: run.cloned(),
             emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
-            extensions: self.decided.take().map(extensions),
+            extensions: self.decided.take().map(|decided| extensions(*decided)),
             ..RareParts::default()
         }))
     }
