@@ -9,6 +9,7 @@ mod draft;
 mod extra;
 mod fragment;
 mod request;
+mod response;
 mod settings;
 mod state;
 mod stream;
@@ -22,4 +23,5 @@ pub use fragment::{EventStream, Fragment};
 #[cfg(feature = "genai")]
 pub(crate) use request::native_losses;
 pub use request::{EncodedRequest, encode_request, request_body};
-pub use transport::{Transport, WireModel, parse_response};
+pub use response::parse_response;
+pub use transport::{Transport, WireModel};

@@ -1,7 +1,7 @@
 //! The deltas of a streamed answer.
 
 use super::fragment::{EventStream, Fragment};
-use super::transport::{blocked, model_response, read_response};
+use super::response::{blocked, model_response, read_response};
 use crate::message::NativeMessages;
 use crate::model::{
     FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, has_media,
