@@ -189,6 +189,44 @@ fn an_upward_look_would_be_found() {
     assert_eq!(found, ["registry"]);
 }
 
+/// The files of the same folder that a file names with `super::file`, except in its tests.
+fn siblings_named(path: &Path, text: &str) -> Vec<PathBuf> {
+    let folder = path.parent().expect("a file is in a folder");
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let names = code.flat_map(|line| line.split("super::").skip(1)).map(|rest| {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        folder.join(&rest[..end]).with_extension("rs")
+    });
+    names.filter(|sibling| sibling != path).collect()
+}
+
+/// The files that use one another in a circle, and those that use such files.
+fn circles(files: &[(PathBuf, String)]) -> Vec<PathBuf> {
+    let mut left: Vec<(&PathBuf, Vec<PathBuf>)> =
+        files.iter().map(|(path, text)| (path, siblings_named(path, text))).collect();
+    loop {
+        let open: Vec<PathBuf> = left.iter().map(|(path, _)| (*path).clone()).collect();
+        left.retain(|(_, named)| named.iter().any(|sibling| open.contains(sibling)));
+        if left.len() == open.len() {
+            return open;
+        }
+    }
+}
+
+#[test]
+fn files_of_a_folder_use_one_another_in_one_direction() {
+    assert_eq!(circles(&sources()), [Path::new(""); 0]);
+    let file = |name: &str, text: &str| (PathBuf::from(format!("a/{name}.rs")), text.to_owned());
+    let files = [
+        file("base", ""),
+        file("body", "use super::{base, head};\nuse super::head::Head;"),
+        file("head", "use super::base::Base;\nfn tail() { super::tail::cut() }"),
+        file("tail", "use super::body::Body;"),
+    ];
+    assert_eq!(circles(&files).len(), 3);
+}
+
 #[test]
 fn files_are_small_and_begin_with_a_sentence() {
     let mut faults = Vec::new();
