@@ -140,7 +140,7 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the brief text for the user.
+    /// Sets a short text about the result, to be shown to the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
         self.notes_mut().brief = brief.into();
@@ -174,7 +174,7 @@ impl ToolOutput {
         self.notes.as_deref().map_or("", |notes| &notes.message)
     }
 
-    /// Returns the brief text for the user, or an empty string if no brief text is set.
+    /// Returns the short text about the result for the user, or an empty string if none is set.
     #[must_use]
     pub fn brief(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.brief)

@@ -53,8 +53,7 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns the alternative names of the format, as in `google` for Gemini. They are accepted when a name is
-            /// parsed.
+            /// Returns other names that are accepted when a format is parsed, such as `google` for Gemini.
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {

@@ -135,8 +135,8 @@ pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Valu
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
 }
 
-/// Rewrites a history in which results are separate messages. The function `results` creates the results for
-/// the calls of a message. They are inserted directly after this message, and all other results are removed.
+/// Rewrites a history of a format that has a separate message for each result. The function `results` creates the
+/// results for the calls of a message. They are inserted directly after this message, and all other results are removed.
 pub(crate) fn directly_after(
     history: Vec<Value>,
     entries: impl Fn(&Value) -> Vec<Entry<'_>>,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// The name of a tool, and the reason for requesting approval.
 type Key = (String, String);
 
-/// A lock held while an approval is requested, so that calls request the same approval one after another.
+/// The lock that a call holds while it requests an approval. Another call that needs the same approval waits for it.
 pub(crate) type ApprovalTurn = Arc<tokio::sync::Mutex<()>>;
 
 /// The approvals given for a session, as pairs of a tool name and the reason of the request. Clones share the

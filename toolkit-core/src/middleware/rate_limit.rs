@@ -193,7 +193,7 @@ impl Rate {
         Ok(start)
     }
 
-    /// Returns the earliest time for the next call. `used` is the time at which the current reservations end.
+    /// Returns the earliest time for the next call. Time up to `used` is already reserved for other calls.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

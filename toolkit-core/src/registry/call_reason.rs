@@ -38,7 +38,7 @@ impl ToolRegistry {
     }
 
     /// Separates the call reason from the other arguments. Returns `None` if the arguments contain no call reason, or
-    /// if the registry does not ask for the reason of calls of this tool.
+    /// if the registry requires no call reason for this tool.
     #[inline]
     pub(crate) fn split_call_reason(
         &self,

@@ -5,8 +5,8 @@ use crate::context::{State, ToolContext};
 use crate::error::ToolError;
 use std::sync::Arc;
 
-/// A tool with its own state. The tool also sees the state of the run. From the state of the calling registry,
-/// the tool sees only values that it requires and its own state lacks.
+/// A tool with its own state. The tool also sees the state of the run. If its own state lacks a value that the tool
+/// requires, the value of the calling registry is used.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,

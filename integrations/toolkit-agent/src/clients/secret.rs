@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// The time before its expiry at which a secret is replaced.
+/// A secret is replaced this long before it expires.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// A secret with an expiry.

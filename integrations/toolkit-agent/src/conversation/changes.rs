@@ -35,7 +35,7 @@ pub(crate) struct Changes {
     /// The changes of the unfinished turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<TurnChange>,
-    /// Whether the unfinished turn has ended.
+    /// Whether this change ends the turn that was unfinished before it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     turn_ends: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

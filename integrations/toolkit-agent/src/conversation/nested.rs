@@ -145,7 +145,7 @@ impl Conversation {
         output.in_run(spent, self.messages_since(begin))
     }
 
-    /// Returns the tokens, the cost and the numbers of calls of the latest run so far.
+    /// Returns the tokens, the cost and the numbers of calls of the latest run, which may be unfinished.
     pub(crate) fn spent(&self) -> Spent {
         self.progress.as_ref().map(|progress| progress.spent).unwrap_or_default()
     }

@@ -127,8 +127,7 @@ pub enum CachePoint {
     Tools,
     /// After the instructions. Useful for many conversations with the same instructions.
     System,
-    /// After the last message. Within a conversation, each request can then use the cache of the request
-    /// before.
+    /// After the last message. Each request of a conversation then reads the cache that the previous request wrote.
     History,
 }
 

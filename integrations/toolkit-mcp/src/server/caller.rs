@@ -150,7 +150,7 @@ impl Caller {
         self.0.context.meta.get_tracestate()
     }
 
-    /// Returns the trace context of the request. Calls of other servers within the call send it along.
+    /// Returns the trace context of the request. If the tool calls other servers, it is sent to them.
     pub(super) fn trace_context(&self) -> Option<TraceContext> {
         let mut trace = TraceContext::new(self.trace_parent()?);
         trace.state = self.trace_state().map(str::to_owned);
