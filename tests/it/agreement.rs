@@ -7,6 +7,7 @@ use toolkit::{ClosureTool, FunctionTool};
 
 mod beyond;
 mod equal;
+mod lanes;
 mod made;
 mod random;
 mod unions;
