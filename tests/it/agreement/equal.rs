@@ -30,6 +30,10 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn call(&mut self, value: &Value) -> String {
         let text = self.write(self.root, value);
+        let text = match self.random.below(8) {
+            0 => format!("[{}{text}]", self.space()),
+            _ => text,
+        };
         match self.random.below(8) {
             0 => Value::from(text).to_string(),
             1 => format!("```json\n{text}\n```"),
