@@ -100,6 +100,9 @@ impl Made {
         // The values of a hash set have no order.
         if taken.is_some() && !schema.to_string().contains("uniqueItems") {
             assert_eq!(leniently, taken, "{text}\n{schema}");
+            if text.trim_start().starts_with('{') {
+                assert_eq!(call(&*self.leniently, &format!("[{text}]")), taken, "{text}\n{schema}");
+            }
         }
         if let Some(wrong) = self.decode.and_then(|decode| beyond::other_value(&*self.strictly, decode, text))
         {

@@ -358,7 +358,8 @@ fn arguments() -> impl Strategy<Value = String> {
     let member = prop_oneof![4 => member, 1 => of_search.prop_map(str::to_owned)];
     let object =
         prop::collection::vec(member, 0..3).prop_map(|members| format!("{{{}}}", members.join(", ")));
-    let broken = prop::sample::select(vec!["", "null", "[]", "{", "7", r#""{\"amount\": 1}""#]);
+    let broken =
+        prop::sample::select(vec!["", "null", "[]", "{", "7", r#""{\"amount\": 1}""#, r#"[{"amount": 1}]"#]);
     prop_oneof![6 => object, 1 => broken.prop_map(str::to_owned)]
 }
 

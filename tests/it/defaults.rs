@@ -180,7 +180,7 @@ async fn defaults_of_parameters_are_shown_as_json_and_are_the_values_of_absent_a
     let rome = json!({"city": "Rome", "radius": 0.1});
     let parameters = plan::tool().definition().parameters.clone();
     let expected = json!({
-        "from": rome, "to": null, "over": rome, "stops": [], "by_name": {}, "shapes": [{"kind": "unit_square"}],
+        "from": rome, "over": rome, "stops": [], "by_name": {}, "shapes": [{"kind": "unit_square"}],
         "unit": "metric-unit", "few": 3, "pair": [1, "a"],
     });
     assert_eq!(defaults(&parameters), expected);

@@ -95,6 +95,12 @@ fn objects_of_many_members_are_read_in_linear_time() {
         ("promises-open", Box::new(move |size| in_open(wide(r#""number": "1""#, size, numbered))), true),
         (
             "promises-open",
+            Box::new(move |size| format!("[{}]", in_open(wide(r#""number": 1"#, size, numbered)))),
+            true,
+        ),
+        ("promises-open", Box::new(move |size| format!("[{}]", vec!["{}"; size].join(","))), false),
+        (
+            "promises-open",
             Box::new(move |size| wide(r#""it": {"number": 1}"#, size, of(r#""text": null"#))),
             false,
         ),

@@ -72,3 +72,4 @@ mod tool_macro;
 mod toolsets;
 mod tower_services;
 mod truncation;
+mod wrapped_arguments;

@@ -27,7 +27,7 @@ pub use default::{
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::{check_json, given_twice, parse_value, unknown};
-pub(crate) use members::{Member, not_json, with_members, with_object};
+pub(crate) use members::{Member, not_an_object, not_json, with_members, with_object};
 pub(crate) use options::DecodeOptions;
 pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use param::{ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};

@@ -29,7 +29,7 @@ pub(crate) struct ParamModel<'a> {
     /// The parameter's description, as an expression of type `&'static str`.
     pub(crate) description: TokenStream,
     pub(crate) attr: &'a ParamAttr,
-    /// Whether generated code uses `__Checked` for the type, because several parameters have the same innermost type.
+    /// Whether generated code uses `__Checked` for the type, because types of several parameters share a type.
     pub(crate) is_checked: bool,
 }
 

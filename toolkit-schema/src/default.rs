@@ -1,6 +1,7 @@
 //! The defaults in generated schemas: each must be a valid argument.
 
 use crate::check::{Scope, check_text};
+use crate::coerce::coerce;
 use crate::fault::Fault;
 use crate::keyword::{each_subschema, subschemas};
 use crate::properties::mark_exact;
@@ -42,17 +43,25 @@ pub fn check_null_default(keywords: &mut Map<String, Value>) {
 }
 
 /// Returns the first default in a generated schema that is no valid argument, and removes all marks of such
-/// defaults.
+/// defaults. If there is none, also removes members inside of the defaults that are `null`, if their schema refuses
+/// `null` and they may be left out.
 ///
 /// A default of `null` is valid here: [`check_null_default`] is called before optional properties lose their
 /// `null`.
 pub fn strip_faulty_default(root: &mut Value) -> Option<Fault> {
-    let found = faulty(root, root, "#");
+    let mut plain = Vec::new();
+    let found = faulty(root, root, "#", &mut plain);
     each_subschema(root, &mut |keywords| drop(keywords.shift_remove(FAULTY)));
+    for (path, default) in plain {
+        if let Some(published) = root.pointer_mut(path.trim_start_matches('#')) {
+            *published = default;
+        }
+    }
     found
 }
 
-fn faulty(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
+/// Returns the first faulty default. Adds each default that must lose members to `plain`, with its path.
+fn faulty(root: &Value, schema: &Value, path: &str, plain: &mut Vec<(String, Value)>) -> Option<Fault> {
     let marked = schema.get(FAULTY).and_then(Value::as_str).map(str::to_owned);
     let reason = marked.or_else(|| {
         let default = schema.get("default").filter(|default| !default.is_null())?;
@@ -61,13 +70,17 @@ fn faulty(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
         mark_exact(&mut schema);
         // In this scope, `null` for an optional member means the same as leaving it out.
         let found = check_text(SchemaRef::new(root, &schema), &text, Scope::Constraints);
+        let mut default = default.clone();
+        if text.contains("null") && coerce(SchemaRef::new(root, &schema), &mut default) {
+            plain.push((format!("{path}/default"), default));
+        }
         (!found.is_empty()).then(|| found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     });
     let fault = |reason| (format!("{path}/default"), format!("the default is no valid argument: {reason}"));
     reason.map(fault).or_else(|| {
         subschemas(schema).find_map(|inside| {
             let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
-            faulty(root, inside.schema, &format!("{path}/{}{key}", inside.keyword))
+            faulty(root, inside.schema, &format!("{path}/{}{key}", inside.keyword), plain)
         })
     })
 }
@@ -118,6 +131,23 @@ mod tests {
             assert_eq!(found, path, "{schema}");
             assert!(message.contains(word), "{message}");
         }
+    }
+
+    #[test]
+    fn a_default_loses_members_that_are_null_if_the_schema_refuses_null() {
+        let inner = json!({"type": "object", "properties": {
+            "text": {"type": "string"}, "any": {}, "in": {"$ref": "#/$defs/A"}, "must": {"type": ["integer", "null"]},
+        }, "required": ["must"]});
+        let given = json!({"text": null, "any": null, "must": null, "in": {"text": null, "must": 1}});
+        let plain = json!({"any": null, "must": null, "in": {"must": 1}});
+        let with = |default: &Value| {
+            let in_list = json!({"type": "array", "items": {"$ref": "#/$defs/A"}, "default": [default]});
+            let of_type = json!({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default": default});
+            json!({"properties": {"a/b": of_type, "list": in_list}, "$defs": {"A": inner}})
+        };
+        let mut schema = with(&given);
+        assert_eq!(strip_faulty_default(&mut schema), None);
+        assert_eq!(schema, with(&plain));
     }
 
     #[test]

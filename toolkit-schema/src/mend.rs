@@ -1,11 +1,51 @@
-//! Corrections of texts that are almost JSON: Markdown fences and control characters in strings.
+//! Corrections of texts that are almost JSON: Markdown fences and control characters in strings; and objects wrapped in
+//! such texts, in strings and in lists.
+
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Returns the JSON text of the only object in the arguments of a call: the arguments themselves, or the object inside of
+/// a Markdown fence, a JSON string or a list without other items. Empty text and `null` stand for the empty object.
+///
+/// Returns `None` if there is no such object.
+#[must_use]
+pub fn object_in(text: &str) -> Option<Cow<'_, str>> {
+    let text = match plain(text)? {
+        text if text.starts_with('"') => {
+            let inner: String = serde_json::from_str(&text).ok()?;
+            Cow::Owned(plain(&inner)?.into_owned())
+        }
+        text => text,
+    };
+    match text.bytes().next() {
+        Some(b'{') => Some(text),
+        Some(b'[') => {
+            let [item] = serde_json::from_str::<[&RawValue; 1]>(&text).ok()?;
+            item.get().starts_with('{').then(|| item.get().to_owned().into())
+        }
+        None | Some(b'n') => Some(Cow::Borrowed("{}")),
+        _ => None,
+    }
+}
+
+/// Returns the JSON value in a text. A text that is not JSON is [mended](mend()).
+fn plain(text: &str) -> Option<Cow<'_, str>> {
+    let mended = || mend(text).and_then(|mended| value_in(&mended).map(|value| value.to_owned().into()));
+    value_in(text).map(Cow::Borrowed).or_else(mended)
+}
+
+/// Returns a JSON value without the white space around it, or empty text for blank text.
+fn value_in(text: &str) -> Option<&str> {
+    let text = text.trim();
+    if text.is_empty() { Some(text) } else { serde_json::from_str::<&RawValue>(text).ok().map(RawValue::get) }
+}
 
 /// Removes a Markdown code fence around a JSON text, and escapes control characters inside strings. Returns `None` if
 /// nothing changes.
 ///
 /// A backslash directly before a control character is dropped, because it is not a valid escape.
 #[must_use]
-pub fn mend(text: &str) -> Option<String> {
+pub(crate) fn mend(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
     let of_language = |c: char| c.is_ascii_alphanumeric();
@@ -43,6 +83,41 @@ mod tests {
                     serde_json::json!({format!("a{kept}{control}b"): format!("{kept}{control}")})
                 );
             }
+        }
+    }
+
+    #[test]
+    fn an_object_is_found_in_every_combination_of_wrappers() {
+        let object = r#"{"a": [1, "\n"]}"#;
+        let wrappers: [fn(&str) -> String; 4] = [
+            |text| format!(" {text}\n"),
+            |text| format!("```json\n{text}\n```"),
+            |text| serde_json::Value::from(text).to_string(),
+            |text| format!("[ {text}\n]"),
+        ];
+        let without = |order: &[usize], step: usize| order.strip_prefix(&[step]).unwrap_or(order).to_vec();
+        // From the inside: a list, a fence, and a string, perhaps in a fence. Space may be anywhere.
+        let is_known = |order: &[usize]| match without(&without(order, 3), 1).split_first() {
+            None => true,
+            Some((outer, fence)) => *outer == 2 && without(fence, 1).is_empty(),
+        };
+        for order in (0..256_usize).map(|number| [0, 2, 4, 6].map(|shift| number >> shift & 3)) {
+            let text = order.iter().fold(object.to_owned(), |text, wrapper| wrappers[*wrapper](&text));
+            let order: Vec<usize> = order.into_iter().filter(|wrapper| *wrapper != 0).collect();
+            let expected = is_known(&order).then_some(object);
+            assert_eq!(object_in(&text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_list_of_exactly_one_object_stands_for_the_object() {
+        for text in
+            ["[]", "[1]", "[null]", r#"[{"a": 1}, {"a": 1}]"#, r#"[[{"a": 1}]]"#, r#"["{}"]"#, "[{}", "[{},]"]
+        {
+            assert_eq!(object_in(text), None, "{text}");
+        }
+        for text in ["", " ", "null", r#""""#, r#""null""#, "```\n```", "[{}]"] {
+            assert_eq!(object_in(text).as_deref(), Some("{}"), "{text}");
         }
     }
 

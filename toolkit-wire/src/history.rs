@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::{NameRule, fnv1a};
+use toolkit_schema::__private::object_in;
 
 /// Replaces the illegal characters of a tool name with `_` and shortens the name to the maximum length.
 /// Results refer to calls by id, so they still match.
@@ -98,15 +99,15 @@ fn distinct<'a>(
 
 /// Converts arguments to the text of a JSON object.
 ///
-/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string that
-/// contains an object becomes this object, because the tool received it in this form. Any other text becomes the value
-/// of the member `invalid_arguments`, so the model sees its own text together with the error result.
+/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a list
+/// or a fence around an object becomes this object, because the tool received it in this form. Any other text becomes the
+/// value of the member `invalid_arguments`, so the model sees its own text together with the error result.
 pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),
         _ if is_object(text) => Cow::Borrowed(text),
-        _ => match serde_json::from_str::<String>(text) {
-            Ok(inner) if is_object(&inner) => Cow::Owned(inner),
+        _ => match object_in(text) {
+            Some(object) if is_object(&object) => object,
             _ => Cow::Owned(json!({"invalid_arguments": text}).to_string()),
         },
     }
@@ -144,8 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn an_object_in_a_string_becomes_the_object() {
-        check(r#""{\"a\": 1}""#, r#"{"a": 1}"#);
+    fn a_wrapped_object_becomes_the_object() {
+        for text in [r#""{\"a\": 1}""#, r#"[{"a": 1}]"#, "```json\n{\"a\": 1}\n```", r#" "[{\"a\": 1}]" "#] {
+            check(text, r#"{"a": 1}"#);
+        }
     }
 
     #[test]

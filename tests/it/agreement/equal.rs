@@ -22,14 +22,18 @@ const TEXTS: usize = 6;
 const SPOILED: usize = 20;
 
 /// Writes a value as text in one of the ways that mean the same.
-struct Writer<'a> {
-    root: &'a Value,
-    random: Random,
+pub(super) struct Writer<'a> {
+    pub(super) root: &'a Value,
+    pub(super) random: Random,
 }
 
 impl<'a> Writer<'a> {
-    fn call(&mut self, value: &Value) -> String {
+    pub(super) fn call(&mut self, value: &Value) -> String {
         let text = self.write(self.root, value);
+        let text = match self.random.below(8) {
+            0 => format!("[{}{text}]", self.space()),
+            _ => text,
+        };
         match self.random.below(8) {
             0 => Value::from(text).to_string(),
             1 => format!("```json\n{text}\n```"),

@@ -6,7 +6,7 @@ use super::options::DecodeOptions;
 use super::struct_args::{emit_coerced, relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Json, mend, rounded};
+use crate::schema::__private::{Json, object_in, rounded};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -82,10 +82,10 @@ impl DynamicArgs {
             }
             Err(_) if Json::parse(text).is_ok() => Cow::Borrowed(text),
             Err(error) if coerce && self.takes_object => {
-                let mended = mend(text).ok_or_else(|| not_json(text, &error))?;
+                let object = object_in(text).filter(|object| Json::parse(object).is_ok());
+                let object = object.ok_or_else(|| not_json(text, &error))?;
                 explain::check_json(text, &DecodeOptions::strict(schema, context))?;
-                Json::parse(&mended).map_err(|_| not_json(text, &error))?;
-                mended.into()
+                object
             }
             Err(error) if self.takes_object => return Err(not_json(text, &error)),
             Err(error) => return Err(ToolError::invalid_json(error)),

@@ -7,8 +7,8 @@ use super::slot::Fill;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
-    Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, mend, missing,
-    repeated_names, repeated_names_in, value_in_words,
+    Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, missing,
+    object_in, repeated_names, repeated_names_in, value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
@@ -52,23 +52,22 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Reports a coercion if the arguments are not plain JSON: a text with syntax errors that can be repaired, or an object
-/// inside a JSON string.
+/// Reports a coercion if the arguments are an object only after the text was repaired or [unwrapped](object_in).
 ///
 /// # Errors
-/// Near misses are not coerced, and the text is not JSON or is a JSON string.
+/// Near misses are not coerced, and the text is not JSON, or is a string or a list.
 pub(crate) fn check_json(text: &str, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
     let parsed = serde_json::from_str::<&RawValue>(text);
-    let is_mended = match &parsed {
-        Err(error) if !options.coerce && !text.trim().is_empty() => return Err(not_json(text, error)),
-        Err(_) => mend(text).is_some_and(|mended| serde_json::from_str::<&RawValue>(&mended).is_ok()),
-        Ok(value) => value.get().starts_with('"'),
+    let error = match &parsed {
+        Ok(value) if value.get().starts_with(['"', '[']) => not_an_object(text),
+        Err(error) if !text.trim().is_empty() => not_json(text, error),
+        _ => return Ok(()),
     };
-    if is_mended && !options.coerce {
-        return Err(not_an_object(text));
+    if !options.coerce {
+        return Err(error);
     }
-    if is_mended {
-        options.context.and_then(ToolContext::emitter).inspect(|emitter| emitter.coerced(ARGUMENTS));
+    if let (Some(emitter), Some(_)) = (options.context.and_then(ToolContext::emitter), object_in(text)) {
+        emitter.coerced(ARGUMENTS);
     }
     Ok(())
 }

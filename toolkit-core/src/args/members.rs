@@ -1,7 +1,7 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{members_of, mend, value_in_words};
+use crate::schema::__private::{members_of, object_in, value_in_words};
 use serde_json::Error;
 use serde_json::value::RawValue;
 
@@ -10,16 +10,14 @@ pub(crate) use crate::schema::__private::Member;
 enum Members<'a> {
     /// An object: its JSON text and its members.
     Object(&'a str, Vec<Member<'a>>),
-    /// A JSON string with the arguments inside, as some models send them.
-    String(String),
     Absent,
     Other,
 }
 
 /// Calls `read` with the members of the arguments object.
 ///
-/// Empty text and `null` count as an object without members. If the text is a JSON string with an object
-/// inside, `read` receives the members of this object.
+/// Empty text and `null` count as an object without members. If the text only [wraps](object_in) an object, for
+/// instance in a JSON string, `read` receives the members of this object.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -35,26 +33,16 @@ pub(crate) fn with_object<T>(
     text: &str,
     read: impl FnOnce(&str, &[Member<'_>]) -> T,
 ) -> Result<T, ToolError> {
-    let (inner, mended);
-    let members = match read_members(text) {
-        Ok(members) => members,
-        Err(error) => {
-            mended = mend(text);
-            mended.as_deref().and_then(|mended| read_members(mended).ok()).ok_or(error)?
-        }
+    let error = match read_members(text) {
+        Ok(Members::Object(object, members)) => return Ok(read(object, &members)),
+        Ok(Members::Absent) => return Ok(read("{}", &[])),
+        Ok(Members::Other) => not_an_object(text),
+        Err(error) => error,
     };
-    let members = match members {
-        Members::String(text) => {
-            let fenced = if read_members(&text).is_err() { mend(&text) } else { None };
-            inner = fenced.unwrap_or(text);
-            read_members(&inner).unwrap_or(Members::Other)
-        }
-        members => members,
-    };
-    match members {
-        Members::Object(object, members) => Ok(read(object, &members)),
-        Members::Absent => Ok(read("{}", &[])),
-        Members::String(_) | Members::Other => Err(not_an_object(text)),
+    let Some(object) = object_in(text) else { return Err(error) };
+    match read_members(&object) {
+        Ok(Members::Object(object, members)) => Ok(read(object, &members)),
+        _ => Err(error),
     }
 }
 
@@ -66,7 +54,6 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
         let value = serde_json::from_str::<&RawValue>(text)?.get();
         match value.as_bytes().first() {
             Some(b'{') => members_of(value).map(|members| Members::Object(value, members)),
-            Some(b'"') => serde_json::from_str(value).map(Members::String),
             Some(b'n') => Ok(Members::Absent),
             _ => Ok(Members::Other),
         }
@@ -101,7 +88,7 @@ pub(super) fn said(error: &Error) -> String {
     lone_surrogate.iter().fold(error.to_string(), |text, theirs| text.replace(theirs, advice))
 }
 
-pub(super) fn not_an_object(text: &str) -> ToolError {
+pub(crate) fn not_an_object(text: &str) -> ToolError {
     let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
     ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
 }

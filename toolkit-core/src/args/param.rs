@@ -74,12 +74,14 @@ pub(crate) struct Param<'a> {
     pub(super) required: bool,
     /// Whether the parameter is `None` if the argument is absent.
     absent_is_none: bool,
+    /// Whether `null` makes the parameter `None`, as an absent argument does.
+    none_if_null: bool,
 }
 
 impl<'a> Param<'a> {
-    /// Returns whether an absent argument makes the parameter `None`, as `null` does.
-    pub(crate) fn absent_is_none(&self) -> bool {
-        self.absent_is_none
+    /// Returns whether `null` makes the parameter `None`, as an absent argument does.
+    pub(crate) fn none_if_null(&self) -> bool {
+        self.none_if_null
     }
 
     /// Returns the aliases: further names accepted from the model.
@@ -108,12 +110,13 @@ pub(crate) fn parameters_schema(
     for spec in specs {
         let ParamSchema { optional, schema, decode } = (spec.schema)(builder.generator());
         decoders.push(decode);
-        let has_default = spec.default().is_some();
+        let default = spec.default().map(|default| default());
         params.push(Param {
             name: spec.name,
             aliases: spec.aliases(),
-            required: !optional && !has_default,
-            absent_is_none: optional && !has_default,
+            required: !optional && default.is_none(),
+            absent_is_none: optional && default.is_none(),
+            none_if_null: optional && default.as_ref().is_none_or(is_null),
         });
         let mut schema = schema.to_value();
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
@@ -122,7 +125,7 @@ pub(crate) fn parameters_schema(
         // The schema `true` allows any value, so the value may contain an object with repeated names.
         constrained.push(schema == Value::Bool(true));
         tidy_arguments(&mut schema);
-        properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
+        properties.insert(spec.name.to_owned(), decorated(schema, spec, default, optional));
     }
     let mut root = Map::new();
     root.insert("type".to_owned(), "object".into());
@@ -151,9 +154,13 @@ pub(crate) fn parameters_schema(
     (root, params, constrained)
 }
 
+fn is_null(default: &DefaultJson) -> bool {
+    matches!(default, Ok(Some(Value::Null)))
+}
+
 /// Adds the description and the default of the parameter to `schema`, and returns the result. `schema` is the schema of
 /// the parameter's type.
-fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
+fn decorated(schema: Value, spec: &ParamSpec, default: Option<DefaultJson>, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
         // `true` accepts any value, as does an empty object.
@@ -164,9 +171,9 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
         let description = with_notes(spec.description, of_type);
         schema.insert("description".to_owned(), description.into());
     }
-    if let Some(default) = spec.default() {
-        let default = default();
-        if optional && matches!(&default, Ok(Some(value)) if !value.is_null()) {
+    // The schema of an optional parameter refuses `null`, and `None` is the value of an absent argument anyway.
+    if let Some(default) = default.filter(|default| !optional || !is_null(default)) {
+        if optional && matches!(&default, Ok(Some(_))) {
             allow_null(&mut schema);
         }
         set_default(&mut schema, default);

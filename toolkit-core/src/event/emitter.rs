@@ -73,7 +73,10 @@ impl EventEmitter {
 
     /// Records that the value of a parameter was coerced.
     pub(crate) fn coerced(&self, parameter: &str) {
-        self.call_progress().coerced.push(parameter.to_owned());
+        let coerced = &mut self.call_progress().coerced;
+        if coerced.iter().all(|known| known != parameter) {
+            coerced.push(parameter.to_owned());
+        }
     }
 
     fn end(&self, outcome: Result<&ToolOutput, &ToolError>, duration: Duration) {

@@ -46,7 +46,7 @@ impl ToolRegistry {
         arguments: &str,
     ) -> Option<SplitArguments> {
         let asks = asks_for_call_reason(definition, self.call_reason);
-        if asks { split_call_reason(arguments) } else { None }
+        if asks { split_call_reason(arguments, definition.metadata.coerce) } else { None }
     }
 
     /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for

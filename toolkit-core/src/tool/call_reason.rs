@@ -69,13 +69,19 @@ pub(crate) struct SplitArguments {
 
 /// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
 ///
-/// Returns `None` if there is no call reason, or if `text` is not a JSON object.
-pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
+/// Returns `None` if there is no call reason, or if `text` is not a JSON object. An object that is only
+/// [wrapped](crate::args::with_object) in `text` is read with `coerce`. It stays wrapped, in a string, so the tool reports
+/// the coercion.
+pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArguments> {
     // Skip the parsing if the text contains neither the name nor an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
     let split = with_object(text, |object, members| {
+        let is_wrapped = object != text.trim();
+        if is_wrapped && !coerce {
+            return None;
+        }
         let mut rewriting = Rewriting::new(object);
         let mut reason = None;
         for (name, value) in members {
@@ -86,7 +92,9 @@ pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
                 rewriting.keep(value.get(), None);
             }
         }
-        reason.map(|call_reason| SplitArguments { arguments: rewriting.finish(), call_reason })
+        let rest = rewriting.finish();
+        let arguments = if is_wrapped { Value::from(rest).to_string() } else { rest };
+        reason.map(|call_reason| SplitArguments { arguments, call_reason })
     });
     split.ok().flatten()
 }
@@ -108,7 +116,7 @@ mod tests {
     fn check(text: &str, arguments: &str, reason: Option<&str>) {
         let expected =
             SplitArguments { arguments: arguments.to_owned(), call_reason: reason.map(str::to_owned) };
-        assert_eq!(split_call_reason(text), Some(expected));
+        assert_eq!(split_call_reason(text, true), Some(expected));
     }
 
     #[test]
@@ -119,7 +127,14 @@ mod tests {
         check(r#"{"a" :[ 1 ] , "call_reason":"x\n" ,"b":"é"}"#, r#"{"a" :[ 1 ] ,"b":"é"}"#, Some("x\n"));
         check(r#"{"call_reason":1,"a":1,"call_reason":null,"a":2}"#, r#"{"a":1,"a":2}"#, None);
         check(r#"{"call\u005freason":{"b": 1},"a":1}"#, r#"{"a":1}"#, Some(r#"{"b": 1}"#));
-        check(r#""{\"a\": 1, \"call_reason\": \"x\"}""#, r#"{"a": 1}"#, Some("x"));
+    }
+
+    #[test]
+    fn a_wrapped_object_stays_wrapped_and_is_read_only_with_coercion() {
+        for text in [r#""{\"a\": 1, \"call_reason\": \"x\"}""#, r#"[{"a": 1,"call_reason":"x"}]"#] {
+            check(text, r#""{\"a\": 1}""#, Some("x"));
+            assert_eq!(split_call_reason(text, false), None);
+        }
     }
 
     #[test]
@@ -134,7 +149,7 @@ mod tests {
             r#"{"call_reason": "x"} and more"#,
             r#""call_reason""#,
         ] {
-            assert_eq!(split_call_reason(text), None, "{text}");
+            assert_eq!(split_call_reason(text, true), None, "{text}");
         }
     }
 
@@ -151,7 +166,7 @@ mod tests {
                 .collect();
             let plain = members.clone();
             members.insert(at.min(plain.len()), format!("{blank}\"{CALL_REASON}\" : \"because, {{\""));
-            let split = split_call_reason(&format!("{{{}}}", members.join(","))).unwrap();
+            let split = split_call_reason(&format!("{{{}}}", members.join(",")), true).unwrap();
             prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
             let read = |text: &str| with_object(text, |_, members| {
                 members.iter().map(|(name, value)| (name.to_string(), value.get().to_owned())).collect::<Vec<_>>()

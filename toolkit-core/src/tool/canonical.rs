@@ -1,7 +1,7 @@
 //! Canonical arguments, for comparing calls: published names, coerced values, no defaults.
 
 use super::{Tool, ToolDefinition};
-use crate::args::{not_json, with_members};
+use crate::args::{DecodeOptions, check_json, not_an_object, not_json, with_members};
 use crate::context::ToolContext;
 use crate::error::{ErrorKind, ToolError, Violation};
 use crate::guard::guarded;
@@ -34,6 +34,11 @@ pub(crate) fn arguments_json(
     definition: &ToolDefinition,
     takes: impl Fn(&str, bool) -> bool,
 ) -> Result<String, ToolError> {
+    // A tool whose schema accepts more than objects may take a list or a string as it is.
+    let takes_others = definition.parameters.get("type") != Some(&"object".into());
+    if takes_others && text.trim_start().starts_with(['[', '"']) && takes(text, false) {
+        return Err(not_an_object(text));
+    }
     let object = with_own_names(text, definition)?;
     Ok(if definition.metadata.coerce { coerced(text, object, definition, takes) } else { object })
 }
@@ -92,8 +97,10 @@ pub(super) fn check_arguments(
         Ok(found)
     };
     let conforms = |text: &str| violations(text).is_ok_and(|found| found.is_empty());
+    let coerce = coerce && definition.metadata.coerce;
+    check_json(text, &DecodeOptions { coerce, ..DecodeOptions::strict(&definition.parameters, None) })?;
     let mut object = with_own_names(text, definition)?;
-    if coerce && definition.metadata.coerce && !conforms(&object) {
+    if coerce && !conforms(&object) {
         object = coerced(text, object, definition, |text, coerce| coerce || conforms(text));
     }
     let found = violations(&object)?;

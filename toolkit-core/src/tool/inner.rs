@@ -29,7 +29,7 @@ impl ToolInner {
             let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name.to_owned()));
             definition.aliases.extend(aliases);
         }
-        let is_none = |param: &&Param<'static>| param.absent_is_none();
+        let is_none = |param: &&Param<'static>| param.none_if_null();
         definition.none_if_null = params.iter().filter(is_none).map(|param| param.name).collect();
         Self::new(definition, params, has_constraints, None)
     }
