@@ -29,6 +29,7 @@ mod interruptions;
 mod kosong;
 mod limits;
 mod models;
+mod new_input;
 mod pauses;
 #[cfg(feature = "postgres")]
 mod postgres;
