@@ -57,5 +57,6 @@ mod standard;
 mod storage;
 mod structured;
 mod support;
+mod takeover;
 mod team;
 mod turns;
