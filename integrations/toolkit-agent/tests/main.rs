@@ -51,6 +51,7 @@ mod refusals;
 mod requests;
 mod secrets;
 mod sessions;
+mod shortened;
 mod soulbot;
 mod spent;
 mod standard;
