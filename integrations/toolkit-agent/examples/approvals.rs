@@ -68,6 +68,7 @@ fn reply(ended: Result<RunOutput, RunError>) -> (StatusCode, Json<Value>) {
         AgentError::Store(error) if error.is_conflict => {
             (StatusCode::CONFLICT, json!({"error": error.message}))
         }
+        // The decision does not fit a pending call, or the run still works.
         AgentError::InvalidDecision(error) => (StatusCode::BAD_REQUEST, json!({"error": error})),
         error => (StatusCode::INTERNAL_SERVER_ERROR, json!({"error": error.to_string()})),
     };

@@ -4,6 +4,7 @@ mod branches;
 mod changes;
 mod compacted;
 mod edit;
+mod lost;
 mod nested;
 mod progress;
 mod turn;
@@ -12,11 +13,12 @@ mod withhold;
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use edit::{REMOVED, WITHHELD};
+pub(crate) use lost::unknown;
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::Turn;
 use turn::key;
 
-use crate::message::{AssistantMessage, Message, Messages, ToolMessage, store_details};
+use crate::message::{Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
@@ -263,8 +265,8 @@ impl Conversation {
     /// Completes a turn that was left unfinished by a crash, a dropped run or an
     /// [interruption](crate::AgentError::Interrupted).
     ///
-    /// The message and the results of the turn remain. Each call without a result gets an error result, as if
-    /// the call had been cancelled. Pending calls cannot be decided afterwards.
+    /// The message and the results of the turn remain. Each call without a result gets an error result, which tells
+    /// the model whether the call may have run. Pending calls cannot be decided afterwards.
     ///
     /// If the agent of the turn checks its answers with a [guardrail](crate::guardrail), an answer in the
     /// turn is removed, because the guardrail has not checked it. Text before a pause of the provider is removed for
@@ -280,11 +282,10 @@ impl Conversation {
     /// An empty message is added only if `is_kept` is `true` and the message has content in the JSON of the
     /// provider.
     pub(crate) fn stop_turn(&mut self, is_kept: bool) {
-        if let Some(turn) = self.turn.take() {
-            let checks_answers = turn.checks_answers();
-            let (message, results) = turn.into_unchecked_parts();
-            let is_kept = is_kept && message.native.is_some();
-            self.add_turn(message, results, is_kept, checks_answers);
+        if let Some(mut turn) = self.turn.take() {
+            turn.withhold_answer();
+            let is_kept = is_kept && turn.message().native.is_some();
+            self.add_turn(turn, is_kept);
         }
     }
 
@@ -337,23 +338,17 @@ impl Conversation {
     /// An empty message is added only if `is_kept` is `true`.
     pub(crate) fn end_turn(&mut self, is_kept: bool) -> &[ToolResult] {
         let turn = self.turn.take().unwrap_or_default();
-        let checks_answers = turn.checks_answers();
-        let (message, results) = turn.into_parts();
-        match self.add_turn(message, results, is_kept, checks_answers).then(|| self.messages.last()).flatten()
-        {
+        match self.add_turn(turn, is_kept).then(|| self.messages.last()).flatten() {
             Some(Message::Tool(message)) => &message.results,
             _ => &[],
         }
     }
 
-    /// Adds a message of the model and the results of its calls. Returns whether there were results.
-    fn add_turn(
-        &mut self,
-        message: AssistantMessage,
-        results: Vec<ToolResult>,
-        is_kept: bool,
-        checks_answers: bool,
-    ) -> bool {
+    /// Adds the message of a turn and the results of its calls. Returns whether there were results.
+    fn add_turn(&mut self, turn: Turn, is_kept: bool) -> bool {
+        let checks_answers = turn.checks_answers();
+        let called = &mut self.children;
+        let (message, results) = turn.into_parts(|position| called.remove(&nested::child_of_call(position)));
         self.drop_called();
         if message.is_empty() && !is_kept {
             return false;
@@ -362,7 +357,6 @@ impl Conversation {
             // Text before calls is not an answer.
             self.set_checked();
         }
-        let results = turn::in_order(&message.calls, results);
         let given = (!results.is_empty()).then(|| ToolMessage { agent: message.agent.clone(), results });
         let is_unchecked = checks_answers && message.paused && message.calls.is_empty();
         let is_unchecked = is_unchecked && !message.text.is_empty();

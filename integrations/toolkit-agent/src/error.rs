@@ -69,8 +69,8 @@ pub enum AgentError {
         /// The calls that wait for a decision or a result from the program.
         pending: Vec<PendingCall>,
     },
-    /// A decision of the program names no pending call, or approves a call that does not wait for approval.
-    /// The conversation is unchanged.
+    /// A decision of the program names no pending call, or approves a call that does not wait for approval. Or the
+    /// run was not interrupted when the conversation was saved, so it may still work. The conversation is unchanged.
     InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),

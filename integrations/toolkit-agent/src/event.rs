@@ -166,7 +166,8 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A call waits for a decision or a result from the program. The run will be interrupted.
+    /// A call waits for a decision or a result from the program. The run will be interrupted when its other calls
+    /// have ended. Decisions are accepted after that.
     #[non_exhaustive]
     CallPending {
         /// The name of the agent that has made the call.

@@ -8,6 +8,7 @@ use crate::helpers::BoxFuture;
 use crate::message::UserMessage;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
+use crate::pending::Decisions;
 use crate::session::Sessions;
 use crate::span::in_current;
 use futures_core::Stream;
@@ -64,7 +65,8 @@ impl Agent {
     ///
     /// # Errors
     /// [`RunError`] if the agent has no answer. The error is [`AgentError::Interrupted`] if calls are still
-    /// pending, and [`AgentError::InvalidDecision`] if a decision does not fit a pending call.
+    /// pending, and [`AgentError::InvalidDecision`] if a decision does not fit a pending call, or if the run was
+    /// not interrupted when the conversation was saved.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
@@ -139,13 +141,12 @@ impl Agent {
         run: Run,
     ) -> Result<RunOutput, AgentError> {
         run.connect(conversation, false);
-        let _running = conversation.start_run();
         match input {
             Some(input) if run.0.answers_only => conversation.begin_attempt(input),
             Some(input) => conversation.begin_run(input),
             None => {
                 if run.is_outermost() {
-                    run.0.decisions.check(&conversation.pending()).map_err(AgentError::InvalidDecision)?;
+                    check_decisions(&run.0.decisions, conversation).map_err(AgentError::InvalidDecision)?;
                 }
                 match conversation.continue_run() {
                     ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
@@ -159,6 +160,7 @@ impl Agent {
                 }
             }
         }
+        let _running = conversation.start_run();
         // The run may have stopped while it repeated an invalid answer. Then it continues without tool calls.
         let run = if conversation.is_repetition() { run.for_answers_only() } else { run };
         let output = match run.save(conversation).await {
@@ -194,6 +196,17 @@ impl Agent {
     }
 }
 
+/// Checks the decisions about the pending calls of a conversation that a run continues.
+fn check_decisions(decisions: &Decisions, conversation: &Conversation) -> Result<(), String> {
+    if !decisions.is_empty() && conversation.may_be_worked_on() {
+        // Running calls would lose their results.
+        let text = "a run works on this conversation, or its process has died; wait for the end of the run, or resume \
+            without decisions to take it over, and decide then";
+        return Err(text.to_owned());
+    }
+    decisions.check(&conversation.pending())
+}
+
 impl Sessions {
     /// Answers `input` with `agent` in the conversation `id` of a user. Creates the conversation if the store
     /// does not contain it. Saves the conversation [during the run](RunOptions::with_autosave).
@@ -221,6 +234,10 @@ impl Sessions {
 
     /// Continues a saved conversation that has no answer yet, with the given options. They may contain
     /// [decisions](RunOptions::with_decisions) about pending calls.
+    ///
+    /// Decisions are accepted after the run was [interrupted](AgentError::Interrupted), and refused while it works:
+    /// its other calls may be running. After a crash, resume without decisions first. The run is then interrupted
+    /// again, with the same pending calls.
     ///
     /// # Errors
     /// [`RunError`] if the agent has no answer, or if the conversation cannot be read or saved.

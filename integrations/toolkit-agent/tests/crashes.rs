@@ -1,6 +1,9 @@
-//! Runs that are killed at random points, and continued by another process.
+//! Runs that are killed at random points, and continued by another process, or followed by new input.
 
-use crate::support::{Nothing, assert_sendable};
+use crate::support::assert_sendable;
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,29 +12,40 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::sleep;
 use toolkit_agent::session::{ConversationStore, FileStore, SqliteStore};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, Message, ModelRequest, ModelResponse, ScriptedModel, Sessions};
-use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+use toolkit_agent::{Agent, Conversation, Message, ModelRequest, ModelResponse, ScriptedModel, Sessions};
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
 
 /// The folder of a killed run, for the child process.
 const FOLDER: &str = "TOOLKIT_CRASH_FOLDER";
+/// The number of the process that works on the run. It is part of the ids of calls.
+const ROUND: &str = "TOOLKIT_CRASH_ROUND";
+/// Set if the process adds new input instead of resuming the run.
+const NEW_INPUT: &str = "TOOLKIT_CRASH_NEW_INPUT";
 const KILLS: usize = 200;
 
-/// Creates a tool that notes its name in a file each time it runs.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Noted {
+    id: String,
+}
+
+/// Creates a tool that notes its name and the id of its call in a file each time it runs.
 fn noting(name: &str, folder: &Path) -> ClosureTool {
-    let (path, note) = (folder.join("runs"), format!("{name}\n"));
-    let run = move |_: Nothing| {
-        let (path, note) = (path.clone(), note.clone());
+    let (path, name) = (folder.join("runs"), name.to_owned());
+    let (tool, run) = (name.clone(), move |Noted { id }: Noted| {
+        let (path, note) = (path.clone(), format!("{name} {id}\n"));
         async move {
             let mut file = fs::File::options().create(true).append(true).open(path).unwrap();
             file.write_all(note.as_bytes()).unwrap();
             sleep(Duration::from_millis(2)).await;
-            "done"
+            format!("done {id}")
         }
-    };
-    ClosureTool::new(name, "Notes.", run).unwrap()
+    });
+    ClosureTool::new(&tool, "Notes.", run).unwrap()
 }
 
-/// Creates an agent that calls all its tools at once, and then says that it is done.
+/// Creates an agent that calls all its tools at once, and then says that it is done. The expert says what it has done.
 fn agent(name: &str, folder: &Path, tools: &[&str], below: Option<&Agent>) -> Agent {
     let mut registry = ToolRegistry::new();
     let tools = tools.iter().map(|tool| format!("{name}_{tool}"));
@@ -43,15 +57,26 @@ fn agent(name: &str, folder: &Path, tools: &[&str], below: Option<&Agent>) -> Ag
         registry.register(agent.to_tool().unwrap()).unwrap();
         names.push(agent.name().to_owned());
     }
-    let said = format!("{name} is done.");
+    let (said, is_expert) = (format!("{name} is done."), name == "expert");
+    let round = std::env::var(ROUND).unwrap_or_default();
     let model = ScriptedModel::new().fallback(move |request: &ModelRequest| match request.messages.last() {
+        Some(Message::Tool(given)) if is_expert => {
+            let texts: Vec<String> = given.results.iter().map(told).collect();
+            Ok(ModelResponse::text(texts.join("\n")))
+        }
         Some(Message::Tool(_)) => Ok(ModelResponse::text(said.clone())),
         _ => Ok(ModelResponse::calls(names.iter().enumerate().map(|(number, name)| {
-            let arguments = if name == "expert" { r#"{"request": "Help."}"# } else { "{}" };
-            ToolCall::new(format!("call_{number}"), name.as_str(), arguments)
+            let id = format!("call_{round}_{number}");
+            let arguments = if name == "expert" { json!({"request": "Help."}) } else { json!({"id": id}) };
+            ToolCall::new(id, name.as_str(), arguments.to_string())
         }))),
     });
     Agent::builder(model).name(name).tools(registry).build().unwrap()
+}
+
+/// Returns what the expert says about the result of a call. Its calls have the same names in each round.
+fn told(result: &ToolResult) -> String {
+    format!("`{}` {}: {}", result.name, result.call_id, result.to_text())
 }
 
 fn team(folder: &Path) -> Agent {
@@ -65,11 +90,40 @@ async fn go(store: impl ConversationStore, folder: &Path) -> String {
     let sessions = Sessions::new(store);
     let agent = team(folder);
     let is_new = sessions.open("ada", "1").await.unwrap().messages().is_empty();
-    let ended = match is_new {
+    let ended = match is_new || std::env::var_os(NEW_INPUT).is_some() {
         true => sessions.run(&agent, "ada", "1", "Go.").await,
         false => sessions.resume(&agent, "ada", "1").await,
     };
     ended.unwrap().text
+}
+
+/// Checks that the model reads of each call that has run, and is never told that it did not.
+fn assert_told(conversation: &Conversation, runs: &BTreeSet<String>) {
+    let (mut calls, mut told) = (&[][..], Vec::new());
+    for message in conversation.messages() {
+        match message {
+            Message::Assistant(said) => calls = &said.calls,
+            Message::Tool(given) => {
+                for (call, result) in calls.iter().zip(&given.results) {
+                    let text = result.to_text().replace("\\n", "\n");
+                    let of_call = text.lines().map(|line| format!("{} {}: {line}", call.name, call.id));
+                    told.extend(of_call);
+                }
+            }
+            _ => {}
+        }
+    }
+    for run in runs {
+        let (tool, id) = run.split_once(' ').unwrap();
+        let is_about = |line: &&String| match tool.starts_with("expert") {
+            true => line.starts_with("expert ") && line.contains(&format!("`{tool}`")) && line.contains(id),
+            false => line.starts_with(&format!("{tool} {id}: ")),
+        };
+        let about: Vec<&String> = told.iter().filter(is_about).collect();
+        assert!(!about.is_empty(), "{run} is forgotten: {told:#?}");
+        let is_denied = |line: &&&String| line.contains("cancelled") || line.contains("not run");
+        assert_eq!(about.iter().find(is_denied), None, "{run} has run: {told:#?}");
+    }
 }
 
 async fn sessions_of(folder: &Path) -> Sessions {
@@ -93,13 +147,16 @@ async fn child() {
     fs::rename(folder.join("unfinished"), folder.join("answer")).unwrap();
 }
 
-fn start(folder: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+fn start(folder: &Path, round: usize, is_new_input: bool) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--ignored", "--exact", "crashes::child"])
         .env(FOLDER, folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap()
+        .env(ROUND, round.to_string());
+    if is_new_input {
+        command.env(NEW_INPUT, "1");
+    }
+    command.stdout(Stdio::null()).spawn().unwrap()
 }
 
 /// Returns a number below `limit`.
@@ -117,10 +174,12 @@ async fn a_killed_run_ends_in_another_process_and_runs_no_call_twice() {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join(kind);
             fs::create_dir(&folder).unwrap();
-            let mut killed = Vec::new();
-            loop {
+            let (mut killed, mut inputs) = (Vec::new(), 1);
+            for round in 0.. {
                 let begun = Instant::now();
-                let mut child = start(&folder);
+                let is_new_input = round > 0 && random(&mut seed, 2) == 0;
+                inputs += usize::from(is_new_input);
+                let mut child = start(&folder, round, is_new_input);
                 if *length > Duration::ZERO && killed.len() < 4 {
                     let micros = u64::try_from(length.as_micros()).unwrap();
                     let delay = Duration::from_micros(random(&mut seed, micros));
@@ -141,13 +200,13 @@ async fn a_killed_run_ends_in_another_process_and_runs_no_call_twice() {
             assert_eq!(fs::read_to_string(folder.join("answer")).unwrap(), "last is done.");
             // There is no file if each kill came after a call was saved and before it ran.
             let runs = fs::read_to_string(folder.join("runs")).unwrap_or_default();
-            let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
-            runs.sort();
-            let all = runs.len();
-            runs.dedup();
-            assert!(all <= 6 && (!killed.is_empty() || all == 6), "{runs:?}");
+            let (all, runs) =
+                (runs.lines().count(), runs.lines().map(str::to_owned).collect::<BTreeSet<_>>());
+            assert!(all <= 6 * inputs && (!killed.is_empty() || all == 6), "{runs:?}");
             assert_eq!(runs.len(), all, "{kind}: a call ran twice after {killed:?}: {runs:?}");
-            assert_sendable(&sessions_of(&folder).await.open("ada", "1").await.unwrap());
+            let conversation = sessions_of(&folder).await.open("ada", "1").await.unwrap();
+            assert_sendable(&conversation);
+            assert_told(&conversation, &runs);
         }
     }
 }

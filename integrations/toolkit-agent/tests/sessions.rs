@@ -261,16 +261,10 @@ async fn a_run_resumes_after_a_crash_within_a_turn() {
         let mut saved = found.lock().unwrap().take().unwrap();
         saved.settle();
         assert_sendable(&saved);
-        let expected = [
-            "user: go",
-            "agent:  calls add, look",
-            "results: 3, Tool `look` was cancelled before it finished",
-            "agent: I go on.",
-        ];
-        assert_eq!(transcript(saved.messages()), expected[..3]);
         let unknown = "results: 3, Tool `look` was started, but the program stopped before it had a result. It may \
             have run; find out before calling it again";
-        let expected = [expected[0], expected[1], unknown, expected[3]];
+        let expected = ["user: go", "agent:  calls add, look", unknown, "agent: I go on."];
+        assert_eq!(transcript(saved.messages()), expected[..3]);
         let model = ScriptedModel::new().text("I go on.");
         let agent = Agent::builder(model).build().unwrap();
         let sessions = Sessions::new(crashed);

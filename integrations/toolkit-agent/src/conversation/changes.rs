@@ -1,6 +1,6 @@
 //! The changes of a conversation between two saves.
 
-use super::edit::Replaced;
+use super::edit::{Answers, Replaced};
 use super::progress::Progress;
 use super::turn::{TurnChange, TurnMarks};
 use super::{Compactions, Conversation, Turn};
@@ -22,6 +22,9 @@ pub(crate) struct Changes {
     /// conversation has changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     node: Vec<String>,
+    /// The number of messages that are removed at the beginning, before anything else changes.
+    #[serde(skip_serializing_if = "is_zero")]
+    dropped: usize,
     /// The number of messages that remain at the beginning. All later messages are removed. `None` keeps all
     /// messages.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,11 +64,17 @@ pub(crate) struct Changes {
     removed: Vec<String>,
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// The extent of a conversation at its last save, for finding later changes.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Marks {
-    /// The number of saved messages. Messages before `base` are neither counted nor saved.
+    /// The number of saved messages, without those removed since. Messages before `base` are neither counted nor saved.
     messages: usize,
+    /// The number of saved messages that were removed at the beginning since the last save.
+    dropped: usize,
     /// The index of the first message changed since the last save, counted from the message at `base`.
     changed: Option<usize>,
     turn: Option<TurnMarks>,
@@ -214,6 +223,7 @@ impl Conversation {
             || is_reset && !self.replaced.is_empty();
         let changes = Changes {
             node: node.to_vec(),
+            dropped: saved.map_or(0, |marks| marks.dropped),
             keep: (is_shorter || is_repeated).then_some(kept),
             messages: own.get(kept..).unwrap_or_default().to_vec(),
             times: self.times.get(self.base + kept..).unwrap_or_default().to_vec(),
@@ -245,6 +255,7 @@ impl Conversation {
     pub(crate) fn mark_saved(&mut self, generation: u64) {
         let marks = Marks {
             messages: self.messages.len().saturating_sub(self.base),
+            dropped: 0,
             changed: None,
             turn: self.turn.as_ref().map(Turn::marks),
             progress: self.relative_progress(),
@@ -268,11 +279,15 @@ impl Conversation {
         let count = removed.min(self.messages.len());
         self.messages.drain(..count);
         self.times.drain(..removed.min(self.times.len()));
-        let is_own = removed > self.base;
+        let own = removed.saturating_sub(self.base);
         self.base = self.base.saturating_sub(removed);
-        if let Some((_, marks)) = self.saved.marks.as_mut().filter(|_| is_own) {
-            marks.changed = Some(0);
+        if let Some((_, marks)) = &mut self.saved.marks {
+            let dropped = own.min(marks.messages);
+            marks.messages -= dropped;
+            marks.dropped += dropped;
+            marks.changed = marks.changed.map(|changed| changed.saturating_sub(dropped));
         }
+        self.answers = Answers::default();
         if let Some(progress) = &mut self.progress {
             progress.move_by(-removed.cast_signed());
         }
@@ -294,6 +309,9 @@ impl Conversation {
     }
 
     fn apply_own(&mut self, changes: Changes) {
+        let dropped = changes.dropped.min(self.messages.len());
+        self.messages.drain(..dropped);
+        self.times.drain(..dropped.min(self.times.len()));
         if let Some(keep) = changes.keep {
             self.messages.truncate(keep);
             if keep == 0 {

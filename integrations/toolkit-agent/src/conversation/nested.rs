@@ -7,7 +7,7 @@ use crate::message::{Message, UserMessage};
 use crate::model::FinishReason;
 use crate::output::Spent;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use toolkit_core::{CallId, Session};
 
 const CALL: &str = "call/";
@@ -23,7 +23,7 @@ impl Conversation {
     pub(crate) fn begin_run(&mut self, input: UserMessage) {
         self.entered.clear();
         self.give_up_run();
-        self.progress = Some(Progress { begin: self.messages.len(), ..Progress::default() });
+        self.progress = Some(Progress { begin: self.messages.len(), working: 1, ..Progress::default() });
         self.add(Message::User(input));
     }
 
@@ -71,9 +71,18 @@ impl Conversation {
         }
     }
 
-    /// Removes all agents from the list of working agents, because the run has stopped.
+    /// Notes that the run has stopped: removes all agents from the list of working agents.
     pub(crate) fn leave_all(&mut self) {
         self.entered.clear();
+        if let Some(progress) = &mut self.progress {
+            progress.working = 0;
+        }
+    }
+
+    /// Returns whether the conversation was loaded while a run worked in it, or after the process of the run died.
+    pub(crate) fn may_be_worked_on(&self) -> bool {
+        let is_loaded = Weak::ptr_eq(&self.running, &Weak::new());
+        is_loaded && self.progress.as_ref().is_some_and(|progress| progress.working > 0)
     }
 
     /// Continues the latest run. Returns `Break` with its output if it has already ended with an answer.
@@ -82,17 +91,15 @@ impl Conversation {
         self.entered.clear();
         let (finished, begin) = (self.finished(), self.messages.len());
         let progress = self.progress.get_or_insert_with(|| Progress { begin, ..Progress::default() });
-        match (finished, &progress.output) {
-            (Some(output), _) => {
-                let (spent, begin) = (progress.spent, progress.first());
-                ControlFlow::Break(output.in_run(spent, self.messages_since(begin)))
-            }
-            (None, Some(_)) => {
-                *progress = Progress { begin, ..Progress::default() };
-                ControlFlow::Continue(Spent::default())
-            }
-            (None, None) => ControlFlow::Continue(progress.spent),
+        if let Some(output) = finished {
+            let (spent, begin) = (progress.spent, progress.first());
+            return ControlFlow::Break(output.in_run(spent, self.messages_since(begin)));
         }
+        if progress.output.is_some() {
+            *progress = Progress { begin, ..Progress::default() };
+        }
+        progress.working = progress.working.saturating_add(1);
+        ControlFlow::Continue(progress.spent)
     }
 
     /// Returns the output of the latest run, if the run has ended with an answer and no message was added

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Progress {
     /// The index of the first message of the run.
     pub(super) begin: usize,
+    /// How often the run was begun or continued since it last stopped, or 0 if it has stopped. A run that is continued
+    /// changes this number, so its first save is refused if another process has continued the run.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) working: u32,
     /// The index of the original question, if the run repeats an invalid answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) question: Option<usize>,

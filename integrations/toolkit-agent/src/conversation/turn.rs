@@ -1,5 +1,7 @@
 //! The unfinished turn of a conversation.
 
+use super::Conversation;
+use super::lost::lost;
 use super::nested::child_of_call;
 use super::withhold::withhold;
 use crate::message::{AssistantMessage, store_details};
@@ -173,26 +175,45 @@ impl Turn {
         self.checks_answers
     }
 
-    /// Returns the message and the results of a turn that ends before its answer was checked. If the agent
-    /// checks its answers, removes the answer from them.
-    pub(super) fn into_unchecked_parts(self) -> (AssistantMessage, Vec<ToolResult>) {
-        let checks_answers = self.checks_answers;
-        let (mut message, mut results) = self.into_parts();
-        if checks_answers {
-            withhold(&mut message, &mut results);
+    /// Removes the answer if the agent checks its answers, because the turn ends before the check.
+    pub(super) fn withhold_answer(&mut self) {
+        if self.checks_answers {
+            withhold(&mut self.message, &mut self.results);
         }
-        (message, results)
     }
 
-    pub(super) fn into_parts(self) -> (AssistantMessage, Vec<ToolResult>) {
-        (self.message, self.results)
+    /// Returns the message, and one result for each call, in the order of the calls. The field `position` of each
+    /// result is set to the index of its call. `called` returns the unfinished conversation of the agent called at an
+    /// index.
+    pub(super) fn into_parts(
+        self,
+        mut called: impl FnMut(usize) -> Option<Conversation>,
+    ) -> (AssistantMessage, Vec<ToolResult>) {
+        let Self { message, mut results, pending, .. } = self;
+        if results.len() > 1 {
+            results.sort_by_key(|result| result.position);
+        }
+        let mut results = results.into_iter().peekable();
+        let of_call = |(position, call): (usize, &ToolCall)| {
+            let lost = || {
+                let error = match message.is_answer(call) {
+                    true => ToolError::cancelled(&call.name),
+                    false => lost(call, pending.get(&position), called(position)),
+                };
+                ToolResult::of(call, Err(error))
+            };
+            let found = results.next_if(|result| result.position == position && result.call_id == call.id);
+            found.unwrap_or_else(lost).with_position(position)
+        };
+        let results = message.calls.iter().enumerate().map(of_call).collect();
+        (message, results)
     }
 
     /// Collects the pending calls of the turn. `children` contains the conversations of agents called as
     /// tools, including agents stopped by a crash. `earlier` returns how many calls of earlier turns have an id.
     pub(super) fn waiting(
         &self,
-        children: &BTreeMap<String, super::Conversation>,
+        children: &BTreeMap<String, Conversation>,
         earlier: &dyn Fn(&CallId) -> usize,
         prefix: &str,
         found: &mut Vec<PendingCall>,
@@ -296,19 +317,4 @@ pub(crate) fn key(calls: &[ToolCall], position: usize, earlier: &dyn Fn(&CallId)
         true => call.id.to_string(),
         false => format!("{}#{}", call.id, count + 1),
     }
-}
-
-/// Returns one result for each call, in the order of the calls. A call without a result gets the error of a
-/// cancelled call. The field `position` of each result is set to the index of its call.
-pub(super) fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
-    if results.len() > 1 {
-        results.sort_by_key(|result| result.position);
-    }
-    let mut results = results.into_iter().peekable();
-    let of_call = |(position, call): (usize, &ToolCall)| {
-        let cancelled = || ToolResult::of(call, Err(ToolError::cancelled(&call.name)));
-        let found = results.next_if(|result| result.position == position && result.call_id == call.id);
-        found.unwrap_or_else(cancelled).with_position(position)
-    };
-    calls.iter().enumerate().map(of_call).collect()
 }

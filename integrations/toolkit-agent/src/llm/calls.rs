@@ -314,12 +314,13 @@ impl<'a> TurnCalls<'a> {
         run.check_cancelled()
     }
 
-    /// Cancels the running calls and adds all remaining results to the turn.
+    /// Cancels the running calls and adds all remaining results to the turn, also of calls that were not started.
     pub(super) async fn stop(mut self) {
         self.batch.cancel();
         while let Some(result) = self.next().await {
             self.keep(result);
         }
+        self.conversation.set_not_begun(self.started);
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::answer::FinalAnswer;
 use crate::agent::Run;
-use crate::conversation::{Conversation, Turn};
+use crate::conversation::{Conversation, Turn, unknown};
 use crate::pending::Decision;
 use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
-use toolkit_core::{CallId, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
+use toolkit_core::{CallId, ToolCall, ToolRegistry, ToolResult};
 
 /// The plan for the unfinished calls of a turn that is continued. Calls that are not listed stay pending.
 #[derive(Debug, Default)]
@@ -95,14 +95,4 @@ impl Restart {
 /// Returns whether a call may run a second time, because its tool is marked as repeatable.
 fn may_repeat(call: &ToolCall, tools: &ToolRegistry) -> bool {
     tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable())
-}
-
-/// Creates the error for a call that was started before a crash. It is unknown whether the call has run.
-fn unknown(call: &ToolCall) -> ToolError {
-    let text = format!(
-        "Tool `{}` was started, but the program stopped before it had a result. It may have run; find out before \
-         calling it again",
-        call.name
-    );
-    ToolError::new(ErrorKind::Cancelled, text)
 }

@@ -1,0 +1,93 @@
+//! The results of calls whose turn ends before they have one.
+
+use super::Conversation;
+use crate::message::Message;
+use toolkit_core::error::Pending;
+use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
+
+/// The maximum number of characters of arguments and outputs in the account of an agent called as a tool.
+const MAX_CHARS: usize = 200;
+
+/// Creates the error for a call that was started before the program stopped. It is unknown whether the call has run.
+pub(crate) fn unknown(call: &ToolCall) -> ToolError {
+    let text = format!(
+        "Tool `{}` was started, but the program stopped before it had a result. It may have run; find out before \
+         calling it again",
+        call.name
+    );
+    ToolError::new(ErrorKind::Cancelled, text)
+}
+
+impl Conversation {
+    /// Adds a result for each call of the unfinished turn from the index `begin` on that has none, because the run has
+    /// stopped before it started these calls.
+    pub(crate) fn set_not_begun(&mut self, begin: usize) {
+        let Some(turn) = &self.turn else { return };
+        let missing = turn.unanswered().into_iter().filter(|position| *position >= begin);
+        let result = |position: usize| {
+            let call = turn.message().calls.get(position)?;
+            let text = format!("Tool `{}` was not run: the run stopped before the call began", call.name);
+            let error = ToolError::new(ErrorKind::Cancelled, text);
+            Some(ToolResult::of(call, Err(error)).with_position(position))
+        };
+        let results: Vec<ToolResult> = missing.filter_map(result).collect();
+        results.into_iter().for_each(|result| self.add_result(result));
+    }
+}
+
+/// Creates the error for a call whose turn ends before the call has a result. `pending` is the reason why the call
+/// waits for the program, and `called` the conversation of an agent called as a tool.
+pub(super) fn lost(call: &ToolCall, pending: Option<&Pending>, called: Option<Conversation>) -> ToolError {
+    let name = &call.name;
+    let text = match (pending, called.map(account)) {
+        (_, Some(calls)) if !calls.is_empty() => format!(
+            "Tool `{name}` was started, but the program stopped before it had a result. Consider what it has done \
+             before calling it again:{calls}"
+        ),
+        (Some(Pending::Approval { .. }), _) => {
+            format!("Tool `{name}` was not run: its approval was not decided")
+        }
+        (Some(Pending::Question { .. }), _) => format!("The question of tool `{name}` was not answered"),
+        (Some(_), None) => format!(
+            "Tool `{name}` has started work that may continue elsewhere, and its result is not known. Find out before \
+             calling it again"
+        ),
+        (_, _) => return unknown(call),
+    };
+    ToolError::new(ErrorKind::Cancelled, text)
+}
+
+/// Returns a line for each call that an agent called as a tool has made.
+fn account(mut called: Conversation) -> String {
+    called.give_up_work(0);
+    let (mut lines, mut calls) = (String::new(), &[][..]);
+    for message in called.messages() {
+        match message {
+            Message::Assistant(said) => calls = &said.calls,
+            Message::Tool(given) => {
+                for (call, result) in calls.iter().zip(&given.results) {
+                    lines.push_str(&line(call, result));
+                }
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn line(call: &ToolCall, result: &ToolResult) -> String {
+    let arguments = shortened(call.arguments.as_str());
+    let end = match &result.outcome {
+        // Not shortened, because it may be the account of another agent.
+        Err(error) => error.to_string().replace('\n', "\n  "),
+        Ok(_) => format!("finished with {}", shortened(&result.to_text())),
+    };
+    format!("\n- `{}` with {arguments}: {end}", call.name)
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

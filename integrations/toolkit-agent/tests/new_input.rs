@@ -1,0 +1,172 @@
+//! New input after a run that was stopped in the middle of its tool calls.
+
+use crate::support::{Nothing, assert_sendable, transcript};
+use futures_util::FutureExt;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::{Agent, AgentError, ModelRequest, ModelResponse, RunOptions, ScriptedModel, Sessions};
+use toolkit_core::middleware::{PermissionRule, Permissions};
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
+
+const MAY_HAVE_RUN: &str = "Tool `pay` was started, but the program stopped before it had a result. It may have run; \
+    find out before calling it again";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Invoice {
+    invoice: u32,
+}
+
+/// Creates `pay`, which counts, and takes a minute for each invoice from 5 on, and `ask` and `job`, which wait for the
+/// program. Payments of 3 and 4 need approval.
+fn tools(paid: &Arc<AtomicU32>) -> (ToolRegistry, Permissions) {
+    let paid = paid.clone();
+    let pay = move |Invoice { invoice }: Invoice| {
+        paid.fetch_add(1, Ordering::Relaxed);
+        async move {
+            if invoice >= 5 {
+                sleep(Duration::from_secs(60)).await;
+            }
+            format!("invoice {invoice} is paid")
+        }
+    };
+    let ask = |_: Nothing| Err::<(), _>(ToolError::question("Which one?"));
+    let job = |_: Nothing| Err::<(), _>(ToolError::deferred(17));
+    let tools = [
+        ClosureTool::new("pay", "Pays.", pay).unwrap(),
+        ClosureTool::new("ask", "Asks.", ask).unwrap(),
+        ClosureTool::new("job", "Works.", job).unwrap(),
+    ];
+    let needs_approval = |_: &toolkit_core::ToolDefinition, arguments: &serde_json::Value| {
+        [3, 4].contains(&arguments["invoice"].as_u64().unwrap_or(0))
+    };
+    let permissions = Permissions::new()
+        .rule(PermissionRule::ask("it is large").for_tool("pay").unwrap().when(needs_approval))
+        .rule(PermissionRule::allow())
+        .decide_later();
+    (ToolRegistry::from_tools(tools).unwrap(), permissions)
+}
+
+/// Creates an agent that makes these calls at once.
+fn caller(name: &str, calls: &[(&str, &str)], paid: &Arc<AtomicU32>, below: Option<&Agent>) -> Agent {
+    let (mut tools, permissions) = tools(paid);
+    below.into_iter().for_each(|agent| tools.register(agent.to_tool().unwrap()).unwrap());
+    let calls = calls.iter().zip(0..);
+    let calls =
+        calls.map(|((tool, arguments), number)| ToolCall::new(format!("{number}"), *tool, *arguments));
+    let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
+    let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
+    Agent::builder(model).name(name).dispatcher(dispatcher).build().unwrap()
+}
+
+/// Runs the agent for ten seconds. Then returns the results that the model reads after new input: of the same
+/// conversation in memory, and of the saved one.
+async fn read_after(agent: Agent) -> Vec<Vec<String>> {
+    let store = MemoryStore::new();
+    let sessions = Sessions::new(store.clone());
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let options = || RunOptions::new().with_autosave(&sessions);
+    let ended = timeout(Duration::from_secs(10), agent.run_with(&mut conversation, "go", options())).await;
+    if let Ok(ended) = ended {
+        assert!(matches!(ended.map_err(AgentError::from), Err(AgentError::Interrupted { .. })));
+    }
+    let saved = Sessions::new(store).open("ada", "1").await.unwrap();
+    let mut read = Vec::new();
+    for mut conversation in [conversation, saved] {
+        let model = ScriptedModel::new().text("I see.");
+        let other = Agent::builder(model.clone()).name(agent.name()).build().unwrap();
+        other.run_in(&mut conversation, "And now?").await.unwrap();
+        assert_sendable(&conversation);
+        read.push(transcript(&model.requests()[0].messages)[2..].to_vec());
+    }
+    read
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_new_input_the_model_reads_which_calls_may_have_run() {
+    let paid = Arc::default();
+    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 5}"#), ("pay", r#"{"invoice": 3}"#)];
+    let agent = caller("root", &calls, &paid, None);
+    let results = format!(
+        "results: invoice 1 is paid, {MAY_HAVE_RUN}, Tool `pay` was not run: its approval was not decided"
+    );
+    let expected = [results.as_str(), "user: And now?"];
+    for read in read_after(agent).await {
+        assert_eq!(read, expected);
+    }
+    assert_eq!(paid.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_new_input_the_model_reads_what_pending_calls_have_done() {
+    let agent = caller("root", &[("ask", "{}"), ("job", "{}")], &Arc::default(), None);
+    let expected = [
+        "results: The question of tool `ask` was not answered, Tool `job` has started work that may continue \
+         elsewhere, and its result is not known. Find out before calling it again",
+        "user: And now?",
+    ];
+    for read in read_after(agent).await {
+        assert_eq!(read, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_new_input_the_model_reads_what_an_agent_called_as_a_tool_has_done() {
+    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 3}"#)];
+    let expert = caller("expert", &calls, &Arc::default(), None);
+    let calls = [("pay", r#"{"invoice": 2}"#), ("expert", r#"{"request": "Pay."}"#)];
+    let middle = caller("middle", &calls, &Arc::default(), Some(&expert));
+    let agent = caller("root", &[("middle", r#"{"request": "Pay."}"#)], &Arc::default(), Some(&middle));
+    let started = "was started, but the program stopped before it had a result. Consider what it has done before \
+        calling it again:";
+    let results = format!(
+        "results: Tool `middle` {started}\n\
+         - `pay` with {{\"invoice\": 2}}: finished with invoice 2 is paid\n\
+         - `expert` with {{\"request\": \"Pay.\"}}: Tool `expert` {started}\n  \
+         - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n  \
+         - `pay` with {{\"invoice\": 3}}: Tool `pay` was not run: its approval was not decided"
+    );
+    for read in read_after(agent).await {
+        assert_eq!(read, [results.as_str(), "user: And now?"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_crash_of_an_agent_called_as_a_tool_new_input_tells_what_it_has_done() {
+    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 5}"#)];
+    let expert = caller("expert", &calls, &Arc::default(), None);
+    let agent = caller("root", &[("expert", r#"{"request": "Pay."}"#)], &Arc::default(), Some(&expert));
+    let saved = read_after(agent).await.pop().unwrap();
+    let results = format!(
+        "results: Tool `expert` was started, but the program stopped before it had a result. Consider what it has \
+         done before calling it again:\n\
+         - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n\
+         - `pay` with {{\"invoice\": 5}}: {MAY_HAVE_RUN}"
+    );
+    assert_eq!(saved, [results.as_str(), "user: And now?"]);
+}
+
+#[tokio::test]
+async fn a_call_that_could_not_be_saved_was_not_run() {
+    let (store, paid) = (MemoryStore::new(), Arc::default());
+    let deleting = store.clone();
+    let model = ScriptedModel::new().fallback(move |_: &ModelRequest| {
+        // The next save is refused.
+        deleting.delete("ada", "1").now_or_never().unwrap().unwrap();
+        Ok(ModelResponse::calls([ToolCall::new("0", "pay", r#"{"invoice": 1}"#)]))
+    });
+    let agent = Agent::builder(model).tools(tools(&paid).0).build().unwrap();
+    let sessions = Sessions::new(store);
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let options = RunOptions::new().with_autosave(&sessions);
+    let ended = agent.run_with(&mut conversation, "go", options).await;
+    assert!(matches!(ended.map_err(AgentError::from), Err(AgentError::Store(_))));
+    let result = "results: Tool `pay` was not run: the run stopped before the call began";
+    assert_eq!(transcript(conversation.messages())[2], result);
+    assert_eq!(paid.load(Ordering::Relaxed), 0);
+}
