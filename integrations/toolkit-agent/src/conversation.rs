@@ -4,6 +4,7 @@ mod branches;
 mod changes;
 mod compacted;
 mod edit;
+mod keys;
 mod nested;
 mod progress;
 mod turn;
@@ -12,9 +13,9 @@ mod withhold;
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use edit::{REMOVED, WITHHELD};
+pub(crate) use keys::Keys;
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::Turn;
-use turn::key;
 
 use crate::message::{AssistantMessage, Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
@@ -293,7 +294,7 @@ impl Conversation {
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
-        self.waiting(&|_| 0, "", &mut found);
+        self.waiting(&Keys::default(), "", &mut found);
         found
     }
 

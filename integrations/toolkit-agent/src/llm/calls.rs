@@ -123,24 +123,29 @@ impl<'a> TurnCalls<'a> {
 
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
+        if self.started == 0 && !self.counted.is_empty() {
+            self.caller.called.begin_calls(self.conversation.history());
+        }
         while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
             self.started += 1;
-            if is_refused {
-                continue;
-            }
             let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
-            self.dispatch(position, call);
+            match is_refused {
+                true => self.caller.called.add(call.id, false),
+                false => self.dispatch(position, call),
+            }
         }
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
-        if let Some(outcome) = self.answer.outcome(&call) {
+        let outcome = self.answer.outcome(&call);
+        self.caller.called.add(call.id.clone(), outcome.is_none());
+        if let Some(outcome) = outcome {
             return self.keep(ToolResult::of(&call, outcome).with_position(position));
         }
-        let unfinished = self.conversation.take_called(position);
-        let unfinished = unfinished.map(|child| (self.conversation.key_of_call(position), child));
-        self.caller.called.add(call.id.clone(), position, unfinished);
+        if let Some(unfinished) = self.conversation.take_called(position) {
+            self.caller.called.keep(position, unfinished);
+        }
         self.dispatched.push(position);
         self.batch.push(call);
     }
@@ -181,9 +186,12 @@ impl<'a> TurnCalls<'a> {
             let (run, message) = (self.run, Box::new(message.clone()));
             self.held.push(RunEvent::Message { message, within: run.within() });
         }
-        for position in restart.positions {
-            if let Some(call) = message.calls.get(position).cloned() {
-                self.dispatch(position, call);
+        self.caller.called.begin_calls(self.conversation.history());
+        let mut positions = restart.positions.into_iter().peekable();
+        for (position, call) in message.calls.iter().cloned().enumerate() {
+            match positions.next_if_eq(&position) {
+                Some(_) => self.dispatch(position, call),
+                None => self.caller.called.add(call.id, false),
             }
         }
         let mut response = ModelResponse::text(message.text.as_str());
@@ -244,15 +252,15 @@ impl<'a> TurnCalls<'a> {
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                let conversation = &self.conversation;
-                let key = || format!("{}{}", self.run.0.prefix, conversation.key_of_call(result.position));
-                self.run.emit(|| RunEvent::CallPending {
-                    agent: agent(),
-                    id: key(),
-                    call_id,
-                    reason,
-                    within: self.run.within(),
-                });
+                if let Some(prefix) = &self.run.0.prefix {
+                    self.run.emit(|| RunEvent::CallPending {
+                        agent: agent(),
+                        id: format!("{prefix}{}", self.caller.called.key(result.position)),
+                        call_id,
+                        reason,
+                        within: self.run.within(),
+                    });
+                }
             }
         }
         self.conversation.add_result(result);
@@ -267,6 +275,7 @@ impl<'a> TurnCalls<'a> {
         finished: Result<(), AgentError>,
         is_kept: bool,
     ) -> Result<&'a [ToolResult], AgentError> {
+        self.caller.called.end_calls();
         if self.conversation.turn().has_pending() {
             // The batch has already applied the changes to the session.
             self.conversation.turn().take_state_changes();
@@ -320,6 +329,7 @@ impl<'a> TurnCalls<'a> {
         while let Some(result) = self.next().await {
             self.keep(result);
         }
+        self.caller.called.end_calls();
     }
 }
 
