@@ -1,5 +1,6 @@
 //! Properties of runs with pauses of the provider, calls, approvals and guardrails, whatever stops them.
 
+mod groups;
 mod model;
 
 use crate::property::answered;
@@ -179,23 +180,28 @@ proptest! {
     }
 }
 
-async fn check(case: &Case) -> Result<(), TestCaseError> {
-    let model = Pausing::new(&case.script);
-    let passed = Arc::<Mutex<Vec<String>>>::default();
+/// Creates the agent or the team of a case.
+fn agent(case: &Case, model: &Arc<Pausing>, passed: &Arc<Mutex<Vec<String>>>) -> Agent {
     let agent = Agent::builder(model.clone()).tools(tools()).retry(ModelRetry::never());
     let agent = agent.streaming(case.streaming).name("one");
     let agent = match case.decisions.is_empty() {
         true => agent,
-        false => agent.guardrail(guardrail(&case.decisions, &passed)),
+        false => agent.guardrail(guardrail(&case.decisions, passed)),
     };
     let response = Guardrail::new("response", |_: &ModelResponse, _: &GuardContext| Verdict::Pass);
     let agent = if case.checks_responses { agent.guardrail(response) } else { agent };
     let agent = agent.build().unwrap();
-    let agent = match case.team {
+    match case.team {
         Team::Alone => agent,
         Team::Sequence => SequentialAgent::new("team", [agent]).into(),
         Team::Group => ParallelAgent::new("team", [agent]).into(),
-    };
+    }
+}
+
+async fn check(case: &Case) -> Result<(), TestCaseError> {
+    let model = Pausing::new(&case.script);
+    let passed = Arc::<Mutex<Vec<String>>>::default();
+    let agent = agent(case, &model, &passed);
     let sessions = case.is_saved.then(Sessions::default);
     let mut conversation = match &sessions {
         Some(sessions) => sessions.open("ada", "1").await.unwrap(),
@@ -213,11 +219,6 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         let options = sessions.iter().fold(RunOptions::new(), RunOptions::with_autosave);
         let ended = drive(&agent, &mut conversation, options, (is_new, step.stop), &mut said).await;
         is_whole &= step.stop == Stop::Nothing;
-        if case.team == Team::Group {
-            // A group goes on after the failure of an agent, and forgets an agent that was dropped.
-            is_whole = false;
-            paused.clear();
-        }
         // The calls of an unfinished turn follow the messages.
         let mut settled = conversation.clone();
         settled.settle();
@@ -252,8 +253,10 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
                 prop_assert_eq!(texts.collect::<String>(), said.text.clone(), "the text events");
             }
         }
-        if matches!(ended, Some(Ok(_))) {
+        if matches!(ended, Some(Ok(_) | Err(AgentError::Branches(_)))) {
+            // After the failure of all agents, a group begins again.
             paused.clear();
+            is_whole = false;
         }
         if step.is_reloaded {
             let pending = conversation.pending();
