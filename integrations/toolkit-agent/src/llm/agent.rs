@@ -310,6 +310,7 @@ impl LlmAgent {
             tools: dispatcher.registry(),
             tool_use: settings.tool_config.clone(),
             options: settings.options.clone(),
+            running: None,
         };
         adapt_server_state(&mut request, &compacted);
         answer.add_to(&mut request);
