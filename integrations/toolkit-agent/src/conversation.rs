@@ -169,7 +169,7 @@ impl Conversation {
     /// adds these messages.
     ///
     /// An answer is not included before it has passed the [guardrails](crate::guardrail) for answers, and neither is
-    /// its text before a pause of the provider.
+    /// its text before a pause of the provider. The results of other calls in the turn of the answer are included.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         self.messages.get(..self.checked()).unwrap_or_default()
@@ -285,6 +285,7 @@ impl Conversation {
             let checks_answers = turn.checks_answers();
             let (message, results) = turn.into_unchecked_parts();
             let is_kept = is_kept && message.native.is_some();
+            self.withhold_before(&message);
             self.add_turn(message, results, is_kept, checks_answers);
         }
     }
