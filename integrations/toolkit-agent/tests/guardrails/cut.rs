@@ -20,7 +20,7 @@ const INVALID: &str = r#"{"name": 7, "note": "secret"}"#;
 const RED: &str = r#"{"name": "red"}"#;
 
 /// Every run has ended before this number of milliseconds.
-const LAST: u64 = 26;
+const LAST: u64 = 28;
 
 /// The responses of a model that give, or seem to give, an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,7 +74,9 @@ impl Kind {
         match self {
             Self::Paused => model.response(paused()).text(" word"),
             Self::PausedBeforeCall => model.response(paused()).call("final_answer", RED),
-            Self::PausedBeforeCalls => model.response(paused()).call("final_answer", RED).call("slow", "{}"),
+            Self::PausedBeforeCalls => {
+                model.response(paused()).call("final_answer", RED).call("slow", "{}").call("slower", "{}")
+            }
             Self::Text => streams("the secret text"),
             Self::Call => {
                 let call = ToolCall::new("c", "final_answer", SECRET);
@@ -118,11 +120,14 @@ impl Kind {
                 "waited"
             }
         });
+        let slower =
+            ClosureTool::new("slower", "Waits longer.", |_: Nothing| sleep(Duration::from_millis(9)));
         let show = ClosureTool::with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
             context.actions().skip_summarization();
             "the secret output"
         });
-        let tools = ToolRegistry::from_tools([slow.unwrap(), show.unwrap()]).unwrap();
+        let tools = [slow.unwrap(), slower.unwrap(), show.unwrap()];
+        let tools = ToolRegistry::from_tools(tools).unwrap();
         let wait = Guardrail::new_async("wait", |_: AgentOutput, _| async {
             sleep(Duration::from_millis(3)).await;
             Verdict::Pass
@@ -150,7 +155,6 @@ fn assert_kept(conversation: &Conversation, waited: &Waited, case: &str) {
     let shown = serde_json::to_string(conversation.messages()).unwrap();
     assert!(!ended || shown.contains("waited"), "{case}: {shown}");
     assert!(!shown.contains("secret"), "{case}: {shown}");
-    assert_sendable(conversation);
 }
 
 fn assert_safe(conversation: &Conversation, case: &str) {
@@ -198,6 +202,7 @@ async fn an_answer_that_was_not_checked_is_not_kept_wherever_the_run_stops() {
                     shown.settle();
                 }
                 assert_kept(&shown, waited, &case);
+                assert_sendable(&shown);
                 let loaded: Conversation = serde_json::from_str(&saved).unwrap();
                 for mut conversation in [conversation, loaded] {
                     says("later", "Hello.").run_in(&mut conversation, "Hi.").await.unwrap();
