@@ -1,8 +1,9 @@
 //! One model call of a turn, with retries and streaming.
 
 use super::agent::LlmAgent;
-use super::calls::{TurnCalls, put_first};
+use super::calls::TurnCalls;
 use super::settings::Settings;
+use super::started::put_first;
 use crate::agent::{Run, RunAgent};
 use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;

@@ -51,8 +51,9 @@ impl<'a, T> Concurrent<'a, T> {
         if count == 0 {
             return Poll::Ready(None);
         }
-        self.first = (self.first + 1) % count;
-        for index in (self.first..count).chain(0..self.first) {
+        let first = self.first % count;
+        self.first = first + 1;
+        for index in (first..count).chain(0..first) {
             let Some((number, future, signal)) = self.running.get_mut(index) else { continue };
             // Set before the check, so that a wake after the check wakes this task.
             *lock(&signal.task) = Some(cx.waker().clone());
