@@ -4,6 +4,7 @@ mod branches;
 mod changes;
 mod compacted;
 mod edit;
+mod keys;
 mod lost;
 mod nested;
 mod progress;
@@ -13,10 +14,10 @@ mod withhold;
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use edit::{REMOVED, WITHHELD};
+pub(crate) use keys::Keys;
 pub(crate) use lost::unknown;
 pub(crate) use progress::{Progress, Step};
 pub(crate) use turn::Turn;
-use turn::key;
 
 use crate::message::{Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
@@ -170,7 +171,7 @@ impl Conversation {
     /// adds these messages.
     ///
     /// An answer is not included before it has passed the [guardrails](crate::guardrail) for answers, and neither is
-    /// its text before a pause of the provider.
+    /// its text before a pause of the provider. The results of other calls in the turn of the answer are included.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         self.messages.get(..self.checked()).unwrap_or_default()
@@ -285,6 +286,7 @@ impl Conversation {
         if let Some(mut turn) = self.turn.take() {
             turn.withhold_answer();
             let is_kept = is_kept && turn.message().native.is_some();
+            self.withhold_before(turn.message());
             self.add_turn(turn, is_kept);
         }
     }
@@ -294,7 +296,7 @@ impl Conversation {
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
-        self.waiting(&|_| 0, "", &mut found);
+        self.waiting(&Keys::default(), "", &mut found);
         found
     }
 

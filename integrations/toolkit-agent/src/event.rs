@@ -173,9 +173,7 @@ pub enum RunEvent {
         /// The name of the agent that has made the call.
         agent: String,
         /// The key of the call in [`Decisions`](crate::Decisions), as in [`PendingCall::id`](crate::PendingCall::id).
-        /// If the call waits for calls of the called agent, the decisions are about those. For a call within a called
-        /// agent, this is the key unless an earlier call of the outer agent had the same id as the enclosing call; the
-        /// [pending calls](crate::Conversation::pending) have the key in all cases.
+        /// If the call waits for calls of the called agent, the decisions are about those.
         id: String,
         /// The id of the call.
         call_id: CallId,

@@ -18,6 +18,7 @@ mod repetitions;
 mod restart;
 mod settings;
 mod situation;
+mod started;
 mod summaries;
 mod tools;
 mod unfinished;

@@ -24,6 +24,7 @@ pub use stream::{ModelDelta, ModelStream};
 
 use crate::message::{Message, Messages};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::{ToolConfig, ToolRegistry};
 
 /// A request to a model: instructions, messages, tools and options.
@@ -41,6 +42,8 @@ pub struct ModelRequest {
     pub tool_use: ToolConfig,
     /// Options for the answer. A request shares them with its agent; `Arc::make_mut` changes them for this request.
     pub options: Arc<ModelOptions>,
+    /// Whether the provider goes on with the request. `None` if no agent asks for it.
+    pub(crate) running: Option<Arc<AtomicBool>>,
 }
 
 impl ModelRequest {
@@ -53,7 +56,29 @@ impl ModelRequest {
             tools: Arc::default(),
             tool_use: ToolConfig::default(),
             options: Arc::default(),
+            running: None,
         }
+    }
+
+    /// Sets whether the provider goes on with this request if the program no longer waits for the answer. While it
+    /// does, an agent does not repeat the request after its timeout.
+    ///
+    /// A model calls this before and after it waits for the answer to a
+    /// [background](ModelOptions::background) request. A model that wraps another model passes the request on.
+    pub fn set_running_in_background(&self, is_running: bool) {
+        if let Some(running) = &self.running {
+            running.store(is_running, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the request, which notes from now on whether the provider goes on with it.
+    pub(crate) fn watched(&self) -> Self {
+        Self { running: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// Returns whether the provider goes on with the [watched](Self::watched) request.
+    pub(crate) fn is_running_in_background(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.load(Ordering::Relaxed))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Agents that consist of other agents, and agents as tools.
 
+mod concurrent;
 mod parallel;
 mod tools;
 mod workflow;

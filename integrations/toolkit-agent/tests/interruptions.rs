@@ -1,5 +1,7 @@
 //! Interrupted runs: calls that wait for an approval, an answer or a result of the program.
 
+mod keys;
+
 use crate::support::{Nothing, assert_sendable, transcript};
 use futures_util::FutureExt;
 use serde_json::Value;

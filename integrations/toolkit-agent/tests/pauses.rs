@@ -1,5 +1,6 @@
 //! Properties of runs with pauses of the provider, calls, approvals and guardrails, whatever stops them.
 
+mod groups;
 mod model;
 
 use crate::property::answered;
@@ -13,8 +14,8 @@ use tokio::time::{sleep, timeout};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, AssistantMessage, Conversation, Decisions, Message, ModelRetry, RunEvent,
-    RunOptions, Sessions,
+    Agent, AgentError, AgentOutput, AssistantMessage, Conversation, Decisions, Message, ModelResponse,
+    ModelRetry, RunEvent, RunOptions, Sessions,
 };
 use toolkit_core::{ClosureTool, ToolError, ToolRegistry};
 
@@ -57,6 +58,8 @@ struct Case {
     script: Vec<Part>,
     /// The decisions of the guardrail, in turn. Empty if there is no guardrail.
     decisions: Vec<Decision>,
+    /// Whether another guardrail checks each response, and lets it pass.
+    checks_responses: bool,
     steps: Vec<Step>,
     streaming: bool,
     team: Team,
@@ -84,15 +87,16 @@ fn case() -> impl Strategy<Value = Case> {
     let team = prop_oneof![2 => Just(Team::Alone), 1 => Just(Team::Sequence), 1 => Just(Team::Group)];
     (
         prop::collection::vec(model::part(), 1..7),
-        prop::collection::vec(decision, 0..3),
+        (prop::collection::vec(decision, 0..3), any::<bool>()),
         prop::collection::vec(step(), 1..6),
         any::<bool>(),
         team,
         any::<bool>(),
     )
-        .prop_map(|(script, decisions, steps, streaming, team, is_saved)| Case {
+        .prop_map(|(script, (decisions, checks_responses), steps, streaming, team, is_saved)| Case {
             script,
             decisions,
+            checks_responses,
             steps,
             streaming,
             team,
@@ -176,43 +180,45 @@ proptest! {
     }
 }
 
-async fn check(case: &Case) -> Result<(), TestCaseError> {
-    let model = Pausing::new(&case.script);
-    let passed = Arc::<Mutex<Vec<String>>>::default();
+/// Creates the agent or the team of a case.
+fn agent(case: &Case, model: &Arc<Pausing>, passed: &Arc<Mutex<Vec<String>>>) -> Agent {
     let agent = Agent::builder(model.clone()).tools(tools()).retry(ModelRetry::never());
     let agent = agent.streaming(case.streaming).name("one");
     let agent = match case.decisions.is_empty() {
         true => agent,
-        false => agent.guardrail(guardrail(&case.decisions, &passed)),
+        false => agent.guardrail(guardrail(&case.decisions, passed)),
     };
+    let response = Guardrail::new("response", |_: &ModelResponse, _: &GuardContext| Verdict::Pass);
+    let agent = if case.checks_responses { agent.guardrail(response) } else { agent };
     let agent = agent.build().unwrap();
-    let agent = match case.team {
+    match case.team {
         Team::Alone => agent,
         Team::Sequence => SequentialAgent::new("team", [agent]).into(),
         Team::Group => ParallelAgent::new("team", [agent]).into(),
-    };
+    }
+}
+
+async fn check(case: &Case) -> Result<(), TestCaseError> {
+    let model = Pausing::new(&case.script);
+    let passed = Arc::<Mutex<Vec<String>>>::default();
+    let agent = agent(case, &model, &passed);
     let sessions = case.is_saved.then(Sessions::default);
     let mut conversation = match &sessions {
         Some(sessions) => sessions.open("ada", "1").await.unwrap(),
         None => Conversation::new("1"),
     };
-    let (mut said, mut is_whole) = (Vec::new(), true);
+    let (mut said, mut is_whole) = (Said::default(), true);
     let (mut paused, mut requests) = (BTreeSet::new(), 0);
     for (index, step) in case.steps.iter().enumerate() {
         let is_new = !step.resumes || index == 0;
         if is_new {
-            said.clear();
+            said = Said::default();
             paused.clear();
             is_whole = true;
         }
         let options = sessions.iter().fold(RunOptions::new(), RunOptions::with_autosave);
         let ended = drive(&agent, &mut conversation, options, (is_new, step.stop), &mut said).await;
         is_whole &= step.stop == Stop::Nothing;
-        if case.team == Team::Group {
-            // A group goes on after the failure of an agent, and forgets an agent that was dropped.
-            is_whole = false;
-            paused.clear();
-        }
         // The calls of an unfinished turn follow the messages.
         let mut settled = conversation.clone();
         settled.settle();
@@ -241,10 +247,16 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
                 Message::Assistant(said) => Some(label(said)),
                 _ => None,
             });
-            prop_assert_eq!(messages.collect::<Vec<_>>(), said.clone(), "the order of the events");
+            prop_assert_eq!(messages.collect::<Vec<_>>(), said.messages.clone(), "the order of the events");
+            if case.streaming || case.checks_responses {
+                let texts = said.messages.iter().map(|(text, _)| text.as_str());
+                prop_assert_eq!(texts.collect::<String>(), said.text.clone(), "the text events");
+            }
         }
-        if matches!(ended, Some(Ok(_))) {
+        if matches!(ended, Some(Ok(_) | Err(AgentError::Branches(_)))) {
+            // After the failure of all agents, a group begins again.
             paused.clear();
+            is_whole = false;
         }
         if step.is_reloaded {
             let pending = conversation.pending();
@@ -276,6 +288,15 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What the events of a run contain.
+#[derive(Default)]
+struct Said {
+    /// The texts and the calls of the messages.
+    messages: Vec<(String, Vec<String>)>,
+    /// The text of the text events.
+    text: String,
+}
+
 /// Returns the text and the names of the calls.
 fn label(said: &AssistantMessage) -> (String, Vec<String>) {
     (said.text.clone(), said.calls.iter().map(|call| call.id.to_string()).collect())
@@ -287,7 +308,7 @@ async fn drive(
     conversation: &mut Conversation,
     options: RunOptions,
     (is_new, stop): (bool, Stop),
-    said: &mut Vec<(String, Vec<String>)>,
+    said: &mut Said,
 ) -> Option<Result<AgentOutput, AgentError>> {
     let options = match stop {
         Stop::Cancel(after) => options.with_cancellation(token_after(Duration::from_millis(after))),
@@ -306,7 +327,8 @@ async fn drive(
         let mut waiting = BTreeSet::new();
         while let Some(event) = events.next().await {
             match event {
-                Ok(RunEvent::Message { message, .. }) => said.push(label(&message)),
+                Ok(RunEvent::Message { message, .. }) => said.messages.push(label(&message)),
+                Ok(RunEvent::Text { text, .. }) => said.text.push_str(&text),
                 Ok(RunEvent::Finished { output, .. }) => {
                     return Some(Ok(AgentOutput::new(output.agent.as_str(), output.text.as_str())));
                 }

@@ -4,14 +4,15 @@ use crate::support::tools;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::model::{Effort, PromptCache, ServerState, ServiceTier, Thinking};
+use toolkit_agent::model::{Effort, Fallback, PromptCache, Retrying, ServerState, ServiceTier, Thinking};
 use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
 use toolkit_agent::{
     Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError,
-    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, NativeMessages, Price, Usage,
+    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, NativeMessages, Price, Usage,
 };
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_wire::ApiFormat;
@@ -459,6 +460,43 @@ async fn a_background_response_is_not_paid_for_twice() {
     let expected =
         "background response `resp_1` cannot be retrieved: the server restarts; it may still be running";
     assert_eq!((failed.message.as_str(), failed.is_retryable()), (expected, false));
+}
+
+/// A transport that never answers, and counts the requests.
+#[derive(Clone, Default)]
+struct Silent(Arc<AtomicU32>);
+
+impl Transport for Silent {
+    async fn send(&self, _: Value) -> Result<Value, ModelError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        std::future::pending().await
+    }
+
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        self.send(body).await.map(|_| unreachable!())
+    }
+}
+
+/// Another request would be a second answer to pay for only if the provider goes on with the first one.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background() {
+    let limits = || Limits::default().with_model_timeout(Duration::from_secs(60));
+    for format in ApiFormat::ALL {
+        for (background, streaming) in (0..4).map(|case| (case & 1 == 1, case & 2 == 2)) {
+            let (asked, other) = (Silent::default(), Silent::default());
+            let model = WireModel::new(format, "m", asked.clone());
+            // However a model is wrapped, and whatever would be asked after it.
+            let fallback = Fallback::new(WireModel::new(OpenAiResponses, "m", other));
+            let model =
+                Retrying::new(Fallback::new(Arc::new(model).boxed()).or(fallback), ModelRetry::default());
+            let options = ModelOptions::new().with_background(background);
+            let agent = Agent::builder(model).options(options).streaming(streaming).limits(limits());
+            agent.retry(ModelRetry::new(2)).build().unwrap().run("hi").await.unwrap_err();
+            let is_running = background && format == OpenAiResponses;
+            let expected = if is_running { 1 } else { 2 };
+            assert_eq!(asked.0.load(Ordering::Relaxed), expected, "{format} {background} {streaming}");
+        }
+    }
 }
 
 #[test]

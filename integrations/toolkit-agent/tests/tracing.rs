@@ -150,7 +150,7 @@ fn spans_form_the_tree_of_the_run() {
             \x20 chat scripted\n"
         );
     }
-    // Parallel agents work in tasks of their own.
+    // Parallel agents take turns in one task.
     let failing = agent("failing", ScriptedModel::new().error(ModelError::from_status(429, "later")));
     let parallel = ParallelAgent::new("both", [expert(), failing.build().unwrap()]);
     let says = agent("last", ScriptedModel::new().text("done")).build().unwrap();

@@ -1,9 +1,10 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Keys};
 use crate::event::RunScope;
 use crate::helpers::lock;
+use crate::message::Messages;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 use toolkit_core::CallId;
@@ -30,13 +31,16 @@ struct Called {
     /// The unfinished conversations of the called agents, by the index of the call in its turn. A
     /// conversation is absent while its agent works, and comes back if the agent is interrupted.
     conversations: BTreeMap<usize, Conversation>,
-    /// The keys of the calls with an unfinished conversation, by the index of the call.
-    keys: BTreeMap<usize, String>,
-    /// The calls that are not yet in `positions`, with their indexes. Most turns call no agent, so `positions` is
-    /// filled when an agent begins.
-    calls: Vec<(CallId, usize)>,
-    /// The index of each call, by its id. `None` if several calls have the same id, because the index is then
-    /// ambiguous.
+    /// The messages before the turn, until `counts` has counted their calls. Most turns call no agent, so the rest is
+    /// computed when it is first needed.
+    earlier: Option<Messages>,
+    counts: Keys,
+    /// The next calls of the turn, which are not yet in `keys`. `true` marks a call that runs.
+    calls: Vec<(CallId, bool)>,
+    /// The keys of the calls, by their index.
+    keys: Vec<String>,
+    /// The index of each call that runs, by its id. `None` if several such calls have the same id, because the index
+    /// is then ambiguous.
     positions: HashMap<CallId, Option<usize>>,
     /// The indexes of the calls with working agents.
     working: HashSet<usize>,
@@ -44,39 +48,70 @@ struct Called {
     unknown: usize,
 }
 
+impl Called {
+    /// Computes the keys and the indexes of all calls so far.
+    fn read_calls(&mut self) {
+        if let Some(earlier) = self.earlier.take() {
+            self.counts = Keys::default().after(&earlier);
+        }
+        for (id, runs) in self.calls.drain(..) {
+            let position = self.keys.len();
+            self.keys.push(self.counts.next(&id));
+            if runs {
+                self.positions.entry(id).and_modify(|position| *position = None).or_insert(Some(position));
+            }
+        }
+    }
+}
+
 impl CalledAgents {
     /// Removes the calls of the previous turn.
     pub(crate) fn begin_turn(&self) {
         let called = &mut *lock(&self.0);
         called.conversations.clear();
-        called.keys.clear();
         called.calls.clear();
+        called.keys.clear();
         called.positions.clear();
         called.working.clear();
         called.unknown = 0;
     }
 
-    /// Registers a call before it runs, with its key and the unfinished conversation of its agent if there is one.
-    pub(crate) fn add(&self, call_id: CallId, position: usize, unfinished: Option<(String, Conversation)>) {
-        let mut called = lock(&self.0);
-        called.calls.push((call_id, position));
-        if let Some((key, unfinished)) = unfinished {
-            called.keys.insert(position, key);
-            called.conversations.insert(position, unfinished);
-        }
+    /// Prepares for the calls of a turn after the messages `earlier`.
+    pub(crate) fn begin_calls(&self, earlier: &Messages) {
+        lock(&self.0).earlier = Some(earlier.clone());
+    }
+
+    /// Releases the messages before the turn, so that adding to them does not copy them.
+    pub(crate) fn end_calls(&self) {
+        lock(&self.0).earlier = None;
+    }
+
+    /// Registers the next call of the turn. `runs` is `false` if its tool does not run.
+    pub(crate) fn add(&self, call_id: CallId, runs: bool) {
+        lock(&self.0).calls.push((call_id, runs));
+    }
+
+    /// Stores the unfinished conversation of the agent called at `position`, before the call runs again.
+    pub(crate) fn keep(&self, position: usize, unfinished: Conversation) {
+        lock(&self.0).conversations.insert(position, unfinished);
+    }
+
+    /// Returns the key of the call at `position`.
+    pub(crate) fn key(&self, position: usize) -> String {
+        let called = &mut *lock(&self.0);
+        called.read_calls();
+        called.keys.get(position).cloned().unwrap_or_default()
     }
 
     /// Begins the agent of the call with this id. Returns the index and the key of the call, and the unfinished
-    /// conversation to continue. The key of a call without such a conversation is its id. Returns `None` if the id is
-    /// unknown or belongs to several calls, or if the agent already works.
+    /// conversation to continue. Returns `None` if the id is unknown or belongs to several calls, or if the agent
+    /// already works.
     pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, String, Option<Conversation>)> {
         let called = &mut *lock(&self.0);
-        for (id, position) in called.calls.drain(..) {
-            called.positions.entry(id).and_modify(|position| *position = None).or_insert(Some(position));
-        }
+        called.read_calls();
         let position = (*called.positions.get(call_id)?)?;
         let is_first = called.working.insert(position);
-        let key = called.keys.get(&position).cloned().unwrap_or_else(|| call_id.to_string());
+        let key = called.keys.get(position).cloned().unwrap_or_default();
         is_first.then(|| (position, key, called.conversations.remove(&position)))
     }
 

@@ -54,8 +54,9 @@ pub(crate) struct RunInner {
     /// The tool calls and the parallel agents that enclose this agent, the outermost first.
     within: Vec<RunScope>,
     pub(crate) decisions: Decisions,
-    /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls.
-    pub(crate) prefix: String,
+    /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls. `None` if its calls cannot be
+    /// decided, because its conversation cannot be continued after an interruption.
+    pub(crate) prefix: Option<String>,
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
     /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
     /// answer again.
@@ -96,7 +97,7 @@ impl Run {
             node: Vec::new(),
             within: Vec::new(),
             decisions: options.decisions,
-            prefix: String::new(),
+            prefix: Some(String::new()),
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
             limited: None,
@@ -160,12 +161,13 @@ impl Run {
         match called {
             Some((position, key)) => {
                 inner.node = Conversation::node_of_call(&inner.node, position);
-                inner.prefix = format!("{}{key}/", inner.prefix);
+                inner.prefix = inner.prefix.map(|prefix| format!("{prefix}{key}/"));
             }
             None => {
                 inner.journal = None;
                 inner.autosave = None;
                 inner.decisions = Decisions::default();
+                inner.prefix = None;
             }
         }
         Self(Arc::new(inner))
@@ -174,7 +176,7 @@ impl Run {
     /// Returns the run for the parallel agent at `index`. The agent works on a copy of the conversation.
     /// `node` is the path of keys to the copy.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
-        let prefix = format!("{}{index}/", self.0.prefix);
+        let prefix = self.0.prefix.as_ref().map(|prefix| format!("{prefix}{index}/"));
         let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };
         inner.within.push(RunScope::Branch(index));
         Self(Arc::new(inner))
@@ -265,10 +267,9 @@ impl Run {
         &self.0.root
     }
 
-    /// Returns whether this is the outermost run. Also returns `true` for a run directly within the outermost
-    /// run if the nested run cannot be resumed.
+    /// Returns whether this is the outermost run.
     pub(crate) fn is_outermost(&self) -> bool {
-        self.0.prefix.is_empty()
+        self.0.prefix.as_deref() == Some("")
     }
 
     /// Returns whether the run has a listener.

@@ -138,11 +138,6 @@ impl Conversation {
         }
     }
 
-    /// Returns whether there is a copy for the parallel agent at `index`.
-    pub(crate) fn has_branch(&self, index: usize) -> bool {
-        self.children.contains_key(&self.branch_key(index))
-    }
-
     /// Removes and returns the copy for the parallel agent at `index`, without the messages copied from
     /// `self`.
     pub(crate) fn take_branch(&mut self, index: usize) -> Option<Self> {

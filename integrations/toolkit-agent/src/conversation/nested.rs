@@ -2,13 +2,13 @@
 
 use super::branches::BRANCH;
 use super::progress::{Frame, Progress, Step};
-use super::{AgentOutput, Conversation, PendingCall, RunOutput};
+use super::{AgentOutput, Conversation, Keys, PendingCall, RunOutput, Turn};
 use crate::message::{Message, UserMessage};
 use crate::model::FinishReason;
 use crate::output::Spent;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
-use toolkit_core::{CallId, Session};
+use toolkit_core::Session;
 
 const CALL: &str = "call/";
 
@@ -267,37 +267,27 @@ impl Conversation {
         node.iter().cloned().chain([child_of_call(position)]).collect()
     }
 
-    /// Returns the [key](super::key) of a call of the unfinished turn.
-    pub(crate) fn key_of_call(&self, position: usize) -> String {
-        let calls = self.turn.as_ref().map(|turn| turn.message().calls.as_slice()).unwrap_or_default();
-        super::key(calls, position, &|id| self.calls_with(id))
+    /// Returns the [keys](Keys) of the calls of the unfinished turn, in their order.
+    pub(crate) fn keys_of_turn(&self) -> Vec<String> {
+        let mut keys = Keys::default().after(&self.messages);
+        let calls = self.turn.iter().flat_map(|turn| &turn.message().calls);
+        calls.map(|call| keys.next(&call.id)).collect()
     }
 
-    /// Returns the number of calls with this id, without the unfinished turn.
-    fn calls_with(&self, id: &CallId) -> usize {
-        let of_message = |message: &Message| match message {
-            Message::Assistant(message) => message.calls.iter().filter(|call| call.id == *id).count(),
-            _ => 0,
-        };
-        self.messages.iter().map(of_message).sum()
-    }
-
-    /// Collects the pending calls of this conversation and of its nested conversations. `outer` returns how many calls
-    /// have an id in the conversations that this conversation of a parallel agent continues.
-    pub(super) fn waiting(
-        &self,
-        outer: &dyn Fn(&CallId) -> usize,
-        prefix: &str,
-        found: &mut Vec<PendingCall>,
-    ) {
-        let earlier = |id: &CallId| outer(id) + self.calls_with(id);
+    /// Collects the pending calls of this conversation and of its nested conversations. `outer` has counted the calls
+    /// of the conversations that this conversation of a parallel agent continues.
+    pub(super) fn waiting(&self, outer: &Keys, prefix: &str, found: &mut Vec<PendingCall>) {
+        if self.children.is_empty() && !self.turn.as_ref().is_some_and(Turn::has_pending) {
+            return;
+        }
+        let keys = outer.clone().after(&self.messages);
         if let Some(turn) = &self.turn {
-            turn.waiting(&self.children, &earlier, prefix, found);
+            turn.waiting(&self.children, keys.clone(), prefix, found);
         }
         for (key, branch) in &self.children {
             if let Some(index) = key.strip_prefix(BRANCH) {
                 let prefix = format!("{prefix}{}/", index.rsplit('/').next().unwrap_or_default());
-                branch.waiting(&earlier, &prefix, found);
+                branch.waiting(&keys, &prefix, found);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The unfinished turn of a conversation.
 
 use super::Conversation;
+use super::keys::Keys;
 use super::lost::lost;
 use super::nested::child_of_call;
 use super::withhold::withhold;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
-use toolkit_core::{CallId, ToolCall, ToolError, ToolResult};
+use toolkit_core::{ToolCall, ToolError, ToolResult};
 
 /// An unfinished turn: the parts of the model's message and the tool results that have arrived so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -210,19 +211,22 @@ impl Turn {
     }
 
     /// Collects the pending calls of the turn. `children` contains the conversations of agents called as
-    /// tools, including agents stopped by a crash. `earlier` returns how many calls of earlier turns have an id.
+    /// tools, including agents stopped by a crash. `keys` has counted the calls of earlier turns.
     pub(super) fn waiting(
         &self,
         children: &BTreeMap<String, Conversation>,
-        earlier: &dyn Fn(&CallId) -> usize,
+        mut keys: Keys,
         prefix: &str,
         found: &mut Vec<PendingCall>,
     ) {
+        let keys: Vec<String> = self.message.calls.iter().map(|call| keys.next(&call.id)).collect();
         for position in self.unanswered() {
-            let Some(call) = self.message.calls.get(position) else { continue };
-            let id = || format!("{prefix}{}", key(&self.message.calls, position, earlier));
+            let Some((call, key)) = self.message.calls.get(position).zip(keys.get(position)) else {
+                continue;
+            };
+            let id = || format!("{prefix}{key}");
             match (children.get(&child_of_call(position)), self.pending.get(&position)) {
-                (Some(child), _) => child.waiting(&|_| 0, &format!("{}/", id()), found),
+                (Some(child), _) => child.waiting(&Keys::default(), &format!("{}/", id()), found),
                 (None, Some(reason)) => found.push(PendingCall {
                     id: id(),
                     agent: self.message.agent.clone(),
@@ -304,17 +308,5 @@ impl TurnChange {
         }
         turn.applied = self.applied.unwrap_or(turn.applied);
         turn.checks_answers |= self.checks_answers;
-    }
-}
-
-/// Returns the key of a call in its conversation: the id of the call, followed by a number if earlier calls have the
-/// same id. `earlier` returns how many calls of earlier turns have an id.
-pub(crate) fn key(calls: &[ToolCall], position: usize, earlier: &dyn Fn(&CallId) -> usize) -> String {
-    let Some(call) = calls.get(position) else { return String::new() };
-    let count = earlier(&call.id) + calls.iter().take(position).filter(|other| other.id == call.id).count();
-    // An id with `#` always gets a number, because it may look like the key of another call.
-    match count == 0 && !call.id.as_str().contains('#') {
-        true => call.id.to_string(),
-        false => format!("{}#{}", call.id, count + 1),
     }
 }

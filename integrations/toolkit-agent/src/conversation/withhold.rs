@@ -53,6 +53,19 @@ fn is_paused(message: &Message) -> bool {
     matches!(message, Message::Assistant(said) if said.paused)
 }
 
+/// Returns whether any call of a message does not give an answer.
+fn has_other_calls(said: &AssistantMessage) -> bool {
+    said.calls.iter().any(|call| !said.is_answer(call))
+}
+
+/// A turn whose answer guardrails are checking.
+pub(crate) struct HiddenAnswer {
+    /// The message and the results with the answer.
+    turn: Box<[Message; 2]>,
+    /// Whether there was text before a pause.
+    was_paused: bool,
+}
+
 impl Conversation {
     /// Returns the number of messages before those that guardrails have not checked.
     pub(super) fn checked(&self) -> usize {
@@ -70,6 +83,44 @@ impl Conversation {
         let count = if let Some(Message::Tool(_)) = self.messages.last() { 2 } else { 1 };
         let begin = self.checked().min(self.messages.len().saturating_sub(count));
         self.progress.get_or_insert_default().unchecked = Some(begin);
+    }
+
+    /// Removes unchecked text before a message, if calls of the message have run beside an answer. A resumed run does not
+    /// continue such text.
+    pub(super) fn withhold_before(&mut self, message: &AssistantMessage) {
+        if message.has_answer() && has_other_calls(message) {
+            self.withhold_unchecked(None);
+        }
+    }
+
+    /// Hides the answer of the last turn until guardrails have checked it. If other calls have run beside the answer,
+    /// their message and their results are shown without it. Returns what [`show_answer`](Self::show_answer) needs
+    /// then.
+    pub(crate) fn hide_answer(&mut self) -> Option<HiddenAnswer> {
+        let begin = self.messages.len().saturating_sub(2);
+        let turn = match self.messages.get(begin..) {
+            Some([message @ Message::Assistant(said), given @ Message::Tool(_)]) if has_other_calls(said) => {
+                Box::new([message.clone(), given.clone()])
+            }
+            _ => {
+                self.set_unchecked();
+                return None;
+            }
+        };
+        let len = self.messages.len();
+        self.withhold_answers();
+        self.set_checked();
+        Some(HiddenAnswer { turn, was_paused: self.messages.len() < len })
+    }
+
+    /// Shows the answer that [`hide_answer`](Self::hide_answer) has taken out of the last turn. Returns whether it has
+    /// removed text before a pause.
+    pub(crate) fn show_answer(&mut self, hidden: Option<HiddenAnswer>) -> bool {
+        let Some(HiddenAnswer { turn, was_paused }) = hidden else { return false };
+        let begin = self.messages.len().saturating_sub(turn.len());
+        self.messages.splice(begin.., *turn);
+        self.mark_changed(begin);
+        was_paused
     }
 
     /// Notes that no message has to be checked by guardrails any more.
@@ -91,13 +142,8 @@ impl Conversation {
             Message::Assistant(said) => said.paused && agent == Some(said.agent.as_str()),
             _ => false,
         };
-        // Calls that have run stay, so what comes after text that is continued may only be the answer.
-        let is_answer = |message: &Message| match message {
-            Message::Assistant(said) => said.calls.iter().all(|call| said.is_answer(call)),
-            _ => true,
-        };
         let kept = self.unchecked().iter().take_while(is_continued).count();
-        if kept > 0 && self.unchecked().iter().all(is_answer) {
+        if kept > 0 {
             return self.remove_messages(begin + kept..self.messages.len());
         }
         let paused = self.unchecked().iter().take_while(|message| is_paused(message)).count();
@@ -157,11 +203,12 @@ impl Conversation {
     }
 
     /// Withholds everything beside the accepted answer of the last turn: the arguments of other answers in the same
-    /// turn, the text of the message, and text before a pause. Returns the changed message, or `None` if there was
-    /// nothing to withhold.
-    pub(crate) fn withhold_beside_answer(&mut self) -> Option<&AssistantMessage> {
-        let was_paused = matches!(self.messages.last(), Some(Message::Tool(_)))
-            && self.remove_paused(self.begin_of_answer(true));
+    /// turn, the text of the message, and text before a pause. `was_paused` is `true` if such text was already removed.
+    /// Returns the changed message, or `None` if there was nothing to withhold.
+    pub(crate) fn withhold_beside_answer(&mut self, was_paused: bool) -> Option<&AssistantMessage> {
+        let was_paused = was_paused
+            || matches!(self.messages.last(), Some(Message::Tool(_)))
+                && self.remove_paused(self.begin_of_answer(true));
         let begin = self.messages.len().checked_sub(2)?;
         let Some([Message::Assistant(said), Message::Tool(given)]) = self.messages.get_mut(begin..) else {
             return None;

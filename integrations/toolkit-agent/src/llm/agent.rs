@@ -104,7 +104,8 @@ impl LlmAgent {
         let mut held = Held::default();
         conversation.withhold_unchecked(Some(self.name()));
         if self.settings.hold_text() {
-            held.push_paused(conversation.unchecked(), self.settings.streaming, run);
+            let has_text_events = self.settings.streaming || self.settings.guards.checks_responses;
+            held.push_paused(conversation.unchecked(), has_text_events, run);
         }
         let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);
@@ -309,6 +310,7 @@ impl LlmAgent {
             tools: dispatcher.registry(),
             tool_use: settings.tool_config.clone(),
             options: settings.options.clone(),
+            running: None,
         };
         adapt_server_state(&mut request, &compacted);
         answer.add_to(&mut request);

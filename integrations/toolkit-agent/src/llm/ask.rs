@@ -1,8 +1,9 @@
 //! One model call of a turn, with retries and streaming.
 
 use super::agent::LlmAgent;
-use super::calls::{TurnCalls, put_first};
+use super::calls::TurnCalls;
 use super::settings::Settings;
+use super::started::put_first;
 use crate::agent::{Run, RunAgent};
 use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
@@ -16,7 +17,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 
 impl LlmAgent {
@@ -28,13 +29,14 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
+        let watched = request.options.background.then(|| request.watched());
+        let request = watched.as_ref().unwrap_or(request);
         for attempt in 1_u32.. {
             run.emit(|| RunEvent::ModelCalled {
                 agent: name.clone(),
                 model: model.name().to_owned(),
                 within: run.within(),
             });
-            let begun = request.options.background.then(Instant::now);
             let error = match self.attempt(request, calls).await {
                 Ok(response) => return Ok(response),
                 // Started calls cannot be undone. The model therefore continues from their results and does
@@ -55,11 +57,8 @@ impl LlmAgent {
             calls.counted.clear();
             calls.held.clear();
             // A background response runs on after the timeout of the agent, so another request would be a second one
-            // to pay for. Its answer is not streamed.
-            let limit = run.0.budget.limits.model_timeout;
-            let has_expired = begun.zip(limit).is_some_and(|(begun, limit)| begun.elapsed() >= limit);
-            let is_running = has_expired && error.kind == ModelErrorKind::TimedOut && !calls.has_begun;
-            let pause = retry.pause_after(attempt, &error).filter(|_| !is_running);
+            // to pay for.
+            let pause = retry.pause_after(attempt, &error).filter(|_| !request.is_running_in_background());
             let Some(pause) = pause else { return Err(error.into()) };
             if calls.is_billed(&error) {
                 // The provider bills an answer that broke off, so the next attempt is another model call.

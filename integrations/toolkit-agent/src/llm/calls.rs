@@ -123,24 +123,29 @@ impl<'a> TurnCalls<'a> {
 
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
+        if self.started == 0 && !self.counted.is_empty() {
+            self.caller.called.begin_calls(self.conversation.history());
+        }
         while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
             self.started += 1;
-            if is_refused {
-                continue;
-            }
             let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
-            self.dispatch(position, call);
+            match is_refused {
+                true => self.caller.called.add(call.id, false),
+                false => self.dispatch(position, call),
+            }
         }
     }
 
     fn dispatch(&mut self, position: usize, call: ToolCall) {
-        if let Some(outcome) = self.answer.outcome(&call) {
+        let outcome = self.answer.outcome(&call);
+        self.caller.called.add(call.id.clone(), outcome.is_none());
+        if let Some(outcome) = outcome {
             return self.keep(ToolResult::of(&call, outcome).with_position(position));
         }
-        let unfinished = self.conversation.take_called(position);
-        let unfinished = unfinished.map(|child| (self.conversation.key_of_call(position), child));
-        self.caller.called.add(call.id.clone(), position, unfinished);
+        if let Some(unfinished) = self.conversation.take_called(position) {
+            self.caller.called.keep(position, unfinished);
+        }
         self.dispatched.push(position);
         self.batch.push(call);
     }
@@ -181,9 +186,12 @@ impl<'a> TurnCalls<'a> {
             let (run, message) = (self.run, Box::new(message.clone()));
             self.held.push(RunEvent::Message { message, within: run.within() });
         }
-        for position in restart.positions {
-            if let Some(call) = message.calls.get(position).cloned() {
-                self.dispatch(position, call);
+        self.caller.called.begin_calls(self.conversation.history());
+        let mut positions = restart.positions.into_iter().peekable();
+        for (position, call) in message.calls.iter().cloned().enumerate() {
+            match positions.next_if_eq(&position) {
+                Some(_) => self.dispatch(position, call),
+                None => self.caller.called.add(call.id, false),
             }
         }
         let mut response = ModelResponse::text(message.text.as_str());
@@ -244,15 +252,15 @@ impl<'a> TurnCalls<'a> {
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                let conversation = &self.conversation;
-                let key = || format!("{}{}", self.run.0.prefix, conversation.key_of_call(result.position));
-                self.run.emit(|| RunEvent::CallPending {
-                    agent: agent(),
-                    id: key(),
-                    call_id,
-                    reason,
-                    within: self.run.within(),
-                });
+                if let Some(prefix) = &self.run.0.prefix {
+                    self.run.emit(|| RunEvent::CallPending {
+                        agent: agent(),
+                        id: format!("{prefix}{}", self.caller.called.key(result.position)),
+                        call_id,
+                        reason,
+                        within: self.run.within(),
+                    });
+                }
             }
         }
         self.conversation.add_result(result);
@@ -267,6 +275,7 @@ impl<'a> TurnCalls<'a> {
         finished: Result<(), AgentError>,
         is_kept: bool,
     ) -> Result<&'a [ToolResult], AgentError> {
+        self.caller.called.end_calls();
         if self.conversation.turn().has_pending() {
             // The batch has already applied the changes to the session.
             self.conversation.turn().take_state_changes();
@@ -321,24 +330,8 @@ impl<'a> TurnCalls<'a> {
             self.keep(result);
         }
         self.conversation.set_not_begun(self.started);
+        self.caller.called.end_calls();
     }
-}
-
-/// Moves the `started` calls to the beginning of `calls`. A started call that `calls` lacks is added. Two
-/// calls are the same if they have the same id and name. Returns whether a call was added.
-pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
-    if started.is_empty() {
-        return false;
-    }
-    // The model usually repeats the calls in the same order, so most calls are found at the front.
-    let mut missing: VecDeque<&ToolCall> = started.iter().collect();
-    let count = calls.len();
-    calls.retain(|call| {
-        let same = missing.iter().position(|other| other.id == call.id && other.name == call.name);
-        same.and_then(|index| missing.remove(index)).is_none()
-    });
-    calls.splice(..0, started.iter().cloned());
-    calls.len() > count
 }
 
 /// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
@@ -359,38 +352,4 @@ fn refusal(
         (!run.0.budget.take_tool_call()).then(error)
     };
     answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Compares the result of `put_first` with a simple search for each call, in lists with few ids and many
-    /// repetitions.
-    #[test]
-    fn started_calls_are_first_and_complete() {
-        let mut random = 1_u64;
-        let mut list = || -> Vec<ToolCall> {
-            let mut next = |below: u64| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (random >> 33) % below
-            };
-            let call = |(id, name): (u64, u64)| ToolCall::new(id.to_string(), name.to_string(), "{}");
-            (0..next(6)).map(|_| call((next(3), next(2)))).collect()
-        };
-        for _ in 0..2_000 {
-            let (started, sent) = (list(), list());
-            let mut rest: Vec<ToolCall> = sent.clone();
-            for call in &started {
-                if let Some(same) = rest.iter().position(|other| other == call) {
-                    drop(rest.remove(same));
-                }
-            }
-            let expected = [started.clone(), rest].concat();
-            let mut calls = sent.clone();
-            let is_longer = put_first(&started, &mut calls);
-            assert_eq!((&calls, is_longer), (&expected, expected.len() > sent.len()), "{started:?} {sent:?}");
-        }
-    }
 }

@@ -187,10 +187,10 @@ impl Guards {
             return Ok(output);
         }
         let AgentOutput { agent, finish, escalate, .. } = output.clone();
-        if is_added {
+        let hidden = is_added.then(|| {
             conversation.set_step(Step::Unchecked { escalate, is_repair });
-            conversation.set_unchecked();
-        }
+            conversation.hide_answer()
+        });
         let (situation, begin) = (scope.situation(), conversation.begin_of_answer(is_added));
         let text = conversation.paused_text(begin) + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
@@ -207,8 +207,9 @@ impl Guards {
                 return Err(stopped);
             }
         };
+        let was_paused = conversation.show_answer(hidden.flatten());
         if matches!(checked, Checked::Passed(_)) {
-            if is_added && let Some(message) = conversation.withhold_beside_answer() {
+            if is_added && let Some(message) = conversation.withhold_beside_answer(was_paused) {
                 held.replace_message(message);
             }
             conversation.set_checked();

@@ -37,9 +37,10 @@ impl Restart {
         // be invalid now.
         let is_invalid = |(position, call)| !turn.has_succeeded(position) && answer.is_invalid(call);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
+        let (keys, prefix) = (conversation.keys_of_turn(), run.0.prefix.as_deref().unwrap_or_default());
         for position in turn.unanswered() {
-            let Some(call) = calls.get(position) else { continue };
-            let id = format!("{}{}", run.0.prefix, conversation.key_of_call(position));
+            let Some((call, key)) = calls.get(position).zip(keys.get(position)) else { continue };
+            let id = format!("{prefix}{key}");
             let decisions = &run.0.decisions;
             let is_agent = conversation.has_called(position);
             let refusal = answer.refusal(call, invalid < position);

@@ -1,16 +1,17 @@
 //! Agents that run in parallel.
 
+use super::concurrent::Concurrent;
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
 use crate::conversation::{Conversation, Step};
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::helpers::{BoxFuture, lock};
 use crate::limits::Limits;
 use crate::message::{AssistantMessage, Message};
 use crate::output::AgentOutput;
-use crate::span::in_current;
 use std::collections::BTreeMap;
-use tokio::task::JoinSet;
+use std::sync::Mutex;
 
 /// A group of parallel agents, each with a copy of the conversation.
 ///
@@ -18,9 +19,9 @@ use tokio::task::JoinSet;
 /// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
 /// values is visible to all agents immediately.
 ///
-/// A [resumed](Agent::resume) run continues the agents that had not finished. There is an exception if the
-/// program drops a run and then resumes the same [`Conversation`] value. Agents that were working then count
-/// as failed, because their calls may have run.
+/// A [resumed](Agent::resume) run continues the agents that had not finished.
+///
+/// The agents run concurrently in one task. Their tool calls run in tasks of their own.
 ///
 /// If the input guardrail of an agent replaces or blocks an input, the other agents of the group still read
 /// the original. Give such a [`Guardrail`](crate::guardrail::Guardrail) to all agents of the group, or to an
@@ -52,12 +53,42 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
-/// The error of an agent whose copy of the conversation was lost, because the run was dropped while the agent
-/// worked.
-const LOST: &str = "the agent was stopped in its work; its calls may have run";
+/// The copies of agents that have ended or were dropped, by the index of the agent.
+type Ended = Mutex<BTreeMap<usize, Conversation>>;
 
-/// The index of a parallel agent, the copy of the conversation that it worked on, and its output.
-type Branch = (usize, Conversation, Result<AgentOutput, AgentError>);
+/// The copy of the conversation that the agent at `index` works on. The drop adds it to `ended`.
+struct Work<'a> {
+    index: usize,
+    copy: Conversation,
+    ended: &'a Ended,
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        lock(self.ended).insert(self.index, std::mem::take(&mut self.copy));
+    }
+}
+
+/// The conversation of a group. The drop stores the copies in it, so that a dropped run can be resumed.
+struct Group<'a> {
+    conversation: &'a mut Conversation,
+    ended: &'a Ended,
+}
+
+impl Group<'_> {
+    /// Stores the copies of the agents that have ended.
+    fn keep(&mut self) {
+        for (index, copy) in std::mem::take(&mut *lock(self.ended)) {
+            self.conversation.keep_branch(index, copy);
+        }
+    }
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        self.keep();
+    }
+}
 
 /// Returns whether the error of one agent ends the group of parallel agents. The agent can then continue in a
 /// resumed run.
@@ -73,55 +104,55 @@ fn ends_group(error: &AgentError, run: &Run) -> bool {
     }
 }
 
+/// Answers in the copy for a parallel agent, unless the agent has already answered there.
+async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+    if let Some(output) = copy.finished() {
+        return Ok(output);
+    }
+    let output = agent.join_run(copy, run).await;
+    if let Ok(output) = &output {
+        copy.end_run(output.clone());
+    }
+    let saved = run.save(copy).await;
+    match output.and_then(|output| saved.map(|()| output)) {
+        // The pending calls of the agent can still be decided.
+        Err(_) if !copy.pending().is_empty() => Err(AgentError::Interrupted { pending: Vec::new() }),
+        output => output,
+    }
+}
+
 impl ParallelAgent {
-    /// Runs each agent on a copy of the conversation, and stores the copies in the conversation. Skips agents
-    /// that had ended before an interruption. Returns the outputs by the index of the agent.
-    ///
-    /// Agents that panicked, or had failed before the interruption, have no output.
+    /// Runs each agent on a copy of the conversation, and stores the copies in the conversation, also if the future
+    /// is dropped. Skips agents that had failed before an interruption. Returns the outputs by the index of the agent.
     async fn branches(
         &self,
         conversation: &mut Conversation,
         run: &Run,
         failed: &mut BTreeMap<usize, String>,
     ) -> Result<BTreeMap<usize, Result<AgentOutput, AgentError>>, AgentError> {
-        let mut tasks: JoinSet<Branch> = JoinSet::new();
-        for (index, agent) in self.workflow.sub_agents.iter().cloned().enumerate() {
-            if !conversation.has_branch(index) {
-                // The run was dropped while the agent worked, and its calls may have run.
-                failed.entry(index).or_insert_with(|| LOST.to_owned());
-            }
-            if failed.contains_key(&index) {
-                continue;
-            }
-            let mut copy = conversation.branch(index);
-            let run = run.branch(index, conversation.node_of_branch(&run.0.node, index));
-            tasks.spawn(in_current(async move {
-                if let Some(output) = copy.finished() {
-                    return (index, copy, Ok(output));
-                }
-                let output = agent.join_run(&mut copy, &run).await;
-                if let Ok(output) = &output {
-                    copy.end_run(output.clone());
-                }
-                let saved = run.save(&mut copy).await;
-                (index, copy, output.and_then(|output| saved.map(|()| output)))
+        let ended = Ended::default();
+        let mut group = Group { conversation, ended: &ended };
+        let agents = self.workflow.sub_agents.iter().enumerate();
+        let mut branches =
+            Concurrent::new(agents.filter(|(index, _)| !failed.contains_key(index)).map(|(index, agent)| {
+                let run = run.branch(index, group.conversation.node_of_branch(&run.0.node, index));
+                let mut work = Work { index, copy: group.conversation.branch(index), ended: &ended };
+                let branch: BoxFuture<'_, _> =
+                    Box::pin(async move { answer(agent, &mut work.copy, &run).await });
+                (index, branch)
             }));
-        }
         let (mut outputs, mut saved) = (BTreeMap::new(), Ok(()));
-        while let Some(ended) = tasks.join_next().await {
-            let Ok((index, copy, mut output)) = ended else { continue };
-            if output.is_err() && !copy.pending().is_empty() {
-                // The pending calls of the agent can still be decided.
-                output = Err(AgentError::Interrupted { pending: Vec::new() });
-            }
-            conversation.keep_branch(index, copy);
+        while let Some((index, output)) = branches.next().await {
+            group.keep();
+            let output =
+                output.unwrap_or_else(|| Err(AgentError::Other("the agent has panicked".to_owned())));
             if let Err(error) = &output
                 && !ends_group(error, run)
             {
                 failed.insert(index, error.to_string());
-                conversation.set_step(Step::Parallel(failed.clone()));
+                group.conversation.set_step(Step::Parallel(failed.clone()));
                 // Even after a failed save, the other agents finish.
-                saved = saved.and(run.save(conversation).await);
+                saved = saved.and(run.save(group.conversation).await);
             }
             outputs.insert(index, output);
         }
@@ -174,10 +205,7 @@ impl ParallelAgent {
                     continue;
                 }
                 Some(Err(error)) => error,
-                None => {
-                    let panicked = || "the agent has panicked".to_owned();
-                    AgentError::Other(failed.remove(&index).unwrap_or_else(panicked))
-                }
+                None => AgentError::Other(failed.remove(&index).unwrap_or_default()),
             };
             let agent = agent.name().to_owned();
             let text = AssistantMessage::text(format!("(No answer: {error})"));

@@ -104,10 +104,14 @@ impl<T: Transport> ChatModel for WireModel<T> {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let EncodedRequest { body, losses } = self.encode(&request, false);
-        let mut body = self.transport.send(body.into()).await?;
-        if request.options.background {
-            body = finished(&self.transport, body).await?;
+        let is_background = body.get("background") == Some(&Value::Bool(true));
+        request.set_running_in_background(is_background);
+        let mut sent = self.transport.send(body.into()).await;
+        if is_background && let Ok(body) = sent {
+            sent = finished(&self.transport, body).await;
         }
+        request.set_running_in_background(false);
+        let body = sent?;
         let response = read_response(self.format, &body, request.options.server_state.as_ref())?;
         Ok(response.with_losses(losses.into_iter().map(RequestLoss::from).collect()))
     }

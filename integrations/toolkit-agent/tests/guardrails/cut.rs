@@ -4,9 +4,9 @@ use super::Colour;
 use super::kept::{blocks_secrets, history, streams};
 use crate::support::{Hesitant, Nothing, assert_sendable, says};
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
 use toolkit_agent::{
@@ -20,7 +20,7 @@ const INVALID: &str = r#"{"name": 7, "note": "secret"}"#;
 const RED: &str = r#"{"name": "red"}"#;
 
 /// Every run has ended before this number of milliseconds.
-const LAST: u64 = 26;
+const LAST: u64 = 28;
 
 /// The responses of a model that give, or seem to give, an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,9 +37,10 @@ enum Kind {
     OutputTransfer,
     Paused,
     PausedBeforeCall,
+    PausedBeforeCalls,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Text,
     Kind::Call,
     Kind::SlowCall,
@@ -52,6 +53,7 @@ const KINDS: [Kind; 12] = [
     Kind::OutputTransfer,
     Kind::Paused,
     Kind::PausedBeforeCall,
+    Kind::PausedBeforeCalls,
 ];
 
 impl Kind {
@@ -61,8 +63,9 @@ impl Kind {
 
     /// Returns whether the answer itself passes the check.
     const fn passes(self) -> bool {
-        use Kind::{PausedBeforeCall, Repaired, RepairedAgain, TextBeside, Transfer};
-        matches!(self, Repaired | RepairedAgain | TextBeside | Transfer | PausedBeforeCall)
+        use Kind::{PausedBeforeCall, PausedBeforeCalls, Repaired, RepairedAgain, TextBeside, Transfer};
+        let is_paused = matches!(self, PausedBeforeCall | PausedBeforeCalls);
+        is_paused || matches!(self, Repaired | RepairedAgain | TextBeside | Transfer)
     }
 
     fn model(self) -> ScriptedModel {
@@ -71,6 +74,9 @@ impl Kind {
         match self {
             Self::Paused => model.response(paused()).text(" word"),
             Self::PausedBeforeCall => model.response(paused()).call("final_answer", RED),
+            Self::PausedBeforeCalls => {
+                model.response(paused()).call("final_answer", RED).call("slow", "{}").call("slower", "{}")
+            }
             Self::Text => streams("the secret text"),
             Self::Call => {
                 let call = ToolCall::new("c", "final_answer", SECRET);
@@ -103,16 +109,25 @@ impl Kind {
         }
     }
 
-    fn agent(self, streaming: bool) -> Agent {
-        let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| async {
-            sleep(Duration::from_millis(7)).await;
-            "waited"
+    /// Creates an agent. Its tool `slow` notes when it has ended.
+    fn agent(self, streaming: bool, waited: &Waited) -> Agent {
+        let waited = waited.clone();
+        let slow = ClosureTool::new("slow", "Waits.", move |_: Nothing| {
+            let waited = waited.clone();
+            async move {
+                sleep(Duration::from_millis(7)).await;
+                *waited.lock().unwrap() = Some(Instant::now());
+                "waited"
+            }
         });
+        let slower =
+            ClosureTool::new("slower", "Waits longer.", |_: Nothing| sleep(Duration::from_millis(9)));
         let show = ClosureTool::with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
             context.actions().skip_summarization();
             "the secret output"
         });
-        let tools = ToolRegistry::from_tools([slow.unwrap(), show.unwrap()]).unwrap();
+        let tools = [slow.unwrap(), slower.unwrap(), show.unwrap()];
+        let tools = ToolRegistry::from_tools(tools).unwrap();
         let wait = Guardrail::new_async("wait", |_: AgentOutput, _| async {
             sleep(Duration::from_millis(3)).await;
             Verdict::Pass
@@ -131,6 +146,17 @@ impl Kind {
     }
 }
 
+/// The end of a call.
+type Waited = Arc<Mutex<Option<Instant>>>;
+
+/// Checks that the messages contain the result of a call that has ended some time ago.
+fn assert_kept(conversation: &Conversation, waited: &Waited, case: &str) {
+    let ended = waited.lock().unwrap().is_some_and(|ended| ended.elapsed() >= Duration::from_millis(1));
+    let shown = serde_json::to_string(conversation.messages()).unwrap();
+    assert!(!ended || shown.contains("waited"), "{case}: {shown}");
+    assert!(!shown.contains("secret"), "{case}: {shown}");
+}
+
 fn assert_safe(conversation: &Conversation, case: &str) {
     assert_sendable(conversation);
     let history = history(conversation);
@@ -139,6 +165,7 @@ fn assert_safe(conversation: &Conversation, case: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_not_checked_is_not_kept_wherever_the_run_stops() {
+    let none = Waited::default();
     for kind in KINDS {
         for streaming in [true, false] {
             for after in 0..LAST {
@@ -150,24 +177,37 @@ async fn an_answer_that_was_not_checked_is_not_kept_wherever_the_run_stops() {
                     sleep(Duration::from_millis(after)).await;
                     token.cancel();
                 });
-                let ended = kind.run(&kind.agent(streaming), &mut conversation, options).await;
+                let waited = Waited::default();
+                let ended = kind.run(&kind.agent(streaming, &waited), &mut conversation, options).await;
                 stop.abort();
-                let shown = serde_json::to_string(conversation.messages()).unwrap();
-                assert!(!shown.contains("secret"), "{case}: {shown}");
+                // A blocked answer is replaced with all outputs that it consists of.
+                let is_replaced = ended && kind == Kind::ToolOutput;
+                assert_kept(&conversation, if is_replaced { &none } else { &waited }, &case);
                 conversation.push(Message::user("Hi."));
                 assert_safe(&conversation, &case);
                 assert!(after < LAST - 1 || ended == (kind.passes() || !kind.is_typed()), "{case}");
 
                 // A dropped run leaves its turn unfinished. A program may load it and add new input.
                 let mut conversation = Conversation::new("1");
-                let agent = kind.agent(streaming);
+                let waited = Waited::default();
+                let agent = kind.agent(streaming, &waited);
                 let run = kind.run(&agent, &mut conversation, RunOptions::new());
-                let _ = timeout(Duration::from_millis(after), run).await;
+                let ended = timeout(Duration::from_millis(after), run).await.is_ok();
+                let is_replaced = ended && kind == Kind::ToolOutput;
+                let waited = if is_replaced { &none } else { &waited };
                 let saved = serde_json::to_string(&conversation).unwrap();
+                let mut shown = conversation.clone();
+                if saved.contains(r#""turn":"#) {
+                    // The messages do not contain the calls of an unfinished turn.
+                    shown.settle();
+                }
+                assert_kept(&shown, waited, &case);
+                assert_sendable(&shown);
                 let loaded: Conversation = serde_json::from_str(&saved).unwrap();
                 for mut conversation in [conversation, loaded] {
                     says("later", "Hello.").run_in(&mut conversation, "Hi.").await.unwrap();
                     assert_safe(&conversation, &case);
+                    assert_kept(&conversation, waited, &case);
                 }
             }
         }
@@ -179,7 +219,8 @@ async fn no_event_contains_what_was_not_checked() {
     // The result of a tool is emitted before it is the answer.
     for kind in KINDS.into_iter().filter(|kind| kind.is_typed() && *kind != Kind::OutputBeside) {
         for streaming in [true, false] {
-            let (agent, mut conversation) = (kind.agent(streaming), Conversation::new("1"));
+            let (agent, mut conversation) =
+                (kind.agent(streaming, &Waited::default()), Conversation::new("1"));
             let form = StructuredOptions::new().with_attempts(1);
             let options = RunOptions::new();
             let mut answers = agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", options, form);

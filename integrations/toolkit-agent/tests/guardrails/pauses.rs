@@ -2,9 +2,10 @@
 
 use super::kept::{blocks_secrets, history};
 use crate::support::{HESITATION, Hesitant, assert_sendable, cancelled_after};
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Conversation, FinishReason, Message, ModelDelta, ModelResponse, RunEvent,
-    RunOptions, ScriptedModel,
+    Agent, AgentBuilder, ChatModel, Conversation, FinishReason, Message, ModelDelta, ModelError,
+    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
 };
 
 /// Creates a model that pauses after each part of its answer, except for the last.
@@ -23,6 +24,38 @@ fn texts(messages: &[Message]) -> Vec<String> {
 
 fn guarded(model: impl ChatModel, streaming: bool) -> AgentBuilder {
     Agent::builder(model).streaming(streaming).guardrail(blocks_secrets())
+}
+
+/// The events of the run that has stopped do not contain the text before the pause.
+#[tokio::test]
+async fn the_text_before_a_pause_is_emitted_by_the_resumed_run() {
+    let passes = || Guardrail::new("passes", |_: &ModelResponse, _: &GuardContext| Verdict::Pass);
+    for (streaming, checks_responses) in [(true, false), (true, true), (false, true)] {
+        let agent = |model| {
+            let agent = guarded(model, streaming).retry(ModelRetry::never());
+            let agent = if checks_responses { agent.guardrail(passes()) } else { agent };
+            agent.build().unwrap()
+        };
+        let paused = ModelResponse::text("my public").with_finish(FinishReason::parse("pause_turn"));
+        let model = ScriptedModel::new().response(paused);
+        let mut conversation = Conversation::new("1");
+        agent(model.error(ModelError::from_status(400, "no")))
+            .run_in(&mut conversation, "go")
+            .await
+            .unwrap_err();
+        let resumed = agent(ScriptedModel::new().text(" word"));
+        let (mut texts, mut messages) = (String::new(), String::new());
+        let mut events = resumed.resume_stream(&mut conversation, RunOptions::new());
+        while let Some(event) = events.next().await {
+            match event.unwrap() {
+                RunEvent::Text { text, .. } => texts.push_str(&text),
+                RunEvent::Message { message, .. } => messages.push_str(&message.text),
+                _ => {}
+            }
+        }
+        let expected = ("my public word", "my public word");
+        assert_eq!((texts.as_str(), messages.as_str()), expected, "{streaming} {checks_responses}");
+    }
 }
 
 /// The secret may be in any part, or divided between parts.

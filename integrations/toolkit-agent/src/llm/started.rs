@@ -1,0 +1,55 @@
+//! The order of the calls of a message, after some of them have started.
+
+use std::collections::VecDeque;
+use toolkit_core::ToolCall;
+
+/// Moves the `started` calls to the beginning of `calls`. A started call that `calls` lacks is added. Two
+/// calls are the same if they have the same id and name. Returns whether a call was added.
+pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
+    if started.is_empty() {
+        return false;
+    }
+    // The model usually repeats the calls in the same order, so most calls are found at the front.
+    let mut missing: VecDeque<&ToolCall> = started.iter().collect();
+    let count = calls.len();
+    calls.retain(|call| {
+        let same = missing.iter().position(|other| other.id == call.id && other.name == call.name);
+        same.and_then(|index| missing.remove(index)).is_none()
+    });
+    calls.splice(..0, started.iter().cloned());
+    calls.len() > count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares the result of `put_first` with a simple search for each call, in lists with few ids and many
+    /// repetitions.
+    #[test]
+    fn started_calls_are_first_and_complete() {
+        let mut random = 1_u64;
+        let mut list = || -> Vec<ToolCall> {
+            let mut next = |below: u64| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % below
+            };
+            let call = |(id, name): (u64, u64)| ToolCall::new(id.to_string(), name.to_string(), "{}");
+            (0..next(6)).map(|_| call((next(3), next(2)))).collect()
+        };
+        for _ in 0..2_000 {
+            let (started, sent) = (list(), list());
+            let mut rest: Vec<ToolCall> = sent.clone();
+            for call in &started {
+                if let Some(same) = rest.iter().position(|other| other == call) {
+                    drop(rest.remove(same));
+                }
+            }
+            let expected = [started.clone(), rest].concat();
+            let mut calls = sent.clone();
+            let is_longer = put_first(&started, &mut calls);
+            assert_eq!((&calls, is_longer), (&expected, expected.len() > sent.len()), "{started:?} {sent:?}");
+        }
+    }
+}

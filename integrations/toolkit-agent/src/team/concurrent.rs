@@ -1,0 +1,132 @@
+//! Futures that run concurrently in one task.
+
+use crate::helpers::{BoxFuture, lock};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Futures that run concurrently in the task that waits for them. Dropping the value drops all of them at once.
+pub(super) struct Concurrent<'a, T> {
+    running: Vec<Running<'a, T>>,
+    /// The index of the future that is polled first, so that each of them has its turn.
+    first: usize,
+}
+
+/// A running future, with its number and its signal.
+type Running<'a, T> = (usize, BoxFuture<'a, T>, Arc<Signal>);
+
+/// Notes that a future can be polled again, and wakes the task.
+struct Signal {
+    is_ready: AtomicBool,
+    task: Mutex<Option<Waker>>,
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.is_ready.store(true, Ordering::Release);
+        let task = lock(&self.task).take();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+impl<'a, T> Concurrent<'a, T> {
+    /// Begins futures. Each has a number.
+    pub(super) fn new(futures: impl Iterator<Item = (usize, BoxFuture<'a, T>)>) -> Self {
+        let signal = || Arc::new(Signal { is_ready: AtomicBool::new(true), task: Mutex::new(None) });
+        Self { running: futures.map(|(number, future)| (number, future, signal())).collect(), first: 0 }
+    }
+
+    /// Waits for the next future that ends. Returns its number and its output, or no output if it has panicked.
+    /// Returns `None` if no future is left.
+    pub(super) async fn next(&mut self) -> Option<(usize, Option<T>)> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Option<T>)>> {
+        let count = self.running.len();
+        if count == 0 {
+            return Poll::Ready(None);
+        }
+        let first = self.first % count;
+        self.first = first + 1;
+        for index in (first..count).chain(0..first) {
+            let Some((number, future, signal)) = self.running.get_mut(index) else { continue };
+            // Set before the check, so that a wake after the check wakes this task.
+            *lock(&signal.task) = Some(cx.waker().clone());
+            if !signal.is_ready.swap(false, Ordering::AcqRel) {
+                continue;
+            }
+            let waker = Waker::from(signal.clone());
+            let polled = || future.as_mut().poll(&mut Context::from_waker(&waker));
+            let output = match catch_unwind(AssertUnwindSafe(polled)) {
+                Ok(Poll::Pending) => continue,
+                Ok(Poll::Ready(output)) => Some(output),
+                Err(_) => None,
+            };
+            let ended = (*number, output);
+            drop(self.running.swap_remove(index));
+            return Poll::Ready(Some(ended));
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+    use tokio::time::sleep;
+
+    /// Futures that often wait end in the order of their times. None is polled more often than it was woken.
+    #[tokio::test(start_paused = true)]
+    async fn only_futures_that_were_woken_are_polled() {
+        let polls: Vec<AtomicUsize> = (0..50).map(|_| AtomicUsize::new(0)).collect();
+        let futures = polls.iter().enumerate().map(|(number, polls)| {
+            let mut work = Box::pin(async move {
+                for step in 0..10 {
+                    sleep(Duration::from_millis(1 + (7 * number as u64 + step) % 50)).await;
+                }
+                assert_ne!(number, 7, "panics");
+                number
+            });
+            let counted = poll_fn(move |cx| {
+                polls.fetch_add(1, Ordering::Relaxed);
+                work.as_mut().poll(cx)
+            });
+            let future: BoxFuture<'_, usize> = Box::pin(counted);
+            (number, future)
+        });
+        let mut running = Concurrent::new(futures);
+        let mut ended = Vec::new();
+        while let Some((number, output)) = running.next().await {
+            assert_eq!(output, (number != 7).then_some(number));
+            ended.push(number);
+        }
+        ended.sort_unstable();
+        assert_eq!(ended, (0..50).collect::<Vec<_>>());
+        assert!(polls.iter().all(|polls| polls.load(Ordering::Relaxed) <= 11), "{polls:?}");
+    }
+
+    /// A future that is always ready to go on does not keep others from their turn, although all share one budget of
+    /// the runtime.
+    #[tokio::test]
+    async fn a_busy_future_lets_others_run() {
+        let busy: BoxFuture<'_, ()> = Box::pin(async {
+            loop {
+                tokio::task::coop::consume_budget().await;
+            }
+        });
+        let other: BoxFuture<'_, ()> = Box::pin(async {
+            for _ in 0..1_000 {
+                tokio::task::coop::consume_budget().await;
+            }
+        });
+        let mut running = Concurrent::new([(0, busy), (1, other)].into_iter());
+        assert_eq!(running.next().await, Some((1, Some(()))));
+    }
+}

@@ -1,0 +1,112 @@
+//! The ids of pending calls in events, whatever ids the provider gives to calls.
+
+use crate::support::Nothing;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use toolkit_agent::team::ParallelAgent;
+use toolkit_agent::{
+    Agent, AgentError, Conversation, Message, ModelRequest, ModelResponse, PendingCall, RunEvent, RunOptions,
+    RunStream, ScriptedModel,
+};
+use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
+
+/// Ids that repeat, and that look like the key of another call.
+const IDS: [&str; 5] = ["x", "y", "x#2", "x/x", "0/x"];
+
+type Turn = Vec<(&'static str, &'static str)>;
+
+fn turns(tools: &'static [&'static str]) -> impl Strategy<Value = Vec<Turn>> {
+    let call = (prop::sample::select(&IDS), prop::sample::select(tools));
+    prop::collection::vec(prop::collection::vec(call, 1..4), 1..3)
+}
+
+/// Creates an agent that makes these calls after each input, with the tool `ask` and these agents as tools.
+fn agent(name: &str, turns: Vec<Turn>, below: &[Agent]) -> Agent {
+    let ask = ClosureTool::new("ask", "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which?")));
+    let mut tools = ToolRegistry::from_tools([ask.unwrap()]).unwrap();
+    for agent in below {
+        tools.register(agent.to_tool().unwrap()).unwrap();
+    }
+    let model = ScriptedModel::new().fallback(move |request: &ModelRequest| {
+        let latest = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
+        let turn = latest.filter(|message| matches!(message, Message::Tool(_))).count();
+        Ok(match turns.get(turn) {
+            None => ModelResponse::text("Done."),
+            Some(calls) => ModelResponse::calls(calls.iter().map(|(id, tool)| {
+                let arguments = if *tool == "ask" { "{}" } else { r#"{"request": "Help."}"# };
+                ToolCall::new(*id, *tool, arguments)
+            })),
+        })
+    });
+    Agent::builder(model).name(name).tools(tools).build().unwrap()
+}
+
+/// Runs to the end. Returns the pending calls, and checks that the events have their ids.
+async fn ended(mut events: RunStream<'_>) -> Result<Vec<PendingCall>, TestCaseError> {
+    let mut emitted = BTreeSet::new();
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(RunEvent::CallPending { id, .. }) => prop_assert!(emitted.insert(id.clone()), "{id} again"),
+            Ok(_) => {}
+            Err(error) => match error.error {
+                AgentError::Interrupted { pending, .. } => {
+                    // A call that waits for a called agent is not decided itself.
+                    let ids: BTreeSet<String> = pending.iter().map(|call| call.id.clone()).collect();
+                    prop_assert_eq!(ids.len(), pending.len(), "{:?}", pending);
+                    let is_around =
+                        |id: &String| ids.iter().any(|inner| inner.starts_with(&format!("{id}/")));
+                    emitted.retain(|id| !is_around(id));
+                    prop_assert!(emitted.is_subset(&ids), "{emitted:?} {ids:?}");
+                    return Ok(pending);
+                }
+                error => prop_assert!(false, "{error}"),
+            },
+        }
+    }
+    Ok(Vec::new())
+}
+
+proptest! {
+    #![proptest_config(crate::support::cases(256))]
+
+    #[test]
+    fn events_have_the_ids_that_decisions_take(
+        outer in turns(&["ask", "middle", "inner"]),
+        middle in turns(&["ask", "inner"]),
+        inner in turns(&["ask"]),
+        is_parallel in any::<bool>(),
+        inputs in 1..3_usize,
+        order in prop::sample::select(&super::ORDERS),
+        is_reloaded in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let inner = agent("inner", inner, &[]);
+            let middle = agent("middle", middle, std::slice::from_ref(&inner));
+            let outer = agent("outer", outer, &[middle, inner]);
+            let team = match is_parallel {
+                true => ParallelAgent::new("team", [outer]).into(),
+                false => outer,
+            };
+            let mut conversation = Conversation::new("1");
+            for _ in 0..inputs {
+                let mut pending =
+                    ended(team.run_stream_in(&mut conversation, "Go.", RunOptions::new())).await?;
+                let mut rounds = 0;
+                while !pending.is_empty() {
+                    prop_assert_eq!(&conversation.pending(), &pending);
+                    if is_reloaded {
+                        let saved = serde_json::to_string(&conversation).unwrap();
+                        conversation = serde_json::from_str(&saved).unwrap();
+                    }
+                    let decisions = order.decide(&pending);
+                    let options = RunOptions::new().with_decisions(decisions);
+                    pending = ended(team.resume_stream(&mut conversation, options)).await?;
+                    rounds += 1;
+                    prop_assert!(rounds < 100, "the run does not end");
+                }
+            }
+            Ok(())
+        })?;
+    }
+}
