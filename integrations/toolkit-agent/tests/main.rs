@@ -53,6 +53,7 @@ mod sessions;
 mod soulbot;
 mod spent;
 mod standard;
+mod stops;
 mod storage;
 mod structured;
 mod support;

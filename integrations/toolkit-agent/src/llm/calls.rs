@@ -299,8 +299,11 @@ impl<'a> TurnCalls<'a> {
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
-                    if !self.batch.is_empty() {
-                        stopped = stopped.and(run.save(self.conversation).await);
+                    if !self.batch.is_empty()
+                        && let Err(error) = run.save(self.conversation).await
+                    {
+                        self.caller.set_unsaved();
+                        stopped = stopped.and(Err(error));
                     }
                 }
                 Ok(None) => break,
