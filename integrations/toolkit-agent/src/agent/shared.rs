@@ -336,7 +336,7 @@ impl Run {
         self.0.shared.ended.get().is_some()
             || self.0.shared.is_lost.load(Ordering::Relaxed)
             || self.is_cancelled()
-            || self.0.budget.time_left().is_some_and(|left| left.is_zero())
+            || self.0.budget.is_out_of_time()
     }
 
     /// Waits for `future`. If the run is cancelled or out of time, returns an error after another [`GRACE`],

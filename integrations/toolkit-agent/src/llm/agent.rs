@@ -19,7 +19,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
-use crate::model::{ModelErrorKind, ModelRequest, ModelResponse};
+use crate::model::{ModelErrorKind, ModelRequest, ModelResponse, Usage};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::borrow::Cow;
@@ -165,6 +165,7 @@ impl LlmAgent {
                 hold_text: self.settings.hold_text(),
                 broken: None,
                 has_begun: false,
+                reported: Usage::default(),
             };
             // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
             last = restart.is_none().then(|| dispatcher.clone());
@@ -180,6 +181,10 @@ impl LlmAgent {
                             false => Ok(Ok(ask.await)),
                         }
                     };
+                    if !calls.reported.is_empty() {
+                        // The run has stopped the model call.
+                        run.add_usage(calls.reported, &self.settings.price);
+                    }
                     match asked.unwrap_or_else(|error| Ok(Err(error))) {
                         Ok(Ok(mut response)) => {
                             self.receive_calls(&mut response, &mut calls).await.map(|()| response)

@@ -8,11 +8,12 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
-    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, Usage,
 };
 use crate::span::{ModelCall, ModelSpan};
 use futures_core::Stream;
 use std::future::poll_fn;
+use std::mem::take;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
@@ -36,16 +37,21 @@ impl LlmAgent {
             });
             let begun = request.options.background.then(Instant::now);
             let error = match self.attempt(request, calls).await {
-                Ok(response) => return Ok(response),
+                Ok(response) => {
+                    calls.reported = Usage::default();
+                    return Ok(response);
+                }
                 // Started calls cannot be undone. The model therefore continues from their results and does
                 // not answer again.
-                Err(AgentError::Model(mut error)) if calls.started > 0 => {
+                Err(AgentError::Model(error)) if calls.started > 0 => {
+                    let mut error = error.reporting(take(&mut calls.reported));
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
                     calls.broken = Some(error);
                     return Ok(interrupted(partial, calls.conversation.turn()));
                 }
-                Err(AgentError::Model(error)) => error,
+                Err(AgentError::Model(error)) => error.reporting(take(&mut calls.reported)),
+                // The caller counts the tokens that were reported before the run stopped the attempt.
                 Err(error) => return Err(error),
             };
             if let Some(partial) = &error.partial {
@@ -113,7 +119,7 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
         let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
-        let mut message = std::mem::take(&mut response.message);
+        let mut message = take(&mut response.message);
         response.message.text.clone_from(&message.text);
         // The turn already has the name of the agent, so the string is reused.
         calls.conversation.turn().edit(|turn| std::mem::swap(&mut turn.agent, &mut message.agent));
@@ -250,6 +256,7 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
+                ModelDelta::Usage(usage) => calls.reported = usage,
                 ModelDelta::Native(_) if calls.is_unchecked => {}
                 ModelDelta::Native(native) => {
                     calls.conversation.turn().edit(|message| message.native = Some(native));
