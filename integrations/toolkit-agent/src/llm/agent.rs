@@ -181,10 +181,7 @@ impl LlmAgent {
                             false => Ok(Ok(ask.await)),
                         }
                     };
-                    if !calls.reported.is_empty() {
-                        // The run has stopped the model call.
-                        run.add_usage(calls.reported, &self.settings.price);
-                    }
+                    self.count_stopped(&calls);
                     match asked.unwrap_or_else(|error| Ok(Err(error))) {
                         Ok(Ok(mut response)) => {
                             self.receive_calls(&mut response, &mut calls).await.map(|()| response)

@@ -83,6 +83,13 @@ impl LlmAgent {
         Err(AgentError::Cancelled)
     }
 
+    /// Counts the tokens that were reported before the run stopped the model call.
+    pub(super) fn count_stopped(&self, calls: &TurnCalls<'_>) {
+        if !calls.reported.is_empty() {
+            calls.run.add_usage(calls.reported, &self.settings.price);
+        }
+    }
+
     /// Begins a turn of this agent in the conversation.
     pub(super) fn begin_turn(&self, conversation: &mut Conversation) {
         conversation.begin_turn(&self.settings.name).set_checks_answers(self.settings.guards.check_answers());
