@@ -303,6 +303,12 @@ impl ToolContext {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 
+    /// Returns whether the tool may begin: neither the call was cancelled nor its run has stopped.
+    #[inline]
+    pub(crate) fn may_begin(&self) -> bool {
+        !self.is_cancelled() && !self.run().is_some_and(RunContext::has_stopped)
+    }
+
     pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
     }

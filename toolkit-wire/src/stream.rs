@@ -12,7 +12,8 @@ pub(super) mod scan;
 
 use crate::codec::Codec;
 use crate::event_stream::EventDecoder;
-use crate::response::FinishReason;
+use crate::fields::Fields;
+use crate::response::{FinishReason, Usage};
 use crate::{Response, WireError, reading};
 use assembly::Assembly;
 pub use event::StreamEvent;
@@ -177,6 +178,20 @@ impl StreamAccumulator {
         let body = self.codec.finish(&mut stream);
         let response = reading::response(self.codec, &body, Some(stream.take_calls()));
         response.map(|response| response.native).unwrap_or_default()
+    }
+
+    /// Returns the token counts that the provider has reported so far, as [`Response::usage`] does at the end. Most
+    /// providers report them only at the end; Anthropic reports the input tokens at the beginning.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let (facts, mut reported) = (self.codec.facts(), Fields::new());
+        for pointer in facts.usage.into_iter().chain([facts.cache_writes, facts.tool_tokens]) {
+            let name = pointer.split('/').nth(1).unwrap_or_default();
+            if let Some(value) = self.stream.body.get(name).filter(|_| !reported.contains_key(name)) {
+                reported.insert(name.to_owned(), value.clone());
+            }
+        }
+        if reported.is_empty() { Usage::default() } else { reading::usage(self.codec, &reported.into()) }
     }
 
     /// Returns whether the bytes passed so far contained the event `[DONE]`. No events follow it, but the

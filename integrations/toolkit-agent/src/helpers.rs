@@ -1,10 +1,28 @@
 //! Macros and small functions used throughout the crate.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Locks a mutex, even if another thread panicked while holding the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns a new id of a run: the time of the first run of this process, the process id and a counter.
+pub(crate) fn new_id() -> Arc<str> {
+    static FIRST: OnceLock<String> = OnceLock::new();
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let first = FIRST.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        format!("run_{now:x}_{:x}_", std::process::id())
+    });
+    let mut id = String::with_capacity(first.len() + 16);
+    id.push_str(first);
+    // Writing to a string does not fail.
+    let _ = write!(id, "{:x}", RUNS.fetch_add(1, Ordering::Relaxed));
+    id.into()
 }
 
 /// The maximum nesting depth of a value that `serde_json` can parse.

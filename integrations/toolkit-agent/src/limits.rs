@@ -143,7 +143,7 @@ impl Budget {
 
     /// Counts a model call. If a limit of the run or of the agent is reached, returns an error instead.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
-        if self.time_left().is_some_and(|left| left.is_zero()) {
+        if self.is_out_of_time() {
             return Err(self.out_of_time());
         }
         if let Some(max) = self.limits.max_tokens
@@ -216,7 +216,7 @@ impl Budget {
     /// Returns the error for a run or an agent that has reached its maximum duration.
     pub(crate) fn out_of_time(&self) -> AgentError {
         if let Some(outer) = &self.outer
-            && outer.time_left().is_some_and(|left| left.is_zero())
+            && outer.is_out_of_time()
         {
             return outer.out_of_time();
         }
@@ -237,6 +237,12 @@ impl Budget {
     pub(crate) fn has_exceeded(&self, limit: &Limit) -> bool {
         let outer = || self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit));
         lock(&self.exceeded).contains(limit) || outer()
+    }
+
+    /// Returns whether the run or the agent has reached its maximum duration.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.limits.max_duration.is_some_and(|max| self.started.elapsed() >= max)
+            || self.outer.as_ref().is_some_and(|outer| outer.is_out_of_time())
     }
 
     /// Returns the time until the run or the agent reaches its maximum duration. Returns `None` if no

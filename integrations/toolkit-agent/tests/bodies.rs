@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use toolkit_agent::clients::{Anthropic, Gemini, Ollama, OpenAi};
 use toolkit_agent::model::BoxModel;
-use toolkit_agent::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse};
+use toolkit_agent::{
+    ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+};
 
 fn reply(head: &str, body: &str) -> Reply {
     let (head, body) = (head.to_owned(), body.to_owned());
@@ -82,14 +84,15 @@ fn lines(events: &[Value]) -> String {
     events.iter().map(|event| format!("{event}\n")).collect()
 }
 
-/// Asks for a stream and returns the answer with the number of its pieces.
+/// Asks for a stream and returns the answer with the number of its pieces, without reports of tokens.
 async fn ask(model: &BoxModel) -> Result<(ModelResponse, usize), ModelError> {
     let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await?;
     let mut pieces = 0;
     while let Some(piece) = stream.next().await {
-        pieces += 1;
-        if let toolkit_agent::ModelDelta::Done(response) = piece? {
-            return Ok((*response, pieces));
+        match piece? {
+            ModelDelta::Usage(_) => {}
+            ModelDelta::Done(response) => return Ok((*response, pieces + 1)),
+            _ => pieces += 1,
         }
     }
     panic!("a stream without its end")
@@ -145,7 +148,7 @@ async fn a_stream_as_text_is_read_as_it_comes() {
     let model = OpenAi::new().with_base_url(&server.url).chat("m");
     let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
-    assert_eq!(first, toolkit_agent::ModelDelta::Text("done".to_owned()));
+    assert_eq!(first, ModelDelta::Text("done".to_owned()));
 }
 
 /// Returns the streams of a model that report an error or a block with this text.

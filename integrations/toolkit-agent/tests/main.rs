@@ -55,6 +55,7 @@ mod shortened;
 mod soulbot;
 mod spent;
 mod standard;
+mod stops;
 mod storage;
 mod structured;
 mod support;

@@ -1,5 +1,7 @@
 //! What a failed run has spent.
 
+mod streams;
+
 use crate::support::{agent, assert_sendable, cancelled_after, says, tools};
 use std::time::Duration;
 use toolkit_agent::structured::{AnswerMode, StructuredOptions};

@@ -55,6 +55,7 @@ pub struct RunContext {
     extensions: State,
     state: State,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    has_stopped: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// The parts shared by the clones of a run. They are created on first use, because most runs need none.
@@ -159,6 +160,11 @@ impl RunContext {
         self.session.as_ref().map_or_else(own, Session::grants)
     }
 
+    /// Returns whether the run has stopped, so that no further tool may begin.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.has_stopped.as_ref().is_some_and(|has_stopped| guarded(|| has_stopped()).unwrap_or(true))
+    }
+
     pub(super) fn has_listener(&self) -> bool {
         self.listener.is_some()
     }
@@ -187,6 +193,10 @@ setters! { RunContext {
     with_invocation_id(invocation_id: impl Into<Arc<str>>) = Some(invocation_id.into());
     /// Sets the session for the calls.
     with_session(session: Session) = Some(session);
+    /// Sets a function that returns whether the run has stopped. It is called before a tool begins, also before it
+    /// begins again. After the stop, the results of calls that have not begun are errors of the kind
+    /// [`Cancelled`](crate::ErrorKind::Cancelled). Running tools are not affected. A panic counts as a stop.
+    with_stop(has_stopped: impl Fn() -> bool + Send + Sync + 'static) = Some(Arc::new(has_stopped));
     /// Sets the listener for progress reports. Tools call it directly, so it should return quickly. A panic
     /// in the listener is ignored.
     on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
@@ -201,4 +211,5 @@ impl_debug!(RunContext, |this|
     extensions: this.extensions,
     state: this.state,
     listener: this.listener.is_some(),
+    has_stopped: this.has_stopped(),
 );

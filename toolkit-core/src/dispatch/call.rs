@@ -250,7 +250,7 @@ impl PreparedCall {
                             };
                             (outcome, started.elapsed())
                         }
-                        Run::Planned(_) if context.is_cancelled() => {
+                        Run::Planned(_) if !context.may_begin() => {
                             (Err(ToolError::cancelled(context.known_name())), Duration::ZERO)
                         }
                         Run::Planned(plan) => {
@@ -326,6 +326,9 @@ impl Plan {
         let steps = async move {
             for turn in turns {
                 turn.comes().await;
+                if !context.may_begin() {
+                    return Err(ToolError::cancelled(context.known_name()));
+                }
             }
             let middleware = execution.settings.middleware_for(&execution.tool.definition().metadata);
             if middleware.is_empty() {

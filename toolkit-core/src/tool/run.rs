@@ -28,7 +28,7 @@ pub(crate) fn start<'a>(
     context: &'a ToolContext,
     limit: Option<Duration>,
 ) -> Result<Outcome, Started<'a>> {
-    if context.is_cancelled() {
+    if !context.may_begin() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
     if let Some(emitter) = context.emitter() {

@@ -7,6 +7,7 @@ use crate::helpers::lock;
 use crate::message::Messages;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::CallId;
 
 /// The run of an agent that calls tools, for the tools.
@@ -14,11 +15,22 @@ use toolkit_core::CallId;
 pub(crate) struct Caller {
     pub(crate) run: Run,
     pub(crate) called: CalledAgents,
+    is_unsaved: AtomicBool,
 }
 
 impl Caller {
     pub(crate) fn new(run: &Run) -> Self {
-        Self { run: run.clone(), called: CalledAgents::default() }
+        Self { run: run.clone(), called: CalledAgents::default(), is_unsaved: AtomicBool::new(false) }
+    }
+
+    /// Notes that results could not be saved. No further call of the agent begins.
+    pub(crate) fn set_unsaved(&self) {
+        self.is_unsaved.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether no further call of the agent may begin.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.is_unsaved.load(Ordering::Relaxed) || self.run.has_stopped()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
-use crate::helpers::lock;
+use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::model::{Price, RequestLoss, Usage};
 use crate::options::RunOptions;
@@ -14,13 +14,12 @@ use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
-use std::fmt::Write;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
@@ -39,6 +38,9 @@ pub(crate) struct RunInner {
     root: Agent,
     invocation_id: Arc<str>,
     cancellation: CancellationToken,
+    /// The cancellation of the outermost run. It reaches a nested run only when the calling agent cancels its calls.
+    /// `None` if this is the outermost run.
+    outermost: Option<CancellationToken>,
     pub(crate) budget: Arc<Budget>,
     /// The agent whose own limits are the innermost limits of `budget`. `None` if `budget` has the limits of
     /// the run.
@@ -72,6 +74,8 @@ pub(crate) struct RunInner {
 #[derive(Default)]
 struct Shared {
     ended: Ended,
+    /// Whether another program or task has saved the conversation, so that the run can save nothing more.
+    is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
     is_late: AtomicBool,
     /// The losses already emitted in the run, each with the name of the agent.
@@ -99,6 +103,7 @@ impl Run {
             decisions: options.decisions,
             prefix: Some(String::new()),
             cancellation: options.cancellation,
+            outermost: None,
             budget: Arc::new(Budget::new(limits)),
             limited: None,
             events,
@@ -153,6 +158,7 @@ impl Run {
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
         inner.within.extend(scope);
         inner.limited = None;
         if let Some(limits) = inner.root.own_limits() {
@@ -237,12 +243,16 @@ impl Run {
             Some(journal) if conversation.saved.is_in(&journal.cursor) => {
                 // Boxed, because most runs are not saved, and the future of a run has room for several saves.
                 let save = Box::pin(journal.save(&self.0.node, conversation, || Some(spent())));
-                match Handle::try_current() {
-                    Ok(_) => Ok(Box::pin(self.until_late(save)).await??),
+                let saved = match Handle::try_current() {
+                    Ok(_) => Box::pin(self.until_late(save)).await?,
                     // Without a runtime, no task can finish a save that was dropped, so this save is not
                     // interrupted.
-                    Err(_) => Ok(save.await?),
+                    Err(_) => save.await,
+                };
+                if saved.as_ref().is_err_and(|error| error.is_conflict) {
+                    self.0.shared.is_lost.store(true, Ordering::Relaxed);
                 }
+                Ok(saved?)
             }
             _ => Ok(()),
         }
@@ -314,7 +324,20 @@ impl Run {
         if let Some(error) = self.0.shared.ended.get() {
             return Err(error.clone());
         }
-        if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
+        if self.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        let outermost = || self.0.outermost.as_ref().is_some_and(CancellationToken::is_cancelled);
+        self.0.cancellation.is_cancelled() || outermost()
+    }
+
+    /// Returns whether the run has ended, was cancelled, is out of time, or has lost its conversation.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.0.shared.ended.get().is_some()
+            || self.0.shared.is_lost.load(Ordering::Relaxed)
+            || self.is_cancelled()
+            || self.0.budget.is_out_of_time()
     }
 
     /// Waits for `future`. If the run is cancelled or out of time, returns an error after another [`GRACE`],
@@ -370,21 +393,6 @@ impl Run {
         })
         .await
     }
-}
-
-/// Returns a new id: the time of the first run of this process, the process id and a counter.
-fn new_id() -> Arc<str> {
-    static FIRST: OnceLock<String> = OnceLock::new();
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    let first = FIRST.get_or_init(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        format!("run_{now:x}_{:x}_", std::process::id())
-    });
-    let mut id = String::with_capacity(first.len() + 16);
-    id.push_str(first);
-    // Writing to a string does not fail.
-    let _ = write!(id, "{:x}", RUNS.fetch_add(1, Ordering::Relaxed));
-    id.into()
 }
 
 debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);

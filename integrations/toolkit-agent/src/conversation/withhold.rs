@@ -17,7 +17,7 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut Vec<ToolRes
     // The text of a paused message belongs to a turn that is not finished, so it is not an answer.
     if message.calls.is_empty() && !message.paused {
         message.text.clear();
-        message.drop_native();
+        drop_draft(message);
     }
     let is_answer: Vec<bool> = message.calls.iter().map(|call| message.is_answer(call)).collect();
     if is_answer.contains(&true) {
@@ -45,6 +45,12 @@ fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl
     }
     said.answer_tool = tool;
     said.text.clear();
+    drop_draft(said);
+}
+
+/// Removes the reasoning and the native form of a message whose answer was removed, because both may contain the answer.
+fn drop_draft(said: &mut AssistantMessage) {
+    said.reasoning.clear();
     said.drop_native();
 }
 
@@ -256,7 +262,7 @@ impl Conversation {
         match self.messages.get_mut(begin..) {
             Some([.., Message::Assistant(said)]) => {
                 text.clone_into(&mut said.text);
-                said.drop_native();
+                drop_draft(said);
             }
             Some([Message::Assistant(said), Message::Tool(given)]) => {
                 if said.has_answer() {

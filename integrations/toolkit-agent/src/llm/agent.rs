@@ -19,7 +19,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
-use crate::model::{ModelErrorKind, ModelRequest, ModelResponse};
+use crate::model::{ModelErrorKind, ModelRequest, ModelResponse, Usage};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::borrow::Cow;
@@ -166,6 +166,7 @@ impl LlmAgent {
                 hold_text: self.settings.hold_text(),
                 broken: None,
                 has_begun: false,
+                reported: Usage::default(),
             };
             // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
             last = restart.is_none().then(|| dispatcher.clone());
@@ -181,6 +182,7 @@ impl LlmAgent {
                             false => Ok(Ok(ask.await)),
                         }
                     };
+                    self.count_stopped(&calls);
                     match asked.unwrap_or_else(|error| Ok(Err(error))) {
                         Ok(Ok(mut response)) => {
                             self.receive_calls(&mut response, &mut calls).await.map(|()| response)

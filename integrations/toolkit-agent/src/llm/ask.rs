@@ -9,11 +9,12 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
-    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, Usage,
 };
 use crate::span::{ModelCall, ModelSpan};
 use futures_core::Stream;
 use std::future::poll_fn;
+use std::mem::take;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
@@ -38,16 +39,21 @@ impl LlmAgent {
                 within: run.within(),
             });
             let error = match self.attempt(request, calls).await {
-                Ok(response) => return Ok(response),
+                Ok(response) => {
+                    calls.reported = Usage::default();
+                    return Ok(response);
+                }
                 // Started calls cannot be undone. The model therefore continues from their results and does
                 // not answer again.
-                Err(AgentError::Model(mut error)) if calls.started > 0 => {
+                Err(AgentError::Model(error)) if calls.started > 0 => {
+                    let mut error = error.reporting(take(&mut calls.reported));
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
                     calls.broken = Some(error);
                     return Ok(interrupted(partial, calls.conversation.turn()));
                 }
-                Err(AgentError::Model(error)) => error,
+                Err(AgentError::Model(error)) => error.reporting(take(&mut calls.reported)),
+                // The caller counts the tokens that were reported before the run stopped the attempt.
                 Err(error) => return Err(error),
             };
             if let Some(partial) = &error.partial {
@@ -74,6 +80,13 @@ impl LlmAgent {
             self.begin_turn(calls.conversation);
         }
         Err(AgentError::Cancelled)
+    }
+
+    /// Counts the tokens that were reported before the run stopped the model call.
+    pub(super) fn count_stopped(&self, calls: &TurnCalls<'_>) {
+        if !calls.reported.is_empty() {
+            calls.run.add_usage(calls.reported, &self.settings.price);
+        }
     }
 
     /// Begins a turn of this agent in the conversation.
@@ -112,7 +125,7 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
         let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
-        let mut message = std::mem::take(&mut response.message);
+        let mut message = take(&mut response.message);
         response.message.text.clone_from(&message.text);
         // The turn already has the name of the agent, so the string is reused.
         calls.conversation.turn().edit(|turn| std::mem::swap(&mut turn.agent, &mut message.agent));
@@ -249,6 +262,7 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
+                ModelDelta::Usage(usage) => calls.reported = usage,
                 ModelDelta::Native(_) if calls.is_unchecked => {}
                 ModelDelta::Native(native) => {
                     calls.conversation.turn().edit(|message| message.native = Some(native));

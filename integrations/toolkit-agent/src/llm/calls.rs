@@ -12,7 +12,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::AssistantMessage;
-use crate::model::{FinishReason, ModelError, ModelResponse};
+use crate::model::{FinishReason, ModelError, ModelResponse, Usage};
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -54,6 +54,8 @@ pub(super) struct TurnCalls<'a> {
     pub(super) broken: Option<ModelError>,
     /// Whether a piece of the answer has arrived in the latest attempt.
     pub(super) has_begun: bool,
+    /// The token counts that the provider has reported in the latest attempt, until the attempt ends.
+    pub(super) reported: Usage,
 }
 
 impl<'a> TurnCalls<'a> {
@@ -308,8 +310,11 @@ impl<'a> TurnCalls<'a> {
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
-                    if !self.batch.is_empty() {
-                        stopped = stopped.and(run.save(self.conversation).await);
+                    if !self.batch.is_empty()
+                        && let Err(error) = run.save(self.conversation).await
+                    {
+                        self.caller.set_unsaved();
+                        stopped = stopped.and(Err(error));
                     }
                 }
                 Ok(None) => break,

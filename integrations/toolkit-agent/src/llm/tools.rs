@@ -67,14 +67,15 @@ impl Tools {
         if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &tools.registry())) {
             return Ok(last);
         }
-        let run = &caller.run;
+        let (run, stopping) = (&caller.run, caller.clone());
         let mut context = run
             .0
             .context
             .clone()
             .with_agent_name(agent)
             .with_session(conversation.session())
-            .with_extension(caller.clone());
+            .with_extension(caller.clone())
+            .with_stop(move || stopping.has_stopped());
         // The context of the program may be the context of a run for another user.
         if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {
             context = context.with_extension(Owner(conversation.user_id().to_owned()));

@@ -67,6 +67,14 @@ impl ModelError {
         self.partial.as_ref().map(|partial| partial.billed()).unwrap_or_default()
     }
 
+    /// Adds the token counts that were reported before the error, unless the error itself contains token counts.
+    pub(crate) fn reporting(mut self, reported: Usage) -> Self {
+        if !reported.is_empty() && self.billed().is_empty() {
+            self.partial.get_or_insert_default().usage = reported;
+        }
+        self
+    }
+
     /// Adds the token counts of earlier attempts.
     pub(super) fn after(mut self, failed: Usage) -> Self {
         if !failed.is_empty() {

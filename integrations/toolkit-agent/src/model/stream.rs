@@ -45,6 +45,10 @@ pub enum ModelDelta {
     Native(NativeMessages),
     /// A tool call that is complete.
     Call(ToolCall),
+    /// The token counts that the provider has reported so far, including those of failed attempts before this
+    /// response. Each such piece replaces the one before. A run counts them if it stops the stream; otherwise, the
+    /// counts of the response apply.
+    Usage(Usage),
     /// The provider has called a tool that it runs itself, or the output of this call has arrived.
     Hosted(HostedCall),
     /// The complete response, including all calls returned before. This is the last piece.
@@ -53,13 +57,17 @@ pub enum ModelDelta {
 
 impl AfterAttempts for ModelStream {
     fn after(self, failed: Usage) -> Self {
-        if failed.is_empty() { self } else { Self::new(After { pieces: self, failed: Some(failed) }) }
+        match failed.is_empty() {
+            true => self,
+            false => Self::new(After { pieces: self, failed: Some(failed), has_begun: false }),
+        }
     }
 }
 
-/// A stream after failed attempts. Its last piece has their token counts.
+/// A stream after failed attempts. Its first and its last piece have their token counts.
 struct After {
     pieces: ModelStream,
+    has_begun: bool,
     /// `None` after the last piece.
     failed: Option<Usage>,
 }
@@ -68,12 +76,21 @@ impl Stream for After {
     type Item = Result<ModelDelta, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let (false, Some(failed)) = (self.has_begun, self.failed) {
+            self.has_begun = true;
+            return Poll::Ready(Some(Ok(ModelDelta::Usage(failed))));
+        }
         let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
         Poll::Ready(match (piece, self.failed.take()) {
             (Some(Ok(ModelDelta::Done(response))), Some(failed)) => {
                 Some(Ok(ModelDelta::Done(Box::new(response.after(failed)))))
             }
             (Some(Err(error)), Some(failed)) => Some(Err(error.after(failed))),
+            (Some(Ok(ModelDelta::Usage(mut reported))), Some(failed)) => {
+                self.failed = Some(failed);
+                reported += failed;
+                Some(Ok(ModelDelta::Usage(reported)))
+            }
             // A stream may break off without an error.
             (None, Some(failed)) => Some(Err(ModelError::cut().after(failed))),
             (piece, failed) => {
@@ -92,8 +109,8 @@ pub struct ModelStream(Source);
 enum Source {
     Ready(VecDeque<Result<ModelDelta, ModelError>>),
     Running(Pin<Box<Pieces>>),
-    /// A stream whose first piece was already received: this piece, and the rest of the stream.
-    Begun(Box<(Option<ModelDelta>, ModelStream)>),
+    /// A stream whose first pieces were already received: these pieces, and the rest of the stream.
+    Begun(Box<(VecDeque<ModelDelta>, ModelStream)>),
 }
 
 impl ModelStream {
@@ -115,20 +132,25 @@ impl ModelStream {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Waits for the first piece, to find out whether the request has succeeded. The returned stream still
-    /// yields this piece.
+    /// Waits for the first piece of the answer, to find out whether the request has succeeded. The returned stream
+    /// still yields this piece.
     ///
     /// # Errors
     /// [`ModelError`] if the first piece is an error, or if there are no pieces.
     pub(super) async fn begun(mut self) -> Result<Self, ModelError> {
-        let first = self.next().await.unwrap_or_else(|| Err(ModelError::cut()))?;
-        Ok(match self.0 {
-            Source::Ready(mut pieces) => {
-                pieces.push_front(Ok(first));
-                Self(Source::Ready(pieces))
+        let (mut begin, mut reported) = (VecDeque::new(), Usage::default());
+        loop {
+            match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
+                // A provider may report tokens before it refuses the request.
+                Ok(ModelDelta::Usage(usage)) => reported = usage,
+                Ok(first) => {
+                    begin.extend((!reported.is_empty()).then_some(ModelDelta::Usage(reported)));
+                    begin.push_back(first);
+                    return Ok(Self(Source::Begun(Box::new((begin, self)))));
+                }
+                Err(error) => return Err(error.reporting(reported)),
             }
-            source => Self(Source::Begun(Box::new((Some(first), Self(source))))),
-        })
+        }
     }
 
     /// Waits for the complete response.
@@ -136,12 +158,15 @@ impl ModelStream {
     /// # Errors
     /// [`ModelError`] if the response breaks off.
     pub async fn collect(mut self) -> Result<ModelResponse, ModelError> {
-        while let Some(piece) = self.next().await {
-            if let ModelDelta::Done(response) = piece? {
-                return Ok(*response);
+        let mut reported = Usage::default();
+        loop {
+            match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
+                Ok(ModelDelta::Done(response)) => return Ok(*response),
+                Ok(ModelDelta::Usage(usage)) => reported = usage,
+                Ok(_) => {}
+                Err(error) => return Err(error.reporting(reported)),
             }
         }
-        Err(ModelError::cut())
     }
 }
 
@@ -175,7 +200,7 @@ impl Stream for ModelStream {
         match &mut self.0 {
             Source::Ready(pieces) => Poll::Ready(pieces.pop_front()),
             Source::Running(pieces) => pieces.as_mut().poll_next(context),
-            Source::Begun(begun) => match begun.0.take() {
+            Source::Begun(begun) => match begun.0.pop_front() {
                 Some(first) => Poll::Ready(Some(Ok(first))),
                 None => Pin::new(&mut begun.1).poll_next(context),
             },

@@ -4,7 +4,8 @@ use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, model_response, read_response};
 use crate::message::NativeMessages;
 use crate::model::{
-    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, has_media,
+    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, Usage,
+    has_media,
 };
 use futures_core::Stream;
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub(super) struct Deltas {
     returned: Vec<CallId>,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
+    /// The token counts in the pieces returned so far.
+    reported: Usage,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
 }
 
@@ -50,6 +53,7 @@ impl Deltas {
             text: String::new(),
             returned: Vec::new(),
             response: Some(format.accumulator().with_argument_events()),
+            reported: Usage::default(),
             ready: VecDeque::new(),
         }
     }
@@ -84,8 +88,14 @@ impl Deltas {
                 }
             }
         }
-        if self.response.as_ref().is_some_and(StreamAccumulator::is_over) {
-            self.end(None);
+        let Some(response) = &self.response else { return };
+        if response.is_over() {
+            return self.end(None);
+        }
+        let usage = response.usage();
+        if usage != self.reported {
+            self.reported = usage;
+            self.ready.push_back(Ok(ModelDelta::Usage(usage)));
         }
     }
 

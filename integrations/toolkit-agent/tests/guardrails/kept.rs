@@ -153,6 +153,29 @@ pub(super) fn blocks_secrets() -> Guardrail {
 }
 
 #[tokio::test]
+async fn the_reasoning_of_a_blocked_answer_is_not_kept() {
+    for is_ended in [false, true] {
+        let guard = Guardrail::new("no secrets", move |_: &AgentOutput, _: &GuardContext| match is_ended {
+            true => Verdict::End("no".to_owned()),
+            false => Verdict::Block("no".to_owned()),
+        });
+        let mut said = ModelResponse::text("The secret.");
+        said.message.reasoning = "I say: the secret.".to_owned();
+        let agent = Agent::builder(ScriptedModel::new().response(said)).guardrail(guard).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        let mut events = agent.run_stream_in(&mut conversation, "go", RunOptions::new());
+        while let Some(event) = events.next().await {
+            let shown = format!("{event:?}");
+            let is_piece = matches!(event, Ok(RunEvent::Reasoning { .. }));
+            assert!(is_piece || !shown.contains("secret."), "{is_ended}: {shown}");
+        }
+        drop(events);
+        let saved = serde_json::to_string(&conversation).unwrap();
+        assert!(!saved.contains("secret"), "{is_ended}: {saved}");
+    }
+}
+
+#[tokio::test]
 async fn an_invalid_answer_of_a_typed_run_is_withheld() {
     let text = "my secret colour";
     let call = r#"{"name": 7, "note": "my secret colour"}"#;

@@ -104,6 +104,7 @@ fn delta() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
         4 => call().prop_map(|call| Ok(ModelDelta::Call(call))),
         1 => response().prop_map(|response| Ok(ModelDelta::Done(Box::new(response)))),
         1 => error().prop_map(Err),
+        1 => (0..20_u64, 0..9_u64).prop_map(|(input, output)| Ok(ModelDelta::Usage(Usage::new(input, output)))),
     ]
 }
 

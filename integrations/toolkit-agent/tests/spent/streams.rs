@@ -1,0 +1,113 @@
+//! The tokens that a provider has reported before the run itself stopped the stream.
+
+use crate::support::cancelled_after;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_agent::guardrail::{Guardrail, Verdict};
+use toolkit_agent::model::{BoxModel, Fallback, Retrying};
+use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::{
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limits, ModelError, ModelErrorKind, ModelRetry,
+    Price, RunOptions, Usage, UserMessage,
+};
+use toolkit_wire::ApiFormat;
+
+/// A server that reports tokens, begins an answer, and then sends nothing more.
+struct Hanging;
+
+impl Transport for Hanging {
+    async fn send(&self, _: Value) -> Result<Value, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
+    }
+
+    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
+        let usage = json!({"input_tokens": 600, "cache_read_input_tokens": 300, "output_tokens": 1});
+        let message = json!({"id": "m", "role": "assistant", "content": [], "usage": usage});
+        let events = [
+            json!({"type": "message_start", "message": message}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "He"}}),
+        ];
+        let events = futures_util::stream::iter(events.map(|event| Ok(Fragment::Event(event))));
+        Ok(EventStream::new(events.chain(futures_util::stream::pending())))
+    }
+}
+
+/// The tokens of one answer.
+fn reported() -> Usage {
+    Usage::new(900, 1).with_cached_input(300)
+}
+
+fn hanging() -> WireModel<Hanging> {
+    WireModel::new(ApiFormat::Anthropic, "claude", Hanging)
+}
+
+fn agent(model: BoxModel) -> AgentBuilder {
+    Agent::builder(model).price(Price::per_million(1_000.0, 100_000.0)).retry(ModelRetry::new(3))
+}
+
+/// Returns the tokens and the cost of a failed run, which are also those of the conversation.
+async fn spent(agent: Agent, options: RunOptions) -> (AgentError, Usage, f64) {
+    let mut conversation = Conversation::new("1");
+    let failed = agent.run_with(&mut conversation, "go", options).await.unwrap_err();
+    let output = failed.output;
+    assert_eq!(conversation.latest_run().map(|run| run.usage), Some(output.usage));
+    (failed.error, output.usage, output.cost)
+}
+
+fn timeout() -> RunOptions {
+    RunOptions::new().with_limits(Limits::default().with_model_timeout(Duration::from_secs(1)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_reported_before_a_timeout_count_in_every_attempt() {
+    let (error, usage, cost) = spent(agent(hanging().boxed()).build().unwrap(), timeout()).await;
+    assert!(matches!(error, AgentError::Model(_)), "{error}");
+    assert_eq!(usage, Usage::new(2_700, 3).with_cached_input(900));
+    assert!((cost - 3.0).abs() < 1e-9, "{cost}");
+    // So the budget ends the attempts.
+    let limits = Limits::default().with_model_timeout(Duration::from_secs(1)).with_max_tokens(1_000);
+    let options = RunOptions::new().with_limits(limits);
+    let (error, usage, _) = spent(agent(hanging().boxed()).build().unwrap(), options).await;
+    assert!(matches!(error, AgentError::Limit(_)), "{error}");
+    assert_eq!(usage, Usage::new(1_800, 2).with_cached_input(600));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_reported_before_the_run_stops_count() {
+    let models = [
+        hanging().boxed(),
+        Fallback::new(hanging()).boxed(),
+        Retrying::new(hanging(), ModelRetry::new(2)).boxed(),
+    ];
+    let limits = Limits::default().with_max_duration(Duration::from_secs(1));
+    for model in models {
+        for options in
+            [cancelled_after(Duration::from_secs(1)), RunOptions::new().with_limits(limits.clone())]
+        {
+            let (_, usage, cost) = spent(agent(model.clone()).build().unwrap(), options).await;
+            assert_eq!(usage, reported());
+            assert!((cost - 1.0).abs() < 1e-9, "{cost}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_reported_before_a_guardrail_beside_the_model_stops_it_count() {
+    let verdicts: [fn() -> Verdict<UserMessage>; 2] =
+        [|| Verdict::Block("no".to_owned()), || Verdict::End("no".to_owned())];
+    for verdict in verdicts {
+        let guard = Guardrail::new_async("slow", move |_: UserMessage, _| async move {
+            sleep(Duration::from_millis(10)).await;
+            verdict()
+        });
+        let agent = agent(hanging().boxed()).guardrail(guard.beside_model()).build().unwrap();
+        let usage = match agent.run("go").await {
+            Ok(output) => output.usage,
+            Err(failed) => failed.output.usage,
+        };
+        assert_eq!(usage, reported());
+    }
+}

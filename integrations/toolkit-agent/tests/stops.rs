@@ -1,0 +1,363 @@
+//! Runs that stop while calls wait for their turn: no further call begins.
+
+use crate::support::{Hesitant, assert_sendable, cases};
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
+use toolkit_agent::session::{
+    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, Sessions, StateScope, StoreError,
+};
+use toolkit_agent::team::ParallelAgent;
+use toolkit_agent::{
+    Agent, AgentError, Conversation, Limits, Message, ModelResponse, RunOptions, ScriptedModel,
+};
+use toolkit_core::context::SessionDelta;
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{
+    CancellationToken, ClosureTool, ErrorKind, ToolCall, ToolMetadata, ToolOutput, ToolRegistry,
+};
+
+/// The cause of a stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stop {
+    /// A guardrail ends the run when it checks the call at this position.
+    Call(usize),
+    /// A guardrail ends the run when it checks the output of the call at this position.
+    Output(usize),
+    /// The program cancels the run after these milliseconds.
+    Cancelled(u64),
+    /// The call at this position cancels the run.
+    CancelledBy(usize),
+    /// The run may take these milliseconds.
+    Duration(u64),
+    /// The save with this index is refused.
+    Save { index: u32, is_conflict: bool },
+}
+
+/// A call: the tool, and the milliseconds that it takes.
+type Call = (&'static str, u64);
+
+/// The agent of the calls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Root,
+    /// An agent that another agent calls, besides a call of its own.
+    Called,
+    /// One of two parallel agents.
+    Branch,
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    calls: Vec<Call>,
+    stop: Stop,
+    place: Place,
+    streaming: bool,
+    /// The milliseconds that a save takes. `None` if the run is not saved.
+    save: Option<u64>,
+}
+
+/// What the tools, the guardrails and the store have seen.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Whether the run was stopped. A tool that begins afterwards is noted in `late`.
+    stopped: AtomicBool,
+    /// The time after which no tool may begin.
+    end: Mutex<Option<Instant>>,
+    begun: Mutex<Vec<usize>>,
+    late: Mutex<Vec<usize>>,
+    saves: AtomicU32,
+    token: CancellationToken,
+}
+
+impl Seen {
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn begin(&self, position: usize) {
+        self.begun.lock().unwrap().push(position);
+        let is_after = self.end.lock().unwrap().is_some_and(|end| Instant::now() > end);
+        if is_after || self.stopped.load(Ordering::Relaxed) {
+            self.late.lock().unwrap().push(position);
+        }
+    }
+}
+
+/// A store that takes its time, and refuses one save.
+struct Store(MemoryStore, Arc<Seen>, Case);
+
+impl ConversationStore for Store {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        self.0.load(user, id).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        let Self(store, seen, case) = self;
+        sleep(Duration::from_millis(case.save.unwrap_or_default())).await;
+        let number = seen.saves.fetch_add(1, Ordering::Relaxed);
+        match case.stop {
+            Stop::Save { index, is_conflict } if index == number => {
+                // After another failure, only the agent of the conversation stops.
+                if is_conflict || case.place == Place::Root {
+                    *seen.end.lock().unwrap() = Some(Instant::now());
+                }
+                Err(if is_conflict { StoreError::conflict(id) } else { StoreError::new("full") })
+            }
+            _ => store.append(user, id, version, entry).await,
+        }
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+        self.0.list(user).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.0.delete(user, id).await
+    }
+
+    async fn load_state(
+        &self,
+        scope: StateScope<'_>,
+    ) -> Result<BTreeMap<String, serde_json::Value>, StoreError> {
+        self.0.load_state(scope).await
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        self.0.update_state(scope, changes).await
+    }
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Work {
+    position: usize,
+    ms: u64,
+    lane: String,
+}
+
+/// Creates a tool that begins its call at once and ends after the given time.
+fn tool(name: &str, seen: &Arc<Seen>, stop: Stop) -> ClosureTool {
+    let seen = seen.clone();
+    let tool = ClosureTool::new(name, "Works.", move |Work { position, ms, lane }: Work| {
+        seen.begin(position);
+        if stop == Stop::CancelledBy(position) {
+            seen.stop();
+            seen.token.cancel();
+        }
+        async move {
+            if ms > 0 {
+                sleep(Duration::from_millis(ms)).await;
+            }
+            format!("{position} in {lane}")
+        }
+    });
+    tool.unwrap()
+}
+
+/// The names of the tools. Their calls begin at once, one after another, one in each lane, or two at a time.
+const TOOLS: [&str; 4] = ["free", "exclusive", "lane", "limited"];
+
+fn tools(seen: &Arc<Seen>, stop: Stop) -> ToolRegistry {
+    let order = |name: &str, metadata: ToolMetadata| match name {
+        "exclusive" => metadata.with_exclusive(true),
+        "lane" => metadata.with_lane("lane"),
+        "limited" => metadata.with_max_concurrency(2),
+        _ => metadata,
+    };
+    let tools = TOOLS.map(|name| tool(name, seen, stop).with_metadata(|metadata| order(name, metadata)));
+    ToolRegistry::from_tools(tools).unwrap()
+}
+
+fn call(position: usize, (name, ms): Call) -> ToolCall {
+    let lane = if position.is_multiple_of(3) { "one" } else { "other" };
+    let arguments = serde_json::json!({"position": position, "ms": ms, "lane": lane});
+    ToolCall::new(position.to_string(), name, arguments.to_string())
+}
+
+impl Case {
+    /// Returns the agent with the calls, in its team.
+    fn agent(&self, seen: &Arc<Seen>) -> Agent {
+        let calls = self.calls.iter().enumerate().map(|(position, made)| call(position, *made));
+        let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
+        let (stop, noted) = (self.stop, seen.clone());
+        let is_at = |position: usize, call: &ToolCall| call.id.as_str() == position.to_string();
+        let mut builder = Agent::builder(model.clone()).name("worker").streaming(self.streaming);
+        if self.streaming {
+            builder = Agent::builder(Hesitant(model)).name("worker");
+        }
+        builder = builder.tools(tools(seen, stop));
+        match stop {
+            Stop::Call(position) => {
+                builder =
+                    builder.guardrail(Guardrail::new("end", move |call: &ToolCall, _: &GuardContext| {
+                        if !is_at(position, call) {
+                            return Verdict::Pass;
+                        }
+                        noted.stop();
+                        Verdict::End("enough".to_owned())
+                    }));
+            }
+            Stop::Output(position) => {
+                builder = builder.guardrail(Guardrail::new(
+                    "end",
+                    move |_: &ToolOutput, context: &GuardContext| {
+                        if !context.call.as_ref().is_some_and(|call| is_at(position, call)) {
+                            return Verdict::Pass;
+                        }
+                        noted.stop();
+                        Verdict::End("enough".to_owned())
+                    },
+                ));
+            }
+            _ => {}
+        }
+        let worker = builder.build().unwrap();
+        let beside = self.calls.len();
+        match self.place {
+            Place::Root => worker,
+            Place::Called => {
+                let model = ScriptedModel::new().response(ModelResponse::calls([
+                    ToolCall::new("w", "worker", r#"{"request": "Work."}"#),
+                    call(beside, ("exclusive", 15)),
+                    call(beside + 1, ("exclusive", 5)),
+                ]));
+                let mut tools = tools(seen, stop);
+                tools.register(worker.to_tool().unwrap()).unwrap();
+                Agent::builder(model.text("done")).name("caller").tools(tools).build().unwrap()
+            }
+            Place::Branch => {
+                let calls = [call(beside, ("exclusive", 15)), call(beside + 1, ("exclusive", 5))];
+                let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
+                let other = Agent::builder(model).name("other").tools(tools(seen, stop)).build().unwrap();
+                ParallelAgent::new("team", [worker, other]).into()
+            }
+        }
+    }
+
+    /// Runs the agent. Returns what was seen, the conversation and the error of the run.
+    async fn run(&self) -> (Arc<Seen>, Conversation, Option<AgentError>) {
+        let seen = Arc::<Seen>::default();
+        let agent = self.agent(&seen);
+        let mut options = RunOptions::new().with_cancellation(seen.token.clone());
+        let sessions = Sessions::new(Store(MemoryStore::new(), seen.clone(), self.clone()));
+        let mut conversation = sessions.open("ada", "1").await.unwrap();
+        if self.save.is_some() {
+            options = options.with_autosave(&sessions);
+        }
+        match self.stop {
+            Stop::Cancelled(after) => {
+                let seen = seen.clone();
+                drop(tokio::spawn(async move {
+                    sleep(Duration::from_millis(after)).await;
+                    seen.stop();
+                    seen.token.cancel();
+                }));
+            }
+            Stop::Duration(limit) => {
+                let limit = Duration::from_millis(limit);
+                *seen.end.lock().unwrap() = Some(Instant::now() + limit);
+                options = options.with_limits(Limits::default().with_max_duration(limit));
+            }
+            _ => {}
+        }
+        let ended = agent.run_with(&mut conversation, "go", options).await;
+        (seen, conversation, ended.err().map(AgentError::from))
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(work)
+}
+
+/// Returns the positions of the calls that have begun in a case, and the kinds of the errors of the other calls.
+fn begun(case: &Case) -> (Vec<usize>, Vec<Option<ErrorKind>>) {
+    let (seen, conversation, error) = block_on(case.run());
+    assert!(error.is_some(), "{case:?}");
+    assert_sendable(&conversation);
+    let mut begun = seen.begun.lock().unwrap().clone();
+    begun.sort_unstable();
+    let results = conversation.messages().iter().find_map(|message| match message {
+        Message::Tool(given) => Some(&given.results),
+        _ => None,
+    });
+    let rest = results.unwrap().iter().enumerate().filter(|(position, _)| !begun.contains(position));
+    let kinds = rest.map(|(_, result)| result.error().map(toolkit_core::ToolError::kind)).collect();
+    (begun, kinds)
+}
+
+const CANCELLED: Option<ErrorKind> = Some(ErrorKind::Cancelled);
+const DENIED: Option<ErrorKind> = Some(ErrorKind::Denied);
+
+#[test]
+fn no_call_begins_after_a_guardrail_has_ended_the_run() {
+    for streaming in [false, true] {
+        let calls = vec![("free", 0), ("free", 0), ("exclusive", 0)];
+        let case = Case { calls, stop: Stop::Call(0), place: Place::Root, streaming, save: None };
+        let expected = if streaming { vec![DENIED] } else { vec![DENIED, CANCELLED, CANCELLED] };
+        let (begun, kinds) = begun(&case);
+        assert_eq!(begun, [0_usize; 0], "{streaming}");
+        // A stream ends with the run, before its other calls.
+        assert!(kinds.starts_with(&expected), "{kinds:?}");
+    }
+}
+
+#[test]
+fn no_call_begins_while_a_stopped_run_waits_for_its_store() {
+    // The first call ends at once, and its save takes a second. The third call waits for the second one.
+    let calls = vec![("free", 0), ("exclusive", 20), ("exclusive", 0), ("free", 10)];
+    let stops = [Stop::Output(3), Stop::Cancelled(10), Stop::Duration(1_020)];
+    for stop in stops {
+        let case =
+            Case { calls: calls.clone(), stop, place: Place::Root, streaming: false, save: Some(1_000) };
+        let (seen, ..) = block_on(case.run());
+        assert!(!seen.begun.lock().unwrap().contains(&2), "{stop:?}");
+    }
+}
+
+#[test]
+fn no_call_begins_after_the_conversation_is_lost() {
+    let calls = vec![("free", 0), ("lane", 20), ("lane", 0)];
+    for is_conflict in [false, true] {
+        let stop = Stop::Save { index: 2, is_conflict };
+        let case = Case { calls: calls.clone(), stop, place: Place::Root, streaming: false, save: Some(0) };
+        assert_eq!(begun(&case), (vec![0, 1], vec![CANCELLED]), "{is_conflict}");
+    }
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let call = (select(TOOLS.to_vec()), select(vec![0_u64, 1, 10, 30]));
+    let stop = prop_oneof![
+        3 => (0..6_usize).prop_map(Stop::Call),
+        3 => (0..6_usize).prop_map(Stop::Output),
+        2 => (0..60_u64).prop_map(Stop::Cancelled),
+        1 => (0..6_usize).prop_map(Stop::CancelledBy),
+        2 => (1..60_u64).prop_map(Stop::Duration),
+        2 => (0..8_u32, any::<bool>()).prop_map(|(index, is_conflict)| Stop::Save { index, is_conflict }),
+    ];
+    let place = prop_oneof![3 => Just(Place::Root), 1 => Just(Place::Called), 1 => Just(Place::Branch)];
+    let save = prop::option::of(select(vec![0_u64, 1, 25, 200]));
+    (prop::collection::vec(call, 1..7), stop, place, any::<bool>(), save)
+        .prop_map(|(calls, stop, place, streaming, save)| Case { calls, stop, place, streaming, save })
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn no_tool_begins_after_the_end_of_a_run(case in case()) {
+        let (seen, conversation, error) = block_on(case.run());
+        assert_sendable(&conversation);
+        let late = seen.late.lock().unwrap().clone();
+        prop_assert!(late.is_empty(), "{:?} began after the end of the run: {:?}", late, error);
+        let is_stopped = seen.stopped.load(Ordering::Relaxed);
+        prop_assert!(!is_stopped || error.is_some(), "the run has not ended");
+    }
+}
