@@ -256,7 +256,7 @@ impl ToolContext {
     /// Returns the extension of type `T` of the call. If the call has none, returns the extension of type `T`
     /// of the run.
     #[must_use]
-    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+    pub fn extension<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
         own.or_else(|| self.run()?.extension())
     }

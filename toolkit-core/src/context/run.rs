@@ -79,6 +79,20 @@ impl RunContext {
         self
     }
 
+    /// Adds a shared value for tools, like [`with_extension`](Self::with_extension). For instance, tools find the value
+    /// of an `Arc<dyn Store>` as `dyn Store`.
+    ///
+    /// ```
+    /// use toolkit::RunContext;
+    ///
+    /// let run = RunContext::new().with_shared_extension::<str>("tenant 7".into());
+    /// assert_eq!(run.extension::<str>(), Some("tenant 7"));
+    /// ```
+    pub fn with_shared_extension<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.extensions = self.extensions.with_shared(value);
+        self
+    }
+
     /// Adds a value to the state for the calls of this run. The value takes precedence over a registry value
     /// of the same type, also for [merged](crate::ToolRegistry::merge_with) tools.
     ///
@@ -119,7 +133,7 @@ impl RunContext {
 
     /// Returns the extension of type `T`, if there is one.
     #[must_use]
-    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+    pub fn extension<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.extensions.get()
     }
 

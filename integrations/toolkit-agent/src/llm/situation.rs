@@ -6,7 +6,6 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::guardrail::{CheckFn, GuardAction, GuardContext, Verdict};
 use crate::message::Message;
-use std::sync::Arc;
 use toolkit_core::middleware::ToolRequest;
 use toolkit_core::{Session, ToolCall};
 
@@ -58,7 +57,7 @@ pub(super) struct Situation {
 impl Situation {
     /// Returns the situation of a tool call. Returns `None` outside of a run.
     pub(super) fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
-        let run = request.context().extension::<Arc<Caller>>()?.run.clone();
+        let run = request.context().extension::<Caller>()?.run.clone();
         let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
         let (agent, invocation_id) = (agent.to_owned(), run.invocation_id().to_owned());
         Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })

@@ -74,7 +74,7 @@ impl Tools {
             .clone()
             .with_agent_name(agent)
             .with_session(conversation.session())
-            .with_extension(caller.clone())
+            .with_shared_extension(caller.clone())
             .with_stop(move || stopping.has_stopped());
         // The context of the program may be the context of a run for another user.
         if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {

@@ -7,7 +7,6 @@ use crate::event::RunScope;
 use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
 use toolkit_core::schema::{coerce, nearest};
@@ -71,7 +70,7 @@ impl Agent {
 
 async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let cancellation = context.cancellation_token();
-    let caller = context.extension::<Arc<Caller>>();
+    let caller = context.extension::<Caller>();
     let called = caller.map(|caller| &caller.called).zip(context.call_id());
     let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, begun)));
     let position = begun.as_ref().map(|(_, (position, key, _))| (*position, key.as_str()));
