@@ -8,6 +8,7 @@ use toolkit::{ClosureTool, FunctionTool};
 mod beyond;
 mod equal;
 mod made;
+mod names;
 mod random;
 mod unions;
 mod values;

@@ -5,6 +5,7 @@
 mod agreement;
 mod always;
 mod approvals;
+mod argument_aliases;
 mod argument_forms;
 mod argument_lists;
 mod argument_names;

@@ -8,7 +8,7 @@ use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
     Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, mend, missing,
-    repeated_names, repeated_names_in, value_in_words,
+    repeated_names, repeated_names_in, use_own_names, value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
@@ -259,8 +259,11 @@ pub(super) fn coercions(
     text: &str,
     takes: &mut dyn FnMut(&str) -> Option<bool>,
 ) -> Vec<String> {
-    let Ok(value) = Json::parse(text) else { return Vec::new() };
+    let Ok(mut value) = Json::parse(text) else { return Vec::new() };
     let schema = SchemaRef::new(root, schema);
+    use_own_names(schema, &mut value);
+    let text = value.compact();
+    let Ok(value) = Json::parse(&text) else { return Vec::new() };
     let by_type = coerced_except_words(schema, &value);
     let by_word = coerced_with_words(schema, &value, takes).filter(|text| Some(text) != by_type.as_ref());
     by_type.into_iter().chain(by_word).collect()

@@ -54,7 +54,7 @@ pub(crate) fn check_decoded(
 ) -> Vec<Violation> {
     let mut search = Search::new(schema.root, value, at, Scope::Constraints);
     (search.coerce, search.accepts) = (coerce, accepts);
-    search.violations(schema.schema, value)
+    search.violations(schema, value)
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
