@@ -23,6 +23,7 @@ mod meaning;
 mod mend;
 mod nearest;
 mod number;
+mod optional;
 mod own;
 mod probe;
 mod properties;

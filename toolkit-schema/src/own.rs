@@ -24,6 +24,9 @@ pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 /// is the list of the variant's aliases. On an `enum`, it is an object from aliases to names.
 pub(crate) const NAMES: &str = "x-toolkit-names";
 
+/// The keyword of a branch that accepts only objects without these members.
+pub(crate) const WITHOUT: &str = "x-toolkit-without";
+
 /// Whether a type itself enforces the range or the list of values in a schema, by its answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Enforcement {
@@ -102,7 +105,8 @@ pub fn unmark_all(schema: &mut Value) {
 /// Removes the mark of a schema. Returns whether checks need the mark.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
     let names = keywords.shift_remove(NAMES);
-    keywords.shift_remove(OF_TYPE).or(names).is_some()
+    let without = keywords.shift_remove(WITHOUT);
+    keywords.shift_remove(OF_TYPE).or(names).or(without).is_some()
 }
 
 /// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of

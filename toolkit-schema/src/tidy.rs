@@ -3,6 +3,7 @@
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::default::check_null_default;
 use crate::keyword::each_subschema;
+use crate::optional::mark_optional;
 use crate::own::{NAMES, OF_TYPE, mark_rules, range_of};
 use crate::properties::strip_marks;
 use crate::single::mark_single;
@@ -44,6 +45,7 @@ pub fn tidy_arguments(schema: &mut Value) {
     mark_single(schema);
     mark_rules(schema);
     tidy(schema);
+    each_subschema(schema, &mut mark_optional);
 }
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
@@ -68,7 +70,9 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
 /// Each of these variants is an object with a single member. Their deserializers refuse other members, but their
 /// handwritten schemas allow them.
 fn close_variants(schema: &mut Map<String, Value>) {
-    let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
+    // A flattened enum stands beside the members of its object.
+    let is_flattened = schema.contains_key("properties");
+    let Some(Value::Array(branches)) = schema.get_mut("oneOf").filter(|_| !is_flattened) else { return };
     let mut variants: Vec<&mut Map<String, Value>> = branches
         .iter_mut()
         .filter_map(Value::as_object_mut)

@@ -1,6 +1,6 @@
 //! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
-use super::members::{Member, not_an_object, not_json, said, with_members};
+use super::members::{Member, in_words_of_schemas, not_an_object, not_json, said, with_members};
 use super::options::DecodeOptions;
 use super::param::{Param, fill_absent};
 use super::slot::Fill;
@@ -364,6 +364,14 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
         let message = "the name of each member must be an integer, as in \"1\"";
         return Violation::new(path, ViolationKind::WrongType, message);
     }
+    // `serde_json` has already skipped the first letter of a name that is no boolean.
+    if text.starts_with('{')
+        && said.starts_with("invalid type: string")
+        && said.ends_with("expected a boolean")
+    {
+        let message = "the name of each member must be \"true\" or \"false\"";
+        return Violation::new(path, ViolationKind::WrongType, message);
+    }
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     let (said, got) = match said.starts_with("invalid ") {
         // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
@@ -374,23 +382,6 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     let said = in_words_of_schemas(said);
     let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };
     Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(&said, SAID)))
-}
-
-/// Replaces the name of an integer type in a deserialization message by the range of accepted numbers.
-fn in_words_of_schemas(said: &str) -> String {
-    let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
-    let range = match expected {
-        "i8" => format!("{} to {}", i8::MIN, i8::MAX),
-        "i16" => format!("{} to {}", i16::MIN, i16::MAX),
-        "i32" => format!("{} to {}", i32::MIN, i32::MAX),
-        "i64" | "isize" => format!("{} to {}", i64::MIN, i64::MAX),
-        "u8" => format!("0 to {}", u8::MAX),
-        "u16" => format!("0 to {}", u16::MAX),
-        "u32" => format!("0 to {}", u32::MAX),
-        "u64" | "usize" => format!("0 to {}", u64::MAX),
-        _ => return said.to_owned(),
-    };
-    format!("{before}expected integer from {range}")
 }
 
 fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {

@@ -7,6 +7,7 @@ use crate::bounds::is_equal;
 use crate::describe::describe_in;
 use crate::discriminator::{Discriminator, discriminator, has_other_tag, may_be, only_member};
 use crate::json::{Json, Kind};
+use crate::optional::lacks_member;
 use crate::own::names_of_type;
 use crate::reference::resolve;
 use crate::types::types;
@@ -193,6 +194,7 @@ pub(crate) fn candidates<'a>(
     let may_be_of = |branch: &&Value| match &value.kind {
         Kind::Object(_) => {
             may_be(root, branch, "object")
+                && !lacks_member(branch, value)
                 && !has_other_tag(root, branch, choice, value)
                 && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
         }
