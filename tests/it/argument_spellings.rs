@@ -175,7 +175,7 @@ fn names_of_maps_are_matched_like_other_words() {
 
 /// Takes counts of answers.
 #[tool(register = false)]
-fn answers(counts: std::collections::BTreeMap<bool, u8>) -> String {
+fn answers(counts: BTreeMap<bool, u8>) -> String {
     format!("{counts:?}")
 }
 
