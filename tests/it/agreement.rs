@@ -9,6 +9,7 @@ mod beyond;
 mod equal;
 mod lanes;
 mod made;
+mod names;
 mod random;
 mod unions;
 mod values;

@@ -173,6 +173,21 @@ fn names_of_maps_are_matched_like_other_words() {
     }
 }
 
+/// Takes counts of answers.
+#[tool(register = false)]
+fn answers(counts: BTreeMap<bool, u8>) -> String {
+    format!("{counts:?}")
+}
+
+#[test]
+fn names_of_maps_of_booleans_are_true_and_false() {
+    assert_eq!(call(&answers::tool(), r#"{"counts": {"true": 1}}"#).as_deref(), Ok("{true: 1}"));
+    for text in [r#"{"counts": {"True": 1}}"#, r#"{"counts": {"false": 1, "maybe": 2}}"#] {
+        let message = "Error validating JSON arguments: `counts`: the name of each member must be \"true\" or \"false\"";
+        assert_eq!(call(&answers::tool(), text).unwrap_err(), message, "{text}");
+    }
+}
+
 #[test]
 fn malformed_json_comes_with_advice() {
     for (text, advice) in [

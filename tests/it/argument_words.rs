@@ -363,7 +363,7 @@ fn names_of_documented_variants_are_coerced_as_keys_of_maps() {
     let keys: Vec<&String> = schema["properties"].as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["slow", "snail", "very_fast"]);
     let published = &tool.definition().parameters["properties"]["speed"];
-    assert_eq!(published["enum"], serde_json::json!(["snail", "very_fast", "slow"]));
+    assert_eq!(published["enum"], serde_json::json!(["very_fast", "slow", "snail"]));
     let description = published["description"].as_str().expect("a description");
     assert!(description.contains("- `very_fast`: By air."), "{description}");
     let expected = "{Slow: Prices { by_speed: {VeryFast: 5} }} None";

@@ -5,9 +5,11 @@
 mod agreement;
 mod always;
 mod approvals;
+mod argument_aliases;
 mod argument_forms;
 mod argument_lists;
 mod argument_names;
+mod argument_optional;
 mod argument_promises;
 mod argument_rules;
 mod argument_spellings;

@@ -151,3 +151,139 @@ async fn conditions_read_coerced_words_although_another_argument_is_computed() {
         assert_eq!(result.is_error(), !is_run, "{action}: {result:?}");
     }
 }
+
+/// A file and what is done to it.
+#[derive(Debug, ToolParams)]
+#[expect(dead_code, reason = "only shown")]
+struct Opened {
+    #[serde(alias = "p")]
+    path: String,
+    times: Option<u8>,
+}
+
+#[derive(Debug, ToolParams)]
+#[expect(dead_code, reason = "only shown")]
+enum Act {
+    Delete {
+        #[serde(alias = "p")]
+        path: String,
+    },
+    #[serde(alias = "rm")]
+    Remove(Opened),
+}
+
+#[derive(Debug, ToolParams)]
+#[expect(dead_code, reason = "only shown")]
+#[serde(tag = "kind")]
+enum Tagged {
+    #[serde(alias = "rm")]
+    Remove {
+        #[serde(alias = "p")]
+        path: String,
+    },
+    Nothing,
+}
+
+#[derive(Debug, ToolParams)]
+#[expect(dead_code, reason = "only shown")]
+#[serde(tag = "kind", content = "of")]
+enum Adjacent {
+    #[serde(alias = "rm")]
+    Remove(Opened),
+    Nothing,
+}
+
+#[derive(Debug, ToolParams)]
+enum Mode {
+    Read,
+    #[serde(alias = "rm")]
+    Remove,
+}
+
+/// Does something to files.
+#[tool(register = false)]
+fn act(
+    one: Option<Opened>,
+    list: Option<Vec<Opened>>,
+    act: Option<Act>,
+    tagged: Option<Tagged>,
+    adjacent: Option<Adjacent>,
+    mode: Option<Mode>,
+) -> String {
+    format!("{one:?} {list:?} {act:?} {tagged:?} {adjacent:?} {mode:?}")
+}
+
+#[tokio::test]
+async fn conditions_read_own_names_in_every_spelling() {
+    let seen: Arc<Mutex<Option<Value>>> = Arc::default();
+    let written = seen.clone();
+    let rule = PermissionRule::allow().when(move |_, arguments| {
+        *written.lock().unwrap() = Some(arguments.clone());
+        true
+    });
+    let registry = ToolRegistry::from_tools([act::tool()]).expect("one tool");
+    let permissions = Permissions::new().rule(rule);
+    let dispatcher = Dispatcher::new(registry).expect("complete").with_middleware(permissions);
+    for (own, spellings) in [
+        (
+            json!({"one": {"path": "/etc"}}),
+            vec![
+                json!({"one": {"p": "/etc"}}),
+                json!({"one": r#"{"p":"/etc"}"#}),
+                json!({"one": "```json\n{\"p\":\"/etc\"}\n```"}),
+            ],
+        ),
+        (
+            json!({"one": {"path": "/etc", "times": 5}}),
+            vec![json!({"one": ["/etc", 5]}), json!({"one": {"p": "/etc", "times": "5"}})],
+        ),
+        (
+            json!({"list": [{"path": "/etc"}]}),
+            vec![
+                json!({"list": r#"[{"p":"/etc"}]"#}),
+                json!({"list": [r#"{"p":"/etc"}"#]}),
+                json!({"list": [{"p": "/etc"}]}),
+            ],
+        ),
+        (
+            json!({"act": {"Delete": {"path": "/etc"}}}),
+            vec![
+                json!({"act": {"delete": {"p": "/etc"}}}),
+                json!({"act": r#"{"Delete":{"p":"/etc"}}"#}),
+                json!({"act": {"Delete": r#"{"p":"/etc"}"#}}),
+            ],
+        ),
+        (
+            json!({"act": {"Remove": {"path": "/etc"}}}),
+            vec![json!({"act": {"rm": {"p": "/etc"}}}), json!({"act": {"rm": r#"{"p":"/etc"}"#}})],
+        ),
+        (
+            json!({"tagged": {"kind": "Remove", "path": "/etc"}}),
+            vec![
+                json!({"tagged": {"kind": "rm", "p": "/etc"}}),
+                json!({"tagged": {"kind": "remove", "p": "/etc"}}),
+                json!({"tagged": r#"{"kind":"Remove","p":"/etc"}"#}),
+            ],
+        ),
+        (
+            json!({"adjacent": {"kind": "Remove", "of": {"path": "/etc"}}}),
+            vec![
+                json!({"adjacent": {"kind": "rm", "of": {"p": "/etc"}}}),
+                json!({"adjacent": {"of": {"p": "/etc"}, "kind": "Remove"}}),
+                json!({"adjacent": {"kind": "rm", "of": r#"{"p":"/etc"}"#}}),
+            ],
+        ),
+        (json!({"mode": "Remove"}), vec![json!({"mode": "rm"}), json!({"mode": "remove"})]),
+    ] {
+        let run = async |arguments: &Value| {
+            let call = ToolCall::new("1", "act", arguments.to_string());
+            let result = dispatcher.dispatch([call]).await.remove(0);
+            (result.to_text().into_owned(), seen.lock().unwrap().take())
+        };
+        let (expected, read) = run(&own).await;
+        assert_eq!(read.as_ref(), Some(&own), "{expected}");
+        for spelling in spellings {
+            assert_eq!(run(&spelling).await, (expected.clone(), Some(own.clone())), "{spelling}");
+        }
+    }
+}

@@ -43,7 +43,6 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut helpers = Vec::new();
     let is_struct = matches!(mirror, Item::Struct(_));
     let mut has_other = false;
-    let mut other_names = Vec::new();
     let (attrs, ident, generics, mut fields) = match &mut mirror {
         Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
             *vis = Visibility::Inherited;
@@ -65,13 +64,22 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
                 serde_arguments(&variant.attrs).iter().any(|(name, _)| name.is_ident("other"))
             };
             has_other = variants.iter().any(is_other);
-            other_names.extend(variants.iter().flat_map(|variant| serde_values(&variant.attrs, "alias")));
+            let is_untagged = |attrs: &[Attribute]| {
+                serde_arguments(attrs).iter().any(|(name, _)| name.is_ident("untagged"))
+            };
+            let has_names = !is_untagged(attrs);
             let fields = variants.iter_mut().map(|variant| {
                 variant.ident = without_lints(variant.ident.clone());
                 let docs = Docs::from_attrs(&variant.attrs);
                 refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", &mut diag);
                 variant.attrs.retain(is_serde_or_schemars);
                 describe(&mut variant.attrs, docs.description());
+                let aliases = serde_values(&variant.attrs, "alias");
+                if has_names && !aliases.is_empty() && !is_untagged(&variant.attrs) {
+                    variant
+                        .attrs
+                        .push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#aliases),*]))]));
+                }
                 if let (Fields::Unit, Some(content)) = (&variant.fields, &content) {
                     let no_data = constraining(&mut helpers, &quote!(__constraints.no_data(#content);));
                     variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
@@ -149,9 +157,6 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     // With a catch-all variant, the listed values are only examples.
     if is_plain && !is_struct && !has_other {
         attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
-        if !other_names.is_empty() {
-            attrs.push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#other_names),*]))]));
-        }
     }
     let bounds = default_bounds(&this, generics, attrs, all_fields());
     generics.make_where_clause().predicates.extend(bounds);

@@ -4,7 +4,7 @@
 
 use crate::bounds::{broken, is_equal};
 use crate::fault::nests_deeper;
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, budget};
 use crate::nearest::nearest;
 use crate::own::{is_declared_alias, is_of_author, is_of_type, is_outside_of_type};
 use crate::properties::is_exact;
@@ -23,23 +23,18 @@ mod branches;
 mod decoded;
 mod found;
 mod inside;
+mod named;
 mod repeated;
 mod rounded;
 mod variant;
 
 pub(crate) use branches::candidates;
-pub(crate) use branches::has_other_tag;
 pub(crate) use decoded::check_decoded;
 pub use repeated::{repeated_names, repeated_names_in};
 pub use rounded::rounded;
 
 /// The maximum number of violations that one check collects.
 const MOST: usize = 64;
-
-/// The number of schemas that one check may apply to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
-/// value.
-const STEPS: usize = 10_000;
-const STEPS_PER_BYTE: usize = 64;
 
 /// The maximum number of nested schemas in one check. It allows values of the maximum depth with nested unions, and it
 /// keeps the recursion within the stack of a small thread.
@@ -102,7 +97,7 @@ pub enum Scope {
 /// `at` is the path of the value, and every returned path begins with it.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
-    Search::new(schema.root, value, at, scope).violations(schema.schema, value)
+    Search::new(schema.root, value, at, scope).violations(schema, value)
 }
 
 /// Returns whether a value conforms to a schema.
@@ -117,11 +112,6 @@ pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, de
     fits && search.left > 0
 }
 
-/// Returns the maximum number of schemas to apply to a value.
-pub(crate) fn budget(value: &Json<'_>) -> usize {
-    STEPS + STEPS_PER_BYTE * value.text.len()
-}
-
 /// The key of a cached check: the schema, the value, whether only one violation is collected, whether the schema is
 /// stricter than its Rust type, and the accepted differences between schema and value.
 type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
@@ -129,6 +119,8 @@ type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
 struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
+    /// Whether a member or a variant may have a declared alias in the value.
+    has_alias: bool,
     /// The differences from the schema that are accepted in a decoded value, such as other names.
     reading: Reading,
     /// The JSON text of the whole checked value.
@@ -165,6 +157,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         Self {
             root,
             scope,
+            has_alias: false,
             reading: Reading::Forms,
             text: value.text,
             accepts: None,
@@ -182,9 +175,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 
     /// Inspects `value`, and returns the violations of the kinds selected by `self.scope`.
-    fn violations(mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Violation> {
-        self.inspect(schema, value);
-        self.into_violations()
+    fn violations(mut self, schema: SchemaRef<'a>, value: &Json<'v>) -> Vec<Violation> {
+        let at = self.path.clone();
+        self.inspect(schema.schema, value);
+        let named = if self.has_alias { self.of_own_names(schema, value, &at) } else { None };
+        named.unwrap_or_else(|| self.into_violations())
     }
 
     fn into_violations(mut self) -> Vec<Violation> {
@@ -325,7 +320,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let is_shape = match keyword {
             "enum" | "const" if is_of_author(schema) => false,
             "enum" | "const" if self.reading == Reading::Literal => true,
-            "enum" | "const" if is_declared_alias(schema, value) => return,
+            "enum" | "const" if is_declared_alias(schema, value) => {
+                self.has_alias = true;
+                return;
+            }
             // Another variant accepts any such value. The value may still be of the variant with this list.
             "enum" | "const" => is_of_type && self.accepts.is_some(),
             // The Rust type refuses a number outside of its range, so the value was decoded as another variant.

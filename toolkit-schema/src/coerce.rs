@@ -1,9 +1,9 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{self, DEEPEST, DEEPEST_VALUE, budget, candidates, fits};
+use crate::check::{self, DEEPEST, DEEPEST_VALUE, candidates, fits};
 use crate::discriminator::{discriminator, may_be};
 use crate::fault::nests_deeper;
-use crate::json::{Json, Kind, quoted};
+use crate::json::{Json, Kind, budget, quoted};
 use crate::mend::mend;
 use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas, property};

@@ -1,8 +1,10 @@
 //! Discriminators of unions. A discriminator is a member whose name or value identifies the object branch that a value
 //! belongs to, as in the schema of an enum.
 
+use crate::bounds::is_equal;
+use crate::json::Json;
 use crate::reference::resolve;
-use crate::types::types;
+use crate::types::{names, types};
 use serde_json::Value;
 
 /// A member that identifies the object branch of a union.
@@ -71,6 +73,26 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     match schema.get("required")?.as_array()?.as_slice() {
         [only] if is_closed => only.as_str(),
         _ => None,
+    }
+}
+
+/// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
+pub(crate) fn has_other_tag(
+    root: &Value,
+    branch: &Value,
+    choice: Option<&Discriminator<'_>>,
+    value: &Json<'_>,
+) -> bool {
+    let Some(Discriminator::Tag(name, _)) = choice else { return false };
+    let own = resolve(root, branch);
+    let property = |of: &Value| of.get("properties")?.get(*name)?.get("const").cloned();
+    let Some(tag) = property(branch).or_else(|| property(own?)) else { return false };
+    match value.get(name) {
+        Some(given) => !is_equal(&tag, given),
+        None => {
+            value.members().is_some()
+                && names(own.and_then(|own| own.get("required"))).any(|required| required == *name)
+        }
     }
 }
 

@@ -11,6 +11,10 @@ use std::fmt;
 /// The maximum nesting depth of a JSON text, equal to the limit of `serde_json`.
 const DEEPEST: usize = 127;
 
+/// The number of schemas that may be applied to any value. `STEPS_PER_BYTE` more are allowed for each byte of the value.
+const STEPS: usize = 10_000;
+const STEPS_PER_BYTE: usize = 64;
+
 /// A member of an object: its name and its unparsed value.
 pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
 
@@ -233,6 +237,11 @@ impl<'a> Json<'a> {
         self.write(&mut written, canonical);
         written
     }
+}
+
+/// Returns the maximum number of schemas to apply to a value.
+pub(crate) fn budget(value: &Json<'_>) -> usize {
+    STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
 /// Parses a text that is already known to be valid JSON.

@@ -23,6 +23,7 @@ mod meaning;
 mod mend;
 mod nearest;
 mod number;
+mod optional;
 mod own;
 mod probe;
 mod properties;
@@ -64,7 +65,7 @@ pub mod __private {
     pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
-    pub use crate::meaning::{remove_defaults, use_own_names};
+    pub use crate::meaning::{remove_defaults, use_own_members, use_own_names};
     pub use crate::mend::object_in;
     pub use crate::number::Decimal;
     pub use crate::own::{Enforcements, mark_enforced, mark_lists_of_author, unmark_all};

@@ -1,24 +1,29 @@
 //! Simplifies values without changing their meaning: renames aliases and removes members equal to their default.
 
-use crate::check::{budget, has_other_tag};
-use crate::discriminator::{Discriminator, discriminator, may_be_object, only_member};
-use crate::json::{Json, Kind};
+use crate::discriminator::{Discriminator, discriminator, has_other_tag, may_be_object, only_member, tag};
+use crate::json::{Json, Kind, budget};
+use crate::own::{listed_values, name_of_alias, names_of_type};
 use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{names, types};
-use serde_json::Value;
+use crate::types::{fields, names, types};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The maximum number of nested schemas applied to the same value. The limit matters for recursive schemas.
 const DEEPEST: usize = 8;
 
-/// Replaces every alias in a value by the name of its property, at every depth.
+/// Replaces every alias in a value by the name of its property or variant, at every depth.
 ///
 /// `schema` must still contain the aliases: use the original schema that
 /// [`strip_aliases`](crate::properties::strip_aliases) returns.
 pub fn use_own_names<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
-    Meaning::of(schema.into(), value, false);
+    Meaning::of(schema.into(), value, Change::Names);
+}
+
+/// Uses own names like [`use_own_names`], also for the fields of a struct that is written as a list.
+pub fn use_own_members<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
+    Meaning::of(schema.into(), value, Change::NamesAndLists);
 }
 
 /// Removes optional members whose value equals the `default` of their property, at every depth.
@@ -26,26 +31,34 @@ pub fn use_own_names<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>)
 /// Inside a union, members are removed only if the tags or types of the value select a single branch. Otherwise, the
 /// value might match another branch without the member.
 pub fn remove_defaults<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
-    Meaning::of(schema.into(), value, true);
+    Meaning::of(schema.into(), value, Change::Defaults);
+}
+
+/// What is simplified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Names,
+    NamesAndLists,
+    /// Names, and members whose value equals the default of their property.
+    Defaults,
 }
 
 struct Meaning<'a> {
     root: &'a Value,
-    /// Whether to remove members whose value equals the default of their property.
-    without_defaults: bool,
+    change: Change,
     /// The number of schemas left to apply. When none are left, the rest of the value stays unchanged.
     left: usize,
 }
 
 impl<'a> Meaning<'a> {
-    fn of(SchemaRef { root, schema }: SchemaRef<'a>, value: &mut Json<'_>, without_defaults: bool) {
-        Self { root, without_defaults, left: budget(value) }.apply(schema, value, DEEPEST);
+    fn of(SchemaRef { root, schema }: SchemaRef<'a>, value: &mut Json<'_>, change: Change) {
+        Self { root, change, left: budget(value) }.apply(schema, value, DEEPEST);
     }
 
     /// Applies `schema` to the value. `depth` is the maximum number of nested schemas to apply to the same value.
     fn apply(&mut self, schema: &'a Value, value: &mut Json<'_>, depth: usize) {
-        let is_container = matches!(value.kind, Kind::Object(_) | Kind::Array(_));
-        let (Some(depth), Some(left), true) = (depth.checked_sub(1), self.left.checked_sub(1), is_container)
+        let may_change = matches!(value.kind, Kind::Object(_) | Kind::Array(_) | Kind::String(_));
+        let (Some(depth), Some(left), true) = (depth.checked_sub(1), self.left.checked_sub(1), may_change)
         else {
             return;
         };
@@ -60,11 +73,20 @@ impl<'a> Meaning<'a> {
             self.apply(part, value, depth);
         }
         for branches in ["anyOf", "oneOf"].into_iter().filter_map(list) {
+            self.name_variant(branches, value);
             if let Some(branch) = self.only_branch(branches, value) {
                 self.apply(branch, value, depth);
             }
         }
+        if self.change == Change::NamesAndLists {
+            name_items(schema, value);
+        }
         match &mut value.kind {
+            Kind::String(name) => {
+                if let Some(own) = name_of_alias(schema, name) {
+                    *name = Cow::Owned(own.to_owned());
+                }
+            }
             Kind::Array(items) => {
                 for (index, item) in items.iter_mut().enumerate() {
                     if let Some(schema) = item_schema(schema, index) {
@@ -73,6 +95,46 @@ impl<'a> Meaning<'a> {
                 }
             }
             Kind::Object(members) => self.apply_to_members(schema, members),
+            _ => {}
+        }
+    }
+
+    /// Replaces a declared alias of a variant by the name of the variant.
+    fn name_variant(&self, branches: &'a [Value], value: &mut Json<'_>) {
+        let own = |branch: &'a Value| resolve(self.root, branch).unwrap_or(branch);
+        let is_alias = |branch: &'a Value, given: &str| {
+            let declared = names_of_type(branch).or_else(|| names_of_type(own(branch)));
+            declared.is_some_and(|mut declared| declared.any(|alias| alias == given))
+        };
+        let of_alias = |given: &str| branches.iter().find(|branch| is_alias(branch, given));
+        match (&mut value.kind, discriminator(self.root, branches)) {
+            (Kind::String(given), _) => {
+                let is_name = |branch| listed_values(own(branch)).any(|name| name == &**given);
+                let only = of_alias(given).filter(|_| !branches.iter().any(is_name));
+                if let Some(Value::String(name)) = only.and_then(|branch| own(branch).get("const")) {
+                    *given = Cow::Owned(name.clone());
+                }
+            }
+            (Kind::Object(members), Some(Discriminator::Members(names))) => {
+                if members.iter().any(|(given, _)| names.contains(&&**given)) {
+                    return;
+                }
+                for (given, _) in members {
+                    if let Some(name) = of_alias(given).and_then(|branch| only_member(self.root, branch)) {
+                        *given = Cow::Owned(name.to_owned());
+                        return;
+                    }
+                }
+            }
+            (Kind::Object(members), Some(Discriminator::Tag(tag_name, allowed))) => {
+                for (_, given) in members.iter_mut().filter(|(name, _)| name == tag_name) {
+                    let Kind::String(given) = &mut given.kind else { continue };
+                    let only = of_alias(given).filter(|_| !allowed.iter().any(|name| **name == **given));
+                    if let Some((_, Value::String(name))) = only.and_then(|branch| tag(self.root, branch)) {
+                        *given = Cow::Owned(name.clone());
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -86,6 +148,9 @@ impl<'a> Meaning<'a> {
             let kinds = resolve(self.root, branch).and_then(|own| own.get("type"));
             let is_of_type = match value.kind {
                 Kind::Object(_) => may_be_object(self.root, branch),
+                Kind::Array(_) if self.change == Change::NamesAndLists => {
+                    kinds.is_none() || types(kinds).any(|name| matches!(name, "array" | "object"))
+                }
                 _ => kinds.is_none() || types(kinds).any(|name| value.is_of_type(name)),
             };
             let has_member = match (&choice, only_member(self.root, branch)) {
@@ -110,11 +175,11 @@ impl<'a> Meaning<'a> {
                 Some((own, _)) if own != name => *name = Cow::Owned(own.clone()),
                 _ => {}
             }
-            if self.without_defaults {
+            if self.change == Change::Defaults {
                 *given.entry(name.to_string()).or_default() += 1;
             }
         }
-        let Some(properties) = properties.filter(|_| self.without_defaults) else { return };
+        let Some(properties) = properties.filter(|_| self.change == Change::Defaults) else { return };
         members.retain(|(name, member)| {
             let property = properties.get(&**name);
             let default = property.and_then(|property| Some((property, property.get("default")?)));
@@ -141,6 +206,20 @@ impl<'a> Meaning<'a> {
                 self.apply(property, &mut default, DEEPEST);
                 default.canonical() == member.canonical()
             })
+    }
+}
+
+/// Turns a list in place of a struct into an object. The items of the list are in the order of the fields.
+fn name_items(schema: &Value, value: &mut Json<'_>) {
+    let no_fields = Map::new();
+    let is_object = types(schema.get("type")).eq(["object"]);
+    let fields = fields(schema).or(is_object.then_some(&no_fields));
+    let (Kind::Array(items), Some(fields)) = (&mut value.kind, fields) else { return };
+    let is_tagged = fields.values().any(|property| property.get("const").is_some());
+    let is_more = ["anyOf", "oneOf", "allOf"].iter().any(|keyword| schema.get(keyword).is_some());
+    if !is_tagged && !is_more && items.len() <= fields.len() {
+        let names = fields.keys().map(|name| Cow::Owned(name.clone()));
+        value.kind = Kind::Object(names.zip(std::mem::take(items)).collect());
     }
 }
 

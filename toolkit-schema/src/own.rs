@@ -20,8 +20,12 @@ use std::ptr;
 /// Without this keyword, only checking each value against the schema enforces the range or `enum`.
 pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 
-/// The keyword that lists the aliases of the variants of an enum with `#[derive(ToolParams)]`.
-const NAMES: &str = "x-toolkit-names";
+/// The keyword with the aliases of variants of an enum with `#[derive(ToolParams)]`. On the schema of one variant, it
+/// is the list of the variant's aliases. On an `enum`, it is an object from aliases to names.
+pub(crate) const NAMES: &str = "x-toolkit-names";
+
+/// The keyword of a branch that accepts only objects without these members.
+pub(crate) const WITHOUT: &str = "x-toolkit-without";
 
 /// Whether a type itself enforces the range or the list of values in a schema, by its answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,13 +105,21 @@ pub fn unmark_all(schema: &mut Value) {
 /// Removes the mark of a schema. Returns whether checks need the mark.
 pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
     let names = keywords.shift_remove(NAMES);
-    keywords.shift_remove(OF_TYPE).or(names).is_some()
+    let without = keywords.shift_remove(WITHOUT);
+    keywords.shift_remove(OF_TYPE).or(names).or(without).is_some()
 }
 
 /// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of
 /// an enum with `#[derive(ToolParams)]`.
 pub(crate) fn names_of_type(schema: &Value) -> Option<impl Iterator<Item = &str>> {
-    schema.get(NAMES).map(|declared| names(Some(declared)))
+    let declared = schema.get(NAMES)?;
+    let keys = declared.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+    Some(names(Some(declared)).chain(keys))
+}
+
+/// Returns the listed name of the variant with this declared alias.
+pub(crate) fn name_of_alias<'a>(schema: &'a Value, alias: &str) -> Option<&'a str> {
+    schema.get(NAMES)?.get(alias)?.as_str()
 }
 
 /// Returns whether `value` is a declared alias of a variant of the enum with this schema.

@@ -72,6 +72,12 @@ pub fn aliases(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
     properties.flat_map(|(name, property)| aliases_of(property).map(move |alias| (alias, name.as_str())))
 }
 
+/// Returns the names and aliases of an object's properties.
+pub(crate) fn names_of_properties(schema: &Value) -> impl Iterator<Item = &str> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.flat_map(|(name, property)| std::iter::once(name.as_str()).chain(aliases_of(property)))
+}
+
 fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
     property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

@@ -3,7 +3,8 @@
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::default::check_null_default;
 use crate::keyword::each_subschema;
-use crate::own::{OF_TYPE, mark_rules, range_of};
+use crate::optional::mark_optional;
+use crate::own::{NAMES, OF_TYPE, mark_rules, range_of};
 use crate::properties::strip_marks;
 use crate::single::mark_single;
 use crate::time::describe_time;
@@ -44,6 +45,7 @@ pub fn tidy_arguments(schema: &mut Value) {
     mark_single(schema);
     mark_rules(schema);
     tidy(schema);
+    each_subschema(schema, &mut mark_optional);
 }
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
@@ -68,7 +70,9 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
 /// Each of these variants is an object with a single member. Their deserializers refuse other members, but their
 /// handwritten schemas allow them.
 fn close_variants(schema: &mut Map<String, Value>) {
-    let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
+    // A flattened enum stands beside the members of its object.
+    let is_flattened = schema.contains_key("properties");
+    let Some(Value::Array(branches)) = schema.get_mut("oneOf").filter(|_| !is_flattened) else { return };
     let mut variants: Vec<&mut Map<String, Value>> = branches
         .iter_mut()
         .filter_map(Value::as_object_mut)
@@ -127,7 +131,7 @@ pub fn remove_description(schema: &mut Schema) {
 fn merge_constants(schema: &mut Map<String, Value>) {
     let keyword = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword));
     let branches = keyword.and_then(|keyword| schema.get(keyword)?.as_array());
-    let Some((keyword, (kind, values, notes))) =
+    let Some((keyword, Constants { kind, values, notes, aliases })) =
         keyword.zip(branches.and_then(|branches| constants(branches)))
     else {
         return;
@@ -138,6 +142,9 @@ fn merge_constants(schema: &mut Map<String, Value>) {
     schema.shift_remove(keyword);
     schema.insert("type".to_owned(), kind);
     schema.insert("enum".to_owned(), values.into());
+    if !aliases.is_empty() {
+        schema.insert(NAMES.to_owned(), aliases.into());
+    }
     if !notes.is_empty() {
         let own = schema.get("description").and_then(Value::as_str);
         let lines: Vec<&str> = own.into_iter().chain(notes.iter().map(String::as_str)).collect();
@@ -146,15 +153,25 @@ fn merge_constants(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the type, the values and the notes of a union of constants. A note describes one value.
+/// A union of constants.
+struct Constants {
+    kind: Value,
+    values: Vec<Value>,
+    /// The descriptions of values.
+    notes: Vec<String>,
+    /// The values by their aliases.
+    aliases: Map<String, Value>,
+}
+
+/// Returns the branches of a union of constants in one list.
 ///
 /// Returns `None` if a branch is not a constant, or if the constants have different types.
-fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
+fn constants(branches: &[Value]) -> Option<Constants> {
     let kind = branches.first()?.get("type")?;
-    let (mut values, mut notes) = (Vec::new(), Vec::new());
+    let (mut values, mut notes, mut aliases) = (Vec::new(), Vec::new(), Map::new());
     for branch in branches {
         let known = |keyword: &String| {
-            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | OF_TYPE)
+            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | OF_TYPE | NAMES)
         };
         if branch.get("type") != Some(kind) || !branch.as_object()?.keys().all(known) {
             return None;
@@ -162,6 +179,7 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
         match (branch.get("const"), branch.get("enum").and_then(Value::as_array)) {
             (Some(value), None) => {
                 values.push(value.clone());
+                aliases.extend(names(branch.get(NAMES)).map(|alias| (alias.to_owned(), value.clone())));
                 if let Some(note) = branch.get("description").and_then(Value::as_str) {
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     notes.push(format!("- `{value}`: {}", note.replace('\n', " ")));
@@ -171,7 +189,7 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
             _ => return None,
         }
     }
-    Some((kind.clone(), values, notes))
+    Some(Constants { kind: kind.clone(), values, notes, aliases })
 }
 
 /// Removes `null` from optional properties, because the model can leave out such a property instead.

@@ -154,6 +154,7 @@ impl<T: Container> DefaultByContainer for Emptiable<T> {
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",
     note = "add `#[derive(serde::Serialize)]` to the type, or to the type inside of it; a type parameter needs the bound",
+    note = "for `None` or an empty value, write `#[param(default)]`, which needs no `Serialize`",
     note = "to leave the default of a field out of the schema, add `#[serde(skip_serializing)]` to the field"
 )]
 pub trait WritableDefault: Serialize {}

@@ -1,6 +1,6 @@
 //! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
-use super::members::{Member, not_an_object, not_json, said, with_members};
+use super::members::{Member, in_words_of_schemas, not_an_object, not_json, said, with_members};
 use super::options::DecodeOptions;
 use super::param::{Param, fill_absent};
 use super::slot::Fill;
@@ -8,7 +8,7 @@ use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{
     Json, Scope, TOO_COMPLEX, check, check_decoded, coerced_except_words, coerced_with_words, missing,
-    object_in, repeated_names, repeated_names_in, value_in_words,
+    object_in, repeated_names, repeated_names_in, use_own_names, value_in_words,
 };
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
@@ -258,8 +258,11 @@ pub(super) fn coercions(
     text: &str,
     takes: &mut dyn FnMut(&str) -> Option<bool>,
 ) -> Vec<String> {
-    let Ok(value) = Json::parse(text) else { return Vec::new() };
+    let Ok(mut value) = Json::parse(text) else { return Vec::new() };
     let schema = SchemaRef::new(root, schema);
+    use_own_names(schema, &mut value);
+    let text = value.compact();
+    let Ok(value) = Json::parse(&text) else { return Vec::new() };
     let by_type = coerced_except_words(schema, &value);
     let by_word = coerced_with_words(schema, &value, takes).filter(|text| Some(text) != by_type.as_ref());
     by_type.into_iter().chain(by_word).collect()
@@ -360,6 +363,14 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
         let message = "the name of each member must be an integer, as in \"1\"";
         return Violation::new(path, ViolationKind::WrongType, message);
     }
+    // `serde_json` has already skipped the first letter of a name that is no boolean.
+    if text.starts_with('{')
+        && said.starts_with("invalid type: string")
+        && said.ends_with("expected a boolean")
+    {
+        let message = "the name of each member must be \"true\" or \"false\"";
+        return Violation::new(path, ViolationKind::WrongType, message);
+    }
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     let (said, got) = match said.starts_with("invalid ") {
         // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
@@ -370,23 +381,6 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     let said = in_words_of_schemas(said);
     let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };
     Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(&said, SAID)))
-}
-
-/// Replaces the name of an integer type in a deserialization message by the range of accepted numbers.
-fn in_words_of_schemas(said: &str) -> String {
-    let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
-    let range = match expected {
-        "i8" => format!("{} to {}", i8::MIN, i8::MAX),
-        "i16" => format!("{} to {}", i16::MIN, i16::MAX),
-        "i32" => format!("{} to {}", i32::MIN, i32::MAX),
-        "i64" | "isize" => format!("{} to {}", i64::MIN, i64::MAX),
-        "u8" => format!("0 to {}", u8::MAX),
-        "u16" => format!("0 to {}", u16::MAX),
-        "u32" => format!("0 to {}", u32::MAX),
-        "u64" | "usize" => format!("0 to {}", u64::MAX),
-        _ => return said.to_owned(),
-    };
-    format!("{before}expected integer from {range}")
 }
 
 fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {

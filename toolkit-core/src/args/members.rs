@@ -92,3 +92,20 @@ pub(crate) fn not_an_object(text: &str) -> ToolError {
     let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
     ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
 }
+
+/// Replaces the name of an integer type in a deserialization message by the range of accepted numbers.
+pub(super) fn in_words_of_schemas(said: &str) -> String {
+    let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
+    let range = match expected {
+        "i8" => format!("{} to {}", i8::MIN, i8::MAX),
+        "i16" => format!("{} to {}", i16::MIN, i16::MAX),
+        "i32" => format!("{} to {}", i32::MIN, i32::MAX),
+        "i64" | "isize" => format!("{} to {}", i64::MIN, i64::MAX),
+        "u8" => format!("0 to {}", u8::MAX),
+        "u16" => format!("0 to {}", u16::MAX),
+        "u32" => format!("0 to {}", u32::MAX),
+        "u64" | "usize" => format!("0 to {}", u64::MAX),
+        _ => return said.to_owned(),
+    };
+    format!("{before}expected integer from {range}")
+}

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, ToolError, Violation};
 use crate::guard::guarded;
 use crate::schema::__private::{
     Json, Kind, Scope, TOO_COMPLEX, check, coerced_except_words, coerced_with_words, quoted, remove_defaults,
-    repeated_names, use_own_names,
+    repeated_names, use_own_members, use_own_names,
 };
 use crate::schema::SchemaRef;
 use serde_json::Value;
@@ -39,35 +39,40 @@ pub(crate) fn arguments_json(
     if takes_others && text.trim_start().starts_with(['[', '"']) && takes(text, false) {
         return Err(not_an_object(text));
     }
-    let object = with_own_names(text, definition)?;
-    Ok(if definition.metadata.coerce { coerced(text, object, definition, takes) } else { object })
+    let object = with_names_of_parameters(text, definition)?;
+    let object = if definition.metadata.coerce { coerced(text, object, definition, takes) } else { object };
+    let Ok(mut value) = Json::parse(&object) else { return Ok(object) };
+    use_own_members(schema_with_aliases(definition), &mut value);
+    Ok(value.compact())
 }
 
-/// Returns the arguments as the JSON text of one object, with the parameters' own names at every depth.
-fn with_own_names(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
+/// Returns the arguments as the JSON text of one object, with the parameters' own names. Members of arguments keep
+/// their names.
+fn with_names_of_parameters(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
     let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
-    let object = with_members(text, |members| {
+    with_members(text, |members| {
         let written = members.iter().map(|(name, value)| format!("{}:{}", own_name(name), value.get()));
         format!("{{{}}}", written.collect::<Vec<_>>().join(","))
-    })?;
-    if let Some(with_aliases) = &definition.with_aliases
-        && let Ok(mut value) = Json::parse(&object)
-    {
-        use_own_names(with_aliases, &mut value);
-        return Ok(value.compact());
-    }
-    Ok(object)
+    })
 }
 
-/// Returns `object`, the arguments of `text` under their own names, with near misses coerced.
+/// Returns the schema of the parameters, with the aliases that are not published.
+fn schema_with_aliases(definition: &ToolDefinition) -> &Value {
+    definition.with_aliases.as_ref().unwrap_or(&definition.parameters)
+}
+
+/// Returns `object`, the arguments of `text` under the parameters' own names, with near misses coerced.
 fn coerced(
     text: &str,
     object: String,
     definition: &ToolDefinition,
     takes: impl Fn(&str, bool) -> bool,
 ) -> String {
+    let Ok(mut parsed) = Json::parse(&object) else { return object };
+    use_own_names(schema_with_aliases(definition), &mut parsed);
+    let object = parsed.compact();
     let Ok(parsed) = Json::parse(&object) else { return object };
-    let schema = (&definition.parameters).into();
+    let schema = schema_with_aliases(definition).into();
     let by_word = coerced_with_words(schema, &parsed, &mut |text| takes(text, false).then_some(true));
     let by_type = coerced_except_words(schema, &parsed).unwrap_or_else(|| object.clone());
     let is_meant = |by_word: &String| *by_word != by_type && !takes(&by_type, false) && takes(text, true);
@@ -86,7 +91,13 @@ pub(super) fn check_arguments(
     coerce: bool,
 ) -> Result<(), ToolError> {
     let violations = |text: &str| -> Result<Vec<Violation>, ToolError> {
-        let parsed = Json::parse(text).map_err(|error| not_json(text, &error))?;
+        let mut parsed = Json::parse(text).map_err(|error| not_json(text, &error))?;
+        let own;
+        if let Some(with_aliases) = &definition.with_aliases {
+            use_own_names(with_aliases, &mut parsed);
+            own = parsed.compact();
+            parsed = Json::parse(&own).map_err(|error| not_json(&own, &error))?;
+        }
         let repeated = repeated_names(&parsed, "");
         if !repeated.is_empty() {
             return Ok(repeated);
@@ -99,7 +110,7 @@ pub(super) fn check_arguments(
     let conforms = |text: &str| violations(text).is_ok_and(|found| found.is_empty());
     let coerce = coerce && definition.metadata.coerce;
     check_json(text, &DecodeOptions { coerce, ..DecodeOptions::strict(&definition.parameters, None) })?;
-    let mut object = with_own_names(text, definition)?;
+    let mut object = with_names_of_parameters(text, definition)?;
     if coerce && !conforms(&object) {
         object = coerced(text, object, definition, |text, coerce| coerce || conforms(text));
     }

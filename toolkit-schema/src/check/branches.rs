@@ -5,10 +5,12 @@ use super::found::{Found, Message};
 use super::{SEVERAL, Scope, Search, missing};
 use crate::bounds::is_equal;
 use crate::describe::describe_in;
-use crate::discriminator::{Discriminator, discriminator, may_be, only_member};
+use crate::discriminator::{Discriminator, discriminator, has_other_tag, may_be, only_member};
 use crate::json::{Json, Kind};
+use crate::optional::lacks_member;
+use crate::own::names_of_type;
 use crate::reference::resolve;
-use crate::types::{names, types};
+use crate::types::types;
 use crate::violation::ViolationKind;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -26,6 +28,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ) {
         let (fitting, closest) = self.closest_branch(keyword, branches, value);
         if fitting != 1 {
+            let declared = |branch| {
+                names_of_type(branch).is_some()
+                    || resolve(self.root, branch).is_some_and(|own| names_of_type(own).is_some())
+            };
+            self.has_alias |= branches.iter().any(declared);
             self.add_unfit(schema, keyword, branches, value, fitting, closest);
         }
     }
@@ -187,6 +194,7 @@ pub(crate) fn candidates<'a>(
     let may_be_of = |branch: &&Value| match &value.kind {
         Kind::Object(_) => {
             may_be(root, branch, "object")
+                && !lacks_member(branch, value)
                 && !has_other_tag(root, branch, choice, value)
                 && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
         }
@@ -203,24 +211,4 @@ fn has_type(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
     let is_struct = |name: &str| name == "object" && matches!(value.kind, Kind::Array(_));
     own.is_none_or(|own| types(Some(own)).any(|name| value.is_of_type(name) || is_struct(name)))
-}
-
-/// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
-pub(crate) fn has_other_tag(
-    root: &Value,
-    branch: &Value,
-    choice: Option<&Discriminator<'_>>,
-    value: &Json<'_>,
-) -> bool {
-    let Some(Discriminator::Tag(name, _)) = choice else { return false };
-    let own = resolve(root, branch);
-    let property = |of: &Value| of.get("properties")?.get(*name)?.get("const").cloned();
-    let Some(tag) = property(branch).or_else(|| property(own?)) else { return false };
-    match value.get(name) {
-        Some(given) => !is_equal(&tag, given),
-        None => {
-            value.members().is_some()
-                && names(own.and_then(|own| own.get("required"))).any(|required| required == *name)
-        }
-    }
 }

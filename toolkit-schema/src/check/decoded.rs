@@ -21,6 +21,9 @@ use std::collections::HashSet;
 const STEPS_PER_QUESTION: usize = 100;
 const BYTES_PER_STEP: usize = 8;
 
+/// A name that no variant has.
+const NO_NAME: &str = "\u{1}";
+
 /// A member given under an alias: the index of the member, the name of its property, and the schema of that property.
 pub(super) type Alias<'a> = (usize, &'a str, &'a Value);
 
@@ -54,7 +57,7 @@ pub(crate) fn check_decoded(
 ) -> Vec<Violation> {
     let mut search = Search::new(schema.root, value, at, Scope::Constraints);
     (search.coerce, search.accepts) = (coerce, accepts);
-    search.violations(schema.schema, value)
+    search.violations(schema, value)
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
@@ -162,6 +165,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let is_of_branch = |found: &Found<'_, '_>| found.kind == ViolationKind::Constraint;
         let has_form = self.reading == Reading::Literal
             || closest.as_ref().is_some_and(|found| found.iter().all(is_of_branch));
+        // A type that takes any name, such as a flattened optional enum, tells nothing about a name.
+        let has_form = has_form || self.exact && self.accepts_any_variant(choice, value);
         let mut is_variant = false;
         for text in if has_form { Vec::new() } else { variants(choice, value) } {
             if self.accepts_instead(value, &[&text]) {
@@ -174,6 +179,16 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             Some(found) => self.found.extend(found),
             None => self.add_mismatch(ViolationKind::WrongType, schema, keyword, value),
         }
+    }
+
+    /// Returns whether the Rust type accepts an arbitrary variant in `value`.
+    fn accepts_any_variant(&mut self, choice: Option<&Discriminator<'_>>, value: &Json<'_>) -> bool {
+        let no_name = Value::from(NO_NAME);
+        let choice = choice.map(|choice| match choice {
+            Discriminator::Tag(tag, _) => Discriminator::Tag(tag, vec![&no_name]),
+            Discriminator::Members(_) => Discriminator::Members(vec![NO_NAME]),
+        });
+        variants(choice.as_ref(), value).iter().any(|text| self.accepts_instead(value, &[text]))
     }
 
     /// Finds members given under aliases that are missing from the schema. Returns them in their original order, with

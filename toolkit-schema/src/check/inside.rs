@@ -73,6 +73,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             is_decoded && matches!(value.kind, Kind::Null) && !has_default
         };
         let own = own_name(schema, name);
+        self.has_alias |= own != name;
         let is_required = || names(schema.get("required")).any(|required| required == own);
         for of_name in named {
             if !is_absent(of_name) || is_required() {
