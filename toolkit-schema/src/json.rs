@@ -11,7 +11,8 @@ use std::fmt;
 /// The maximum nesting depth of a JSON text, equal to the limit of `serde_json`.
 const DEEPEST: usize = 127;
 
-/// The number of schemas that may be applied to any value. `STEPS_PER_BYTE` more are allowed for each byte of the value.
+/// The number of schemas that may be applied to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
+/// value.
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 

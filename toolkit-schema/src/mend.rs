@@ -4,8 +4,8 @@
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Returns the JSON text of the only object in the arguments of a call: the arguments themselves, or the object inside of
-/// a Markdown fence, a JSON string or a list without other items. Empty text and `null` stand for the empty object.
+/// Returns the JSON text of the only object in the arguments of a call: the arguments themselves, or the object inside
+/// of a Markdown fence, a JSON string or a list without other items. Empty text and `null` stand for the empty object.
 ///
 /// Returns `None` if there is no such object.
 #[must_use]

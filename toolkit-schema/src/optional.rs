@@ -15,8 +15,8 @@ pub(crate) fn lacks_member(branch: &Value, value: &Json<'_>) -> bool {
     names(branch.get(WITHOUT)).any(|name| value.get(name).is_some())
 }
 
-/// Marks the flattened optional enums of an object. A flattened map takes members of any name, so beside a map nothing is
-/// marked.
+/// Marks the flattened optional enums of an object. A flattened map takes members of any name, so beside a map nothing
+/// is marked.
 pub(crate) fn mark_optional(keywords: &mut Map<String, Value>) {
     let is_open = |keyword: &str| keywords.get(keyword).is_some_and(|rest| rest != &Value::Bool(false));
     if ["additionalProperties", "unevaluatedProperties"].into_iter().any(is_open) {

@@ -99,9 +99,9 @@ fn distinct<'a>(
 
 /// Converts arguments to the text of a JSON object.
 ///
-/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a list
-/// or a fence around an object becomes this object, because the tool received it in this form. Any other text becomes the
-/// value of the member `invalid_arguments`, so the model sees its own text together with the error result.
+/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a
+/// list or a fence around an object becomes this object, because the tool received it in this form. Any other text
+/// becomes the value of the member `invalid_arguments`, so the model sees its own text together with the error result.
 pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),

@@ -136,7 +136,8 @@ pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Valu
 }
 
 /// Rewrites a history of a format that has a separate message for each result. The function `results` creates the
-/// results for the calls of a message. They are inserted directly after this message, and all other results are removed.
+/// results for the calls of a message. They are inserted directly after this message, and all other results are
+/// removed.
 pub(crate) fn directly_after(
     history: Vec<Value>,
     entries: impl Fn(&Value) -> Vec<Entry<'_>>,

@@ -39,8 +39,9 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// message were then not checked, so they are withheld.
 ///
 /// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) end before this
-/// answer. If the answer came together with other calls, they contain these calls and their results without the answer. The JSON of the conversation contains the answer until the conversation gets new input or is resumed. Then
-/// the answer is withheld. Text before a pause of the provider is hidden in the same way, but a resumed run of the same
+/// answer. The JSON of the conversation contains the answer until the conversation gets new input or is resumed. Then
+/// the answer is withheld. If the answer came together with other calls, both contain these calls and their results
+/// without the answer. Text before a pause of the provider is hidden in the same way, but a resumed run of the same
 /// agent continues it.
 ///
 /// Guardrails for the same type run in the order in which they were added. Each checks the value that the

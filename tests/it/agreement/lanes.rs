@@ -88,8 +88,8 @@ fn renamed(value: &Value, lane: &str) -> Value {
     members.map(|(own, value)| (name(own), value.clone())).collect::<Map<_, _>>().into()
 }
 
-/// What the outputs of the tools show. A dynamic tool does not insert defaults, so its output differs for arguments that
-/// mean the same.
+/// What the outputs of the tools show. A dynamic tool does not insert defaults, so its output differs for arguments
+/// that mean the same.
 #[derive(Clone, Copy, PartialEq)]
 enum Shows {
     Meaning,

@@ -225,5 +225,5 @@ impl_debug!(RunContext, |this|
     extensions: this.extensions,
     state: this.state,
     listener: this.listener.is_some(),
-    has_stopped: this.has_stopped(),
+    has_stopped: this.has_stopped.is_some(),
 );

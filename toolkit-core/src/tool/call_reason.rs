@@ -70,8 +70,8 @@ pub(crate) struct SplitArguments {
 /// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
 ///
 /// Returns `None` if there is no call reason, or if `text` is not a JSON object. An object that is only
-/// [wrapped](crate::args::with_object) in `text` is read with `coerce`. It stays wrapped, in a string, so the tool reports
-/// the coercion.
+/// [wrapped](crate::args::with_object) in `text` is read with `coerce`. It stays wrapped, in a string, so the tool
+/// reports the coercion.
 pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArguments> {
     // Skip the parsing if the text contains neither the name nor an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {

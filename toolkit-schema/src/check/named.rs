@@ -1,4 +1,5 @@
-//! The check of values with aliases: keywords about a whole object, such as `not` and `propertyNames`, know own names only.
+//! The check of values with aliases: keywords about a whole object, such as `not` and `propertyNames`, know own names
+//! only.
 
 use super::{Scope, Search, check, check_decoded};
 use crate::json::{Json, Kind};
@@ -29,50 +30,41 @@ impl Search<'_, '_, '_> {
             None if self.scope == Scope::Constraints => check_decoded(schema, &own, at, self.coerce, None),
             None => check(schema, &own, at, self.scope),
         };
-        let mut renamed = Vec::new();
-        collect_renamed(value, &own, (at, at), &mut renamed);
         // A repeated property has several written names, so its own name is reported.
         for violation in found.iter_mut().filter(|violation| violation.kind != ViolationKind::Duplicate) {
-            // The last rename that contains the violation is the innermost.
-            let written = renamed.iter().rev().find_map(|(own, written)| {
-                let rest = violation.path.strip_prefix(own.as_str())?;
-                matches!(rest.as_bytes().first(), None | Some(b'.' | b'['))
-                    .then(|| format!("{written}{rest}"))
-            });
-            if let Some(written) = written {
-                violation.path = written;
+            if let Some(inside) = violation.path.strip_prefix(at) {
+                violation.path = format!("{at}{}", as_written(value, &own, inside));
             }
         }
         Some(found)
     }
 }
 
-/// Collects the paths of renamed members: the path under own names, and the path as written. Outer members come first.
-fn collect_renamed(
-    written: &Json<'_>,
-    own: &Json<'_>,
-    (at_written, at_own): (&str, &str),
-    renamed: &mut Vec<(String, String)>,
-) {
-    match (&written.kind, &own.kind) {
-        (Kind::Object(written), Kind::Object(own)) => {
-            for ((name, value), (own_name, own_value)) in written.iter().zip(own) {
-                let path = |at: &str, name: &str| {
-                    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
-                };
-                let (path, own_path) = (path(at_written, name), path(at_own, own_name));
-                if name != own_name {
-                    renamed.push((own_path.clone(), path.clone()));
-                }
-                collect_renamed(value, own_value, (&path, &own_path), renamed);
+/// Returns `path`, a path within `own`, with the names in `written`. Both are the same value, apart from names.
+fn as_written(mut written: &Json<'_>, mut own: &Json<'_>, path: &str) -> String {
+    let (mut rest, mut found) = (path, String::new());
+    loop {
+        let inside = match (&written.kind, &own.kind) {
+            (Kind::Object(members), Kind::Object(own_members)) => {
+                let (dot, name_on) = rest.strip_prefix('.').map_or(("", rest), |name_on| (".", name_on));
+                members.iter().zip(own_members).find_map(|((name, value), (own_name, own_value))| {
+                    let after = name_on.strip_prefix(&**own_name)?;
+                    let is_whole = matches!(after.as_bytes().first(), None | Some(b'.' | b'['));
+                    is_whole.then(|| (format!("{dot}{name}"), value, own_value, after))
+                })
             }
-        }
-        (Kind::Array(written), Kind::Array(own)) => {
-            for (index, (item, own_item)) in written.iter().zip(own).enumerate() {
-                let (path, own_path) = (format!("{at_written}[{index}]"), format!("{at_own}[{index}]"));
-                collect_renamed(item, own_item, (&path, &own_path), renamed);
-            }
-        }
-        _ => {}
+            (Kind::Array(items), Kind::Array(own_items)) => rest
+                .strip_prefix('[')
+                .and_then(|index_on| index_on.split_once(']'))
+                .and_then(|(index, after)| {
+                    let position: usize = index.parse().ok()?;
+                    let (item, own_item) = (items.get(position)?, own_items.get(position)?);
+                    Some((format!("[{index}]"), item, own_item, after))
+                }),
+            _ => None,
+        };
+        let Some((step, value, own_value, after)) = inside else { return found + rest };
+        found.push_str(&step);
+        (written, own, rest) = (value, own_value, after);
     }
 }

@@ -48,7 +48,8 @@ fn replace_calls(said: &mut AssistantMessage, arguments: &str, is_selected: impl
     drop_draft(said);
 }
 
-/// Removes the reasoning and the native form of a message whose answer was removed, because both may contain the answer.
+/// Removes the reasoning and the native form of a message whose answer was removed, because both may contain the
+/// answer.
 fn drop_draft(said: &mut AssistantMessage) {
     said.reasoning.clear();
     said.drop_native();
@@ -91,8 +92,8 @@ impl Conversation {
         self.progress.get_or_insert_default().unchecked = Some(begin);
     }
 
-    /// Removes unchecked text before a message, if calls of the message have run beside an answer. A resumed run does not
-    /// continue such text.
+    /// Removes unchecked text before a message, if calls of the message have run beside an answer. A resumed run does
+    /// not continue such text.
     pub(super) fn withhold_before(&mut self, message: &AssistantMessage) {
         if message.has_answer() && has_other_calls(message) {
             self.withhold_unchecked(None);

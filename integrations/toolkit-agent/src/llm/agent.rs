@@ -104,8 +104,7 @@ impl LlmAgent {
         let mut held = Held::default();
         conversation.withhold_unchecked(Some(self.name()));
         if self.settings.hold_text() {
-            let has_text_events = self.settings.streaming || self.settings.guards.checks_responses;
-            held.push_paused(conversation.unchecked(), has_text_events, run);
+            held.push_paused(conversation.unchecked(), self.settings.has_text_events(), run);
         }
         let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);

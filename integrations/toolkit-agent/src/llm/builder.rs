@@ -326,4 +326,9 @@ impl Settings {
     pub(super) fn hold_text(&self) -> bool {
         self.hold_text.unwrap_or_else(|| self.guards.hold_text())
     }
+
+    /// Returns whether the text of a message has events of its own.
+    pub(super) fn has_text_events(&self) -> bool {
+        self.streaming || self.guards.checks_responses
+    }
 }

@@ -159,6 +159,7 @@ impl<'a> TurnCalls<'a> {
         mut restart: Restart,
         guards: &Guards,
     ) -> Result<ModelResponse, AgentError> {
+        self.started = self.conversation.turn().message().calls.len();
         let calls = &self.conversation.turn().message().calls;
         self.run.until_stopped(guards.decided(self.scope, calls, &mut restart.results)).await?;
         let before = self.conversation.turn().clone();
@@ -167,7 +168,6 @@ impl<'a> TurnCalls<'a> {
             self.held.emit(self.run);
             self.conversation.set_checked();
         }
-        self.started = before.message().calls.len();
         let changes = self.conversation.turn().take_state_changes();
         self.conversation.session().apply(&changes);
         for position in &restart.positions {
@@ -314,6 +314,9 @@ impl<'a> TurnCalls<'a> {
                         && let Err(error) = run.save(self.conversation).await
                     {
                         self.caller.set_unsaved();
+                        if !matches!(error, AgentError::Store(_)) {
+                            self.batch.cancel();
+                        }
                         stopped = stopped.and(Err(error));
                     }
                 }

@@ -72,8 +72,8 @@ pub struct ModelOptions {
     /// setting.
     ///
     /// The provider goes on if the run is cancelled or dropped, or after the
-    /// [timeout of a model call](crate::Limits::model_timeout). The agent therefore does not repeat a background request
-    /// after this timeout, and not if the answer cannot be retrieved.
+    /// [timeout of a model call](crate::Limits::model_timeout). The agent therefore does not repeat a background
+    /// request after this timeout, and not if the answer cannot be retrieved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
     /// Whether each `$ref` in the schema of a tool is replaced with a copy of the referenced schema. Some

@@ -59,7 +59,12 @@ impl AfterAttempts for ModelStream {
     fn after(self, failed: Usage) -> Self {
         match failed.is_empty() {
             true => self,
-            false => Self::new(After { pieces: self, failed: Some(failed), has_begun: false }),
+            false => Self::new(After {
+                pieces: self,
+                has_begun: false,
+                reported: Usage::default(),
+                failed: Some(failed),
+            }),
         }
     }
 }
@@ -68,6 +73,8 @@ impl AfterAttempts for ModelStream {
 struct After {
     pieces: ModelStream,
     has_begun: bool,
+    /// The token counts that the stream itself has reported.
+    reported: Usage,
     /// `None` after the last piece.
     failed: Option<Usage>,
 }
@@ -85,14 +92,14 @@ impl Stream for After {
             (Some(Ok(ModelDelta::Done(response))), Some(failed)) => {
                 Some(Ok(ModelDelta::Done(Box::new(response.after(failed)))))
             }
-            (Some(Err(error)), Some(failed)) => Some(Err(error.after(failed))),
+            (Some(Err(error)), Some(failed)) => Some(Err(error.reporting(self.reported).after(failed))),
             (Some(Ok(ModelDelta::Usage(mut reported))), Some(failed)) => {
-                self.failed = Some(failed);
+                (self.reported, self.failed) = (reported, Some(failed));
                 reported += failed;
                 Some(Ok(ModelDelta::Usage(reported)))
             }
             // A stream may break off without an error.
-            (None, Some(failed)) => Some(Err(ModelError::cut().after(failed))),
+            (None, Some(failed)) => Some(Err(ModelError::cut().reporting(self.reported).after(failed))),
             (piece, failed) => {
                 self.failed = failed;
                 piece

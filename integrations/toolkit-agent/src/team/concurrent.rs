@@ -1,8 +1,10 @@
 //! Futures that run concurrently in one task.
 
 use crate::helpers::{BoxFuture, lock};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -10,12 +12,17 @@ use std::task::{Context, Poll, Wake, Waker};
 /// Futures that run concurrently in the task that waits for them. Dropping the value drops all of them at once.
 pub(super) struct Concurrent<'a, T> {
     running: Vec<Running<'a, T>>,
+    /// The numbers and outputs of futures that have ended, but were not returned yet.
+    ended: VecDeque<Ended<T>>,
     /// The index of the future that is polled first, so that each of them has its turn.
     first: usize,
 }
 
 /// A running future, with its number and its signal.
 type Running<'a, T> = (usize, BoxFuture<'a, T>, Arc<Signal>);
+
+/// The number of a future, and its output unless it has panicked.
+type Ended<T> = (usize, Option<T>);
 
 /// Notes that a future can be polled again, and wakes the task.
 struct Signal {
@@ -37,16 +44,32 @@ impl<'a, T> Concurrent<'a, T> {
     /// Begins futures. Each has a number.
     pub(super) fn new(futures: impl Iterator<Item = (usize, BoxFuture<'a, T>)>) -> Self {
         let signal = || Arc::new(Signal { is_ready: AtomicBool::new(true), task: Mutex::new(None) });
-        Self { running: futures.map(|(number, future)| (number, future, signal())).collect(), first: 0 }
+        let running = futures.map(|(number, future)| (number, future, signal())).collect();
+        Self { running, ended: VecDeque::new(), first: 0 }
     }
 
     /// Waits for the next future that ends. Returns its number and its output, or no output if it has panicked.
     /// Returns `None` if no future is left.
-    pub(super) async fn next(&mut self) -> Option<(usize, Option<T>)> {
-        poll_fn(|cx| self.poll_next(cx)).await
+    pub(super) async fn next(&mut self) -> Option<Ended<T>> {
+        match self.ended.pop_front() {
+            Some(ended) => Some(ended),
+            None => poll_fn(|cx| self.poll_next(cx)).await,
+        }
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Option<T>)>> {
+    /// Waits for `other`, while the futures continue to run. `other` may wait for something that one of them holds.
+    pub(super) async fn beside<O>(&mut self, other: impl Future<Output = O>) -> O {
+        let mut other = pin!(other);
+        poll_fn(|cx| {
+            while let Poll::Ready(Some(ended)) = self.poll_next(cx) {
+                self.ended.push_back(ended);
+            }
+            other.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended<T>>> {
         let count = self.running.len();
         if count == 0 {
             return Poll::Ready(None);
@@ -110,6 +133,26 @@ mod tests {
         ended.sort_unstable();
         assert_eq!(ended, (0..50).collect::<Vec<_>>());
         assert!(polls.iter().all(|polls| polls.load(Ordering::Relaxed) <= 11), "{polls:?}");
+    }
+
+    #[tokio::test]
+    async fn futures_run_on_while_another_waits_for_them() {
+        let lock = tokio::sync::Mutex::new(0);
+        let hold = |number: usize| -> (usize, BoxFuture<'_, usize>) {
+            let held = async {
+                let mut count = lock.lock().await;
+                tokio::task::yield_now().await;
+                *count += 1;
+                *count
+            };
+            (number, Box::pin(held))
+        };
+        let mut running = Concurrent::new((0..3).map(hold));
+        assert_eq!(running.next().await, Some((0, Some(1))));
+        // The lock is handed to the second future, which must be polled to release it.
+        assert_eq!(running.beside(async { *lock.lock().await }).await, 3);
+        assert_eq!([running.next().await, running.next().await], [Some((1, Some(2))), Some((2, Some(3)))]);
+        assert_eq!(running.next().await, None);
     }
 
     /// A future that is always ready to go on does not keep others from their turn, although all share one budget of

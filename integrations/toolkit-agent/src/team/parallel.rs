@@ -152,7 +152,7 @@ impl ParallelAgent {
                 failed.insert(index, error.to_string());
                 group.conversation.set_step(Step::Parallel(failed.clone()));
                 // Even after a failed save, the other agents finish.
-                saved = saved.and(run.save(group.conversation).await);
+                saved = saved.and(branches.beside(run.save(group.conversation)).await);
             }
             outputs.insert(index, output);
         }

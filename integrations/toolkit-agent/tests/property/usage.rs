@@ -32,7 +32,8 @@ fn note_error(reported: &Mutex<Usage>, error: &ModelError) {
     note(reported, error.partial.as_deref());
 }
 
-/// The tokens that a stream has reported. If the stream has no end with other tokens, they are noted when it is dropped.
+/// The tokens that a stream has reported. If the stream has no end with other tokens, they are noted when it is
+/// dropped.
 struct Begun(Arc<Mutex<Usage>>, Usage);
 
 impl Begun {
