@@ -260,10 +260,11 @@ impl Conversation {
     pub(crate) fn replace_answer(&mut self, text: &str) {
         let Some(last) = self.messages.len().checked_sub(1) else { return };
         let begin = last.saturating_sub(1);
-        match self.messages.get_mut(begin..) {
+        let changed = match self.messages.get_mut(begin..) {
             Some([.., Message::Assistant(said)]) => {
                 text.clone_into(&mut said.text);
                 drop_draft(said);
+                last
             }
             Some([Message::Assistant(said), Message::Tool(given)]) => {
                 if said.has_answer() {
@@ -276,9 +277,10 @@ impl Conversation {
                         result.outcome = Ok(ToolOutput::text(texts.take().unwrap_or_default()));
                     }
                 }
+                begin
             }
             _ => return,
-        }
-        self.mark_changed(begin);
+        };
+        self.mark_changed(changed);
     }
 }
