@@ -11,6 +11,7 @@ mod lanes;
 mod made;
 mod names;
 mod random;
+mod reader;
 mod unions;
 mod values;
 

@@ -3,12 +3,12 @@
 //! What a call means is what the tool decodes: two texts are equal exactly if both decode to the same values.
 
 use super::random::Random;
+use super::reader::Reader;
 use super::values::{Values, resolve};
 use super::{beyond, made};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use tokio::runtime::{Builder, Runtime};
-use toolkit::middleware::{Next, ToolRequest};
+use std::sync::Arc;
+use tokio::runtime::Builder;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Map, Value};
 
@@ -213,40 +213,6 @@ fn escaped(text: &str) -> String {
     }
 }
 
-/// Reads the canonical arguments of calls, and what the tool decodes.
-struct Reader<'a> {
-    tool: &'a dyn Tool,
-    dispatcher: Dispatcher,
-    read: Arc<Mutex<Option<String>>>,
-    runtime: &'a Runtime,
-}
-
-impl<'a> Reader<'a> {
-    fn new(tool: &'a Arc<dyn Tool>, runtime: &'a Runtime) -> Self {
-        let read: Arc<Mutex<Option<String>>> = Arc::default();
-        let written = read.clone();
-        let middleware = move |request: ToolRequest, _: Next| {
-            *written.lock().expect("no panic") = request.canonical_arguments().map(str::to_owned);
-            std::future::ready(Ok(ToolOutput::text("")))
-        };
-        let registry = ToolRegistry::from_tools([tool.clone()]).expect("one tool");
-        let dispatcher = Dispatcher::new(registry).expect("one tool").with_middleware(middleware);
-        Self { tool: &**tool, dispatcher, read, runtime }
-    }
-
-    fn canonical(&self, text: &str) -> Option<String> {
-        let call = ToolCall::new("1", self.tool.definition().name.as_str(), text);
-        self.runtime.block_on(self.dispatcher.dispatch([call]));
-        self.read.lock().expect("no panic").take()
-    }
-
-    fn decoded(&self, text: &str) -> Option<String> {
-        let context = ToolContext::new(self.tool.definition().name.clone());
-        let outcome = self.tool.call(text, &context).try_ready().expect("the tool is synchronous");
-        outcome.ok().map(|output| output.to_text().into_owned())
-    }
-}
-
 #[track_caller]
 fn check(tools: Vec<Arc<dyn Tool>>) {
     let runtime = Builder::new_current_thread().build().expect("a runtime");
@@ -257,7 +223,7 @@ fn check(tools: Vec<Arc<dyn Tool>>) {
         if schema.to_string().contains("uniqueItems") {
             continue;
         }
-        let reader = Reader::new(tool, &runtime);
+        let reader = Reader::new(tool.clone(), &runtime);
         let mut values = Values::new(schema, seed);
         let mut writer = Writer { root: schema, random: Random(seed) };
         let mut meanings: BTreeMap<String, (String, String)> = BTreeMap::new();
