@@ -10,7 +10,7 @@ use toolkit_agent::{
     Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
     ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
 };
-use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolContext, ToolRegistry, ToolResult};
+use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolConfig, ToolContext, ToolRegistry, ToolResult};
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {
@@ -51,6 +51,41 @@ async fn calls_with_one_id_run_separately() {
         let output = agent.run("Go.").await.unwrap();
         assert_eq!(results(&output.messages), ["2", "4"]);
         assert_eq!(output.tool_calls, 2);
+    }
+}
+
+/// Gemini has no such setting, and some servers ignore it.
+#[tokio::test]
+async fn one_call_of_each_message_runs_if_parallel_calls_are_off() {
+    let refused = "Only one tool call per message is allowed";
+    let calls = || ModelResponse::calls([call(1), call(2), call(3)]);
+    for (parallel, expected) in [
+        (None, ["2", "4", "6", "8"]),
+        (Some(true), ["2", "4", "6", "8"]),
+        (Some(false), ["2", refused, refused, "8"]),
+    ] {
+        let mut config = ToolConfig::default();
+        config.parallel = parallel;
+        for (streaming, by_callback) in [(false, false), (true, false), (false, true), (true, true)] {
+            let model = ScriptedModel::new().response(calls()).call("double", r#"{"n": 4}"#).text("done");
+            let agent = agent(&model).streaming(streaming);
+            let agent = match by_callback {
+                false => agent.tool_config(config.clone()),
+                true => {
+                    let config = config.clone();
+                    agent.before_model(move |request| {
+                        request.tool_use = config.clone();
+                        None
+                    })
+                }
+            };
+            let output = agent.run("Go.").await.unwrap();
+            let results = results(&output.messages);
+            let case = format!("{parallel:?} {streaming} {by_callback}: {results:?}");
+            let is_expected = |(result, start): (&String, &str)| result.starts_with(start);
+            assert!(results.len() == 4 && results.iter().zip(expected).all(is_expected), "{case}");
+            assert_eq!(output.tool_calls, if parallel == Some(false) { 2 } else { 4 }, "{case}");
+        }
     }
 }
 

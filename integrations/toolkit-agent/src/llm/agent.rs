@@ -156,6 +156,7 @@ impl LlmAgent {
                 started: 0,
                 dispatched: Vec::new(),
                 counted: VecDeque::new(),
+                one_call: false,
                 caller: &caller,
                 answer: &answer,
                 scope,
@@ -173,8 +174,7 @@ impl LlmAgent {
                 Some(restart) => Box::pin(calls.restart(restart, guards)).await,
                 None => {
                     let asked = {
-                        // Pinned here, because each function that takes a future by value makes the future of the
-                        // run larger.
+                        // Pinned here, because a future passed by value makes the future of the run larger.
                         let ask = pin!(self.answer(&dispatcher, &mut calls));
                         match beside_check.is_some() {
                             true => run.until_stopped(pin!(beside(&mut beside_check, &gate, ask))).await,

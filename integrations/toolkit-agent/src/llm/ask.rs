@@ -30,6 +30,7 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
+        calls.one_call = request.tool_use.parallel == Some(false);
         let watched = request.options.background.then(|| request.watched());
         let request = watched.as_ref().unwrap_or(request);
         for attempt in 1_u32.. {

@@ -288,7 +288,8 @@ setters! { AgentBuilder.settings:
     name(name: impl Into<String>) = name.into();
     /// Sets the description of the agent, shown to the models of other agents.
     description(description: impl Into<String>) = description.into();
-    /// Sets the tool choice and the other settings for tool use.
+    /// Sets the tool choice and the other settings for tool use. With `parallel: Some(false)`, only the first
+    /// call of a message runs, also if the provider ignores the setting. The model is told about the others.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
     /// Sets the options for the model's answers, such as the temperature.
     options(options: impl Into<Arc<ModelOptions>>) = options.into();

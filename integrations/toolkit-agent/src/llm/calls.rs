@@ -37,6 +37,8 @@ pub(super) struct TurnCalls<'a> {
     /// The calls after the `started` ones that already count for the limits. `true` marks a refused call,
     /// whose error result is already in the turn.
     pub(super) counted: VecDeque<bool>,
+    /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
+    pub(super) one_call: bool,
     /// The run and the agents called as tools in this turn.
     pub(super) caller: &'a Caller,
     pub(super) answer: &'a FinalAnswer<'a>,
@@ -105,7 +107,8 @@ impl<'a> TurnCalls<'a> {
     }
 
     /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
-    /// calls repeated too often, and calls after an invalid answer.
+    /// calls repeated too often, calls after an invalid answer, and parallel calls that the request has
+    /// forbidden.
     ///
     /// Called before the save that precedes the start of calls, so that a refused call does not run after a
     /// crash.
@@ -115,7 +118,10 @@ impl<'a> TurnCalls<'a> {
         let mut is_repair = calls.iter().take(counted).any(|call| self.answer.is_invalid(call));
         let mut refused = Vec::new();
         for (position, call) in calls.iter().enumerate().skip(counted) {
-            let refusal = refusal(self.run, self.answer, self.repetitions, call, is_repair);
+            let refusal = match self.one_call && position > 0 && !self.answer.is_in(call) {
+                true => Some(beside_another()),
+                false => refusal(self.run, self.answer, self.repetitions, call, is_repair),
+            };
             is_repair |= self.answer.is_invalid(call);
             self.counted.push_back(refusal.is_some());
             refused.extend(refusal.map(|error| ToolResult::of(call, Err(error)).with_position(position)));
@@ -340,6 +346,13 @@ impl<'a> TurnCalls<'a> {
         self.conversation.set_not_begun(self.started);
         self.caller.called.end_calls();
     }
+}
+
+/// Returns the error of a call after the first of a message, if the request allowed only one call.
+fn beside_another() -> ToolError {
+    let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
+                it is still needed.";
+    ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
 }
 
 /// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is

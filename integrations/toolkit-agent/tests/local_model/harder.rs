@@ -10,7 +10,7 @@ use toolkit_agent::{
     Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Limits, Message, ModelOptions, ModelRetry,
     Run, RunAgent,
 };
-use toolkit_core::{BuildError, ClosureTool, ToolError, ToolFilter, ToolParams, ToolRegistry};
+use toolkit_core::{BuildError, ClosureTool, ToolConfig, ToolError, ToolFilter, ToolParams, ToolRegistry};
 
 /// The context window of the long conversation, in tokens.
 const WINDOW: u64 = 4_096;
@@ -210,7 +210,10 @@ pub(crate) fn agent(trial: &Trial, number: usize) -> Result<Agent, AgentError> {
     let extracting = || builder(trial, "agent").instructions("Extract the facts of the text.").build();
     Ok(match number {
         11 => with_tools(&["add", "multiply"])?.build()?,
-        12 => with_tools(&["find_order", "order_status"])?.build()?,
+        // A small model would call both tools at once, with an order that it made up.
+        12 => with_tools(&["find_order", "order_status"])?
+            .tool_config(ToolConfig::default().with_parallel(false))
+            .build()?,
         13 => with_tools(&["book_table"])?.build()?,
         14 => with_tools(&["exchange_rate"])?.build()?,
         15 => Typed::<Person>(extracting()?, PhantomData).into(),
