@@ -112,6 +112,13 @@ pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, de
     fits && search.left > 0
 }
 
+/// Returns the number of violations of a schema by a value, at most 64.
+pub(crate) fn distance(schema: SchemaRef<'_>, value: &Json<'_>) -> usize {
+    let mut search = Search::new(schema.root, value, "", Scope::All);
+    search.inspect(schema.schema, value);
+    if search.left == 0 { MOST } else { search.found.len() }
+}
+
 /// The key of a cached check: the schema, the value, whether only one violation is collected, whether the schema is
 /// stricter than its Rust type, and the accepted differences between schema and value.
 type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);

@@ -3,6 +3,7 @@
 
 use crate::bounds::is_equal;
 use crate::json::Json;
+use crate::properties::property;
 use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::Value;
@@ -74,6 +75,14 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
         [only] if is_closed => only.as_str(),
         _ => None,
     }
+}
+
+/// Returns whether `value` lacks the [only member](only_member()) of a branch, also under its aliases.
+pub(crate) fn lacks_only_member(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let Some(name) = only_member(root, branch).filter(|name| value.get(name).is_none()) else { return false };
+    let properties = resolve(root, branch).and_then(|own| own.get("properties")?.as_object());
+    let own_name = |given: &str| property(properties?, given).map(|(own, _)| own);
+    !value.members().into_iter().flatten().any(|(given, _)| own_name(given).is_some_and(|own| own == name))
 }
 
 /// Returns whether the tag of `branch` has another value in `value`, or is missing although required.

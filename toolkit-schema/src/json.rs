@@ -20,7 +20,7 @@ const STEPS_PER_BYTE: usize = 64;
 pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
 
 /// A JSON value together with its original text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Json<'a> {
     /// The original text of the value, without white space around it.
     pub text: &'a str,
@@ -29,7 +29,7 @@ pub struct Json<'a> {
 }
 
 /// The kinds of JSON values, with their parsed content.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Kind<'a> {
     /// `null`.
     Null,

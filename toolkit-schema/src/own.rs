@@ -4,6 +4,7 @@ use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
 use crate::keyword::each_subschema;
 use crate::number::Decimal;
+use crate::properties::add_alias;
 use crate::types::{names, types};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -23,6 +24,37 @@ pub(crate) const OF_TYPE: &str = "x-toolkit-of-type";
 /// The keyword with the aliases of variants of an enum with `#[derive(ToolParams)]`. On the schema of one variant, it
 /// is the list of the variant's aliases. On an `enum`, it is an object from aliases to names.
 pub(crate) const NAMES: &str = "x-toolkit-names";
+
+/// Separates the name and the alias of a variant in an `enum`, as in `\u{1}name\u{1}alias`.
+const OF_NAME: char = '\u{1}';
+
+/// Adds the aliases of variants to an `enum`, each together with its name. `schemars` copies the `enum` of a key type
+/// into the `properties` of a map, but no other keyword. Call [`unpack_aliases`] to undo this.
+pub(crate) fn pack_aliases(keywords: &mut Map<String, Value>) {
+    let Some(Value::Object(aliases)) = keywords.get(NAMES) else { return };
+    let packed =
+        |(alias, name): (&String, &Value)| Some(format!("{OF_NAME}{}{OF_NAME}{alias}", name.as_str()?));
+    let packed: Vec<Value> = aliases.iter().filter_map(packed).map(Value::from).collect();
+    if let Some(Value::Array(listed)) = keywords.get_mut("enum") {
+        listed.extend(packed);
+    }
+}
+
+/// Removes packed aliases from an `enum`, and adds those among `properties` to the property with their name.
+pub(crate) fn unpack_aliases(keywords: &mut Map<String, Value>) {
+    if let Some(Value::Array(listed)) = keywords.get_mut("enum") {
+        listed.retain(|value| !value.as_str().is_some_and(|value| value.starts_with(OF_NAME)));
+    }
+    let Some(Value::Object(properties)) = keywords.get_mut("properties") else { return };
+    let packed: Vec<String> = properties.keys().filter(|key| key.starts_with(OF_NAME)).cloned().collect();
+    for packed in packed {
+        properties.shift_remove(&packed);
+        let Some((name, alias)) = packed.trim_start_matches(OF_NAME).split_once(OF_NAME) else { continue };
+        if let Some(property) = properties.get_mut(name) {
+            add_alias(property, alias);
+        }
+    }
+}
 
 /// The keyword of a branch that accepts only objects without these members.
 pub(crate) const WITHOUT: &str = "x-toolkit-without";
@@ -119,7 +151,10 @@ pub(crate) fn names_of_type(schema: &Value) -> Option<impl Iterator<Item = &str>
 
 /// Returns the listed name of the variant with this declared alias.
 pub(crate) fn name_of_alias<'a>(schema: &'a Value, alias: &str) -> Option<&'a str> {
-    schema.get(NAMES)?.get(alias)?.as_str()
+    let declared = schema.get(NAMES)?;
+    let is_of_constant = || names(Some(declared)).any(|known| known == alias);
+    let name = declared.get(alias).or_else(|| schema.get("const").filter(|_| is_of_constant()));
+    name.and_then(Value::as_str)
 }
 
 /// Returns whether `value` is a declared alias of a variant of the enum with this schema.

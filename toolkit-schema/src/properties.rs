@@ -78,6 +78,29 @@ pub(crate) fn names_of_properties(schema: &Value) -> impl Iterator<Item = &str> 
     properties.flat_map(|(name, property)| std::iter::once(name.as_str()).chain(aliases_of(property)))
 }
 
+/// Adds an alias to the schema of a property.
+pub(crate) fn add_alias(property: &mut Value, alias: &str) {
+    if property == &Value::Bool(true) {
+        *property = Value::Object(Map::new());
+    }
+    let aliases = property
+        .as_object_mut()
+        .map(|keywords| keywords.entry(ALIASES).or_insert_with(|| Value::Array(Vec::new())));
+    if let Some(Value::Array(aliases)) = aliases {
+        aliases.push(alias.into());
+    }
+}
+
+/// Returns whether two properties have the same schema, apart from their aliases.
+pub(crate) fn is_same_property(one: &Value, other: &Value) -> bool {
+    let without = |property: &Value| {
+        let mut property = property.clone();
+        property.as_object_mut().map(|keywords| keywords.shift_remove(ALIASES));
+        property
+    };
+    one == other || without(one) == without(other)
+}
+
 fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
     property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

@@ -4,7 +4,7 @@ use crate::constraints::{ONE_OF, VARIANTS};
 use crate::default::check_null_default;
 use crate::keyword::each_subschema;
 use crate::optional::mark_optional;
-use crate::own::{NAMES, OF_TYPE, mark_rules, range_of};
+use crate::own::{NAMES, OF_TYPE, mark_rules, pack_aliases, range_of, unpack_aliases};
 use crate::properties::strip_marks;
 use crate::single::mark_single;
 use crate::time::describe_time;
@@ -59,6 +59,7 @@ pub(crate) fn tidy_output(schema: &mut Value) {
 fn tidy_keywords(schema: &mut Map<String, Value>) {
     schema.shift_remove(ONE_OF);
     schema.shift_remove(VARIANTS);
+    unpack_aliases(schema);
     numeric_format_to_bounds(schema);
     merge_constants(schema);
     close_variants(schema);
@@ -117,6 +118,7 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
 pub fn constants_to_enum(schema: &mut Schema) {
     if let Some(keywords) = schema.as_object_mut() {
         merge_constants(keywords);
+        pack_aliases(keywords);
         keywords.insert(VARIANTS.to_owned(), true.into());
     }
 }

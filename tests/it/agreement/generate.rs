@@ -33,6 +33,8 @@ fn main() {
     }
     writer.write_tools();
     untagged::write(&mut Random(24), &mut writer.out).expect("a string");
+    untagged::write_choices(&mut Random(seed), &mut writer.out).expect("a string");
+    writer.aliases.extend(untagged::ALIASED.map(|name| format!("{name}{ALIAS}")));
     defaults::write(&mut Random(seed), &mut writer.out).expect("a string");
     let folder = env::var_os("OUT_DIR").expect("cargo says where to");
     writer.aliases.sort();

@@ -25,6 +25,14 @@ struct BesideLimit<T> {
     limited: Option<u8>,
 }
 
+/// A value in an object, and in lists.
+#[derive(Debug, toolkit::ToolParams)]
+struct Held<T> {
+    #[serde(alias = "in-alias")]
+    r#in: T,
+    list: Vec<T>,
+}
+
 fn beside_serde<T>() -> (toolkit::ClosureTool, Decode)
 where
     T: toolkit::ToolParams + KeepsLimits + std::fmt::Debug + 'static,

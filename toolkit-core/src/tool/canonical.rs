@@ -39,11 +39,17 @@ pub(crate) fn arguments_json(
     if takes_others && text.trim_start().starts_with(['[', '"']) && takes(text, false) {
         return Err(not_an_object(text));
     }
-    let object = with_names_of_parameters(text, definition)?;
-    let object = if definition.metadata.coerce { coerced(text, object, definition, takes) } else { object };
-    let Ok(mut value) = Json::parse(&object) else { return Ok(object) };
-    use_own_members(schema_with_aliases(definition), &mut value);
-    Ok(value.compact())
+    let own_members = |object: String| {
+        let Ok(mut value) = Json::parse(&object) else { return object };
+        use_own_members(schema_with_aliases(definition), &mut value);
+        value.compact()
+    };
+    let object = own_members(with_names_of_parameters(text, definition)?);
+    if !definition.metadata.coerce {
+        return Ok(object);
+    }
+    // Coercion may reveal more forms, such as a struct in a string.
+    Ok(own_members(coerced(text, object, definition, takes)))
 }
 
 /// Returns the arguments as the JSON text of one object, with the parameters' own names. Members of arguments keep

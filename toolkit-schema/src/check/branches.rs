@@ -5,7 +5,7 @@ use super::found::{Found, Message};
 use super::{SEVERAL, Scope, Search, missing};
 use crate::bounds::is_equal;
 use crate::describe::describe_in;
-use crate::discriminator::{Discriminator, discriminator, has_other_tag, may_be, only_member};
+use crate::discriminator::{Discriminator, discriminator, has_other_tag, lacks_only_member, may_be};
 use crate::json::{Json, Kind};
 use crate::optional::lacks_member;
 use crate::own::names_of_type;
@@ -196,7 +196,7 @@ pub(crate) fn candidates<'a>(
             may_be(root, branch, "object")
                 && !lacks_member(branch, value)
                 && !has_other_tag(root, branch, choice, value)
-                && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
+                && !(by_member && lacks_only_member(root, branch, value))
         }
         // Rust types may decode a struct from an array.
         Kind::Array(_) => may_be(root, branch, "array") || may_be(root, branch, "object"),

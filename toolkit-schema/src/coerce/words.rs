@@ -3,7 +3,7 @@
 use super::Coercion;
 use crate::discriminator::{Discriminator, discriminator};
 use crate::json::{Json, quoted};
-use crate::properties::property;
+use crate::properties::{is_same_property, property};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -55,7 +55,7 @@ impl Coercion<'_> {
             let first = schemas.next();
             schema.get("additionalProperties") == Some(&Value::Bool(false))
                 && schema.get("required").is_none()
-                && schemas.all(|other| Some(other) == first)
+                && schemas.all(|other| first.is_some_and(|first| is_same_property(first, other)))
         });
         let Some(names) = names else { return vec![None; members.len()] };
         let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
