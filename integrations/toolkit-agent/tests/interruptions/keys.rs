@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Message, ModelRequest, ModelResponse, PendingCall, RunEvent, RunOptions,
-    RunStream, ScriptedModel, Sessions,
+    Agent, AgentError, AgentOutput, Conversation, Message, ModelRequest, ModelResponse, PendingCall, Run,
+    RunAgent, RunEvent, RunOptions, RunStream, ScriptedModel, Sessions,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 
@@ -39,6 +39,22 @@ fn agent(name: &str, turns: Vec<Turn>, below: &[Agent]) -> Agent {
         })
     });
     Agent::builder(model).name(name).tools(tools).build().unwrap()
+}
+
+/// An agent that removes old messages before it begins. In a parallel group, it works on a copy.
+struct Shortening(Agent, usize);
+
+impl RunAgent for Shortening {
+    fn name(&self) -> &str {
+        "shortening"
+    }
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        if conversation.pending().is_empty() {
+            conversation.keep_latest(self.1);
+        }
+        self.0.join_run(conversation, run).await
+    }
 }
 
 /// Runs to the end. Returns the pending calls, and checks that the events have their ids.
@@ -104,6 +120,7 @@ proptest! {
         middle in turns(&["ask", "inner"]),
         inner in turns(&["ask"]),
         is_parallel in any::<bool>(),
+        shortens in prop::option::of(0..6_usize),
         // For each input, whether its pending calls are decided, and the length of the history after it.
         inputs in prop::collection::vec((any::<bool>(), prop::option::of(0..6_usize)), 1..5),
         order in prop::sample::select(&super::ORDERS),
@@ -114,6 +131,10 @@ proptest! {
             let inner = agent("inner", inner, &[]);
             let middle = agent("middle", middle, std::slice::from_ref(&inner));
             let outer = agent("outer", outer, &[middle, inner]);
+            let outer = match shortens {
+                Some(max) => Agent::from(Shortening(outer, max)),
+                None => outer,
+            };
             let team = match is_parallel {
                 true => ParallelAgent::new("team", [outer]).into(),
                 false => outer,
