@@ -8,6 +8,7 @@ mod keys;
 mod lost;
 mod nested;
 mod progress;
+mod stored;
 mod turn;
 mod withhold;
 
@@ -17,13 +18,13 @@ pub(crate) use edit::{REMOVED, WITHHELD};
 pub(crate) use keys::Keys;
 pub(crate) use lost::unknown;
 pub(crate) use progress::{Progress, Step};
+use stored::{session_values, shared_text};
 pub(crate) use turn::Turn;
 
 use crate::message::{Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -73,6 +74,9 @@ pub struct Conversation {
     /// `child_of_call` and `child_of_branch` create the keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     children: BTreeMap<String, Self>,
+    /// The calls of removed messages.
+    #[serde(default, skip_serializing_if = "Keys::is_empty")]
+    removed_calls: Keys,
     /// The session without its id. Only the values without a key prefix are saved.
     #[serde(
         rename = "state",
@@ -95,6 +99,10 @@ pub struct Conversation {
     /// parallel agent. Otherwise 0.
     #[serde(skip)]
     base: usize,
+    /// The calls of messages that were removed before those copied from another conversation, if this conversation is
+    /// the copy for a parallel agent.
+    #[serde(skip)]
+    copied_calls: Keys,
     /// The copied messages that were replaced, if this conversation is the copy for a parallel agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     replaced: edit::Replaced,
@@ -114,39 +122,6 @@ pub struct Conversation {
 /// The id of the owner of the conversation. Tools of a run receive it as an extension of their context.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
-
-/// Serializes the session values of a conversation as a JSON object.
-mod session_values {
-    use super::{BTreeMap, Deserialize, Session, Value};
-    use serde::{Deserializer, Serialize, Serializer};
-
-    pub(super) fn is_empty(session: &Session) -> bool {
-        session.store().snapshot().is_empty()
-    }
-
-    pub(super) fn serialize<S: Serializer>(session: &Session, serializer: S) -> Result<S::Ok, S::Error> {
-        session.store().snapshot().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Session, D::Error> {
-        let values = BTreeMap::<String, Value>::deserialize(deserializer)?;
-        Ok(Session::default().with_store(values.into_iter().collect()))
-    }
-}
-
-/// Serializes shared text as a string.
-mod shared_text {
-    use super::{Arc, Deserialize};
-    use serde::{Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
-        (**text).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
-        String::deserialize(deserializer).map(Arc::from)
-    }
-}
 
 impl Conversation {
     /// Creates an empty conversation.

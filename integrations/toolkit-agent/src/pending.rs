@@ -13,9 +13,7 @@ pub struct PendingCall {
     /// agent called as a tool, the id of the enclosing call comes first, followed by `/`. For a call made by
     /// a parallel agent, the index of the agent comes first, followed by `/`. If earlier calls of the
     /// conversation have the same id, a number is appended, as in `call_1#2`: some providers use an id again in
-    /// each turn. So a decision reaches no later call, unless
-    /// [`Conversation::keep_latest`](crate::Conversation::keep_latest) has removed earlier calls with this id. In the
-    /// id of a call, `~` and `/` become `~0` and `~1`.
+    /// each turn. So a decision reaches no later call. In the id of a call, `~` and `/` become `~0` and `~1`.
     pub id: String,
     /// The name of the agent that made the call.
     pub agent: String,

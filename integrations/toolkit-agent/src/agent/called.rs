@@ -6,6 +6,7 @@ use crate::event::RunScope;
 use crate::helpers::lock;
 use crate::message::Messages;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem::take;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::CallId;
@@ -46,6 +47,7 @@ struct Called {
     /// The messages before the turn, until `counts` has counted their calls. Most turns call no agent, so the rest is
     /// computed when it is first needed.
     earlier: Option<Messages>,
+    /// The calls so far. Before `earlier` is counted, those of messages removed from the conversation.
     counts: Keys,
     /// The next calls of the turn, which are not yet in `keys`. `true` marks a call that runs.
     calls: Vec<(CallId, bool)>,
@@ -64,7 +66,7 @@ impl Called {
     /// Computes the keys and the indexes of all calls so far.
     fn read_calls(&mut self) {
         if let Some(earlier) = self.earlier.take() {
-            self.counts = Keys::default().after(&earlier);
+            self.counts = take(&mut self.counts).after(&earlier);
         }
         for (id, runs) in self.calls.drain(..) {
             let position = self.keys.len();
@@ -88,9 +90,11 @@ impl CalledAgents {
         called.unknown = 0;
     }
 
-    /// Prepares for the calls of a turn after the messages `earlier`.
-    pub(crate) fn begin_calls(&self, earlier: &Messages) {
-        lock(&self.0).earlier = Some(earlier.clone());
+    /// Prepares for the calls of a turn after the messages `earlier`. `removed` has counted the calls before them.
+    pub(crate) fn begin_calls(&self, (removed, earlier): (Keys, &Messages)) {
+        let called = &mut *lock(&self.0);
+        called.counts = removed;
+        called.earlier = Some(earlier.clone());
     }
 
     /// Releases the messages before the turn, so that adding to them does not copy them.

@@ -1,7 +1,7 @@
 //! The copies of a conversation that parallel agents work on.
 
-use super::Conversation;
 use super::edit::Answers;
+use super::{Conversation, Keys};
 use toolkit_core::Session;
 
 /// The prefix of the keys of copies for parallel agents.
@@ -49,6 +49,7 @@ impl Conversation {
             turns,
             compactions,
             replaced,
+            removed_calls,
             ..
         } = unfinished;
         // The indexes of a compaction in a copy include the messages of this conversation.
@@ -67,6 +68,8 @@ impl Conversation {
             compactions,
             base,
             replaced,
+            removed_calls,
+            copied_calls: self.removed_calls_after(Keys::default()),
             user_id: self.user_id.clone(),
             error_details: self.error_details,
             ..Self::with_session(&self.session())
@@ -101,6 +104,7 @@ impl Conversation {
         self.times.resize(self.messages.len(), 0);
         self.messages.append(&mut branch.messages);
         self.times.append(&mut branch.times);
+        self.removed_calls.add(&branch.removed_calls);
         // Messages of other parallel agents may stand between the copied messages and the messages of this
         // agent.
         let shared = if is_first { self.messages.len() } else { base };
@@ -150,6 +154,7 @@ impl Conversation {
         let base = std::mem::take(&mut self.base).min(self.messages.len());
         self.messages.drain(..base);
         self.times.drain(..base);
+        self.copied_calls = Keys::default();
         self.answers = Answers::default();
         if let Some(progress) = &mut self.progress {
             progress.move_by(-base.cast_signed());

@@ -3,7 +3,7 @@
 use super::edit::{Answers, Replaced};
 use super::progress::Progress;
 use super::turn::{TurnChange, TurnMarks};
-use super::{Compactions, Conversation, Turn};
+use super::{Compactions, Conversation, Keys, Turn};
 use crate::helpers::lock;
 use crate::message::Message;
 use crate::output::Spent;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The changes of one conversation between two saves. An entry in the log is a list of such changes: for the
@@ -49,6 +50,10 @@ pub(crate) struct Changes {
     /// The compactions, if they have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     compactions: Option<Compactions>,
+    /// All calls of removed messages, if messages were removed before they were saved. Otherwise, loading the changes
+    /// counts the calls of the messages that it removes.
+    #[serde(skip_serializing_if = "Keys::is_empty")]
+    removed_calls: Keys,
     /// All replacements of copied messages, if there are new ones. Only the copy for a parallel agent has
     /// such replacements.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +88,8 @@ struct Marks {
     compactions: u64,
     /// The number of saved replacements of copied messages.
     replaced: usize,
+    /// Whether messages with calls were removed that are not saved.
+    has_removed_calls: bool,
 }
 
 /// The log to which a conversation is saved, and the state at the last save. A clone of the conversation has
@@ -221,6 +228,8 @@ impl Conversation {
             || is_reset && !self.compactions.is_empty();
         let has_replaced = self.replaced.len() != saved.map_or(0, |marks| marks.replaced)
             || is_reset && !self.replaced.is_empty();
+        let has_removed_calls = is_reset || saved.is_some_and(|marks| marks.has_removed_calls);
+        let removed_calls = has_removed_calls.then(|| self.removed_calls.clone()).unwrap_or_default();
         let changes = Changes {
             node: node.to_vec(),
             dropped: saved.map_or(0, |marks| marks.dropped),
@@ -232,6 +241,7 @@ impl Conversation {
             progress_ends: progress.is_none() && (had_progress || is_repeated),
             progress: progress.filter(|_| !is_same),
             compactions: is_compacted.then(|| self.compactions.clone()),
+            removed_calls,
             replaced: has_replaced.then(|| self.replaced.clone()),
             ..Changes::default()
         };
@@ -261,6 +271,7 @@ impl Conversation {
             progress: self.relative_progress(),
             compactions: self.compactions.revision(),
             replaced: self.replaced.len(),
+            has_removed_calls: false,
         };
         self.saved.marks = Some((generation, marks));
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
@@ -277,12 +288,17 @@ impl Conversation {
     /// Removes the first `removed` messages.
     pub(super) fn remove_first(&mut self, removed: usize) {
         let count = removed.min(self.messages.len());
-        self.messages.drain(..count);
+        let gone: Vec<Message> = self.messages.drain(..count).collect();
+        let (copied, own) = gone.split_at(self.base.min(gone.len()));
+        self.copied_calls = take(&mut self.copied_calls).after(copied);
+        self.removed_calls = take(&mut self.removed_calls).after(own);
         self.times.drain(..removed.min(self.times.len()));
-        let own = removed.saturating_sub(self.base);
-        self.base = self.base.saturating_sub(removed);
+        self.base -= copied.len();
         if let Some((_, marks)) = &mut self.saved.marks {
-            let dropped = own.min(marks.messages);
+            let dropped = own.len().min(marks.messages);
+            let (_, unsaved) = own.split_at(dropped);
+            let is_changed = marks.changed.is_some_and(|changed| changed < dropped);
+            marks.has_removed_calls |= is_changed || !Keys::default().after(unsaved).is_empty();
             marks.messages -= dropped;
             marks.dropped += dropped;
             marks.changed = marks.changed.map(|changed| changed.saturating_sub(dropped));
@@ -299,27 +315,32 @@ impl Conversation {
     /// Applies changes from the log to the outermost conversation `self`, or to the nested conversation that
     /// `changes` names.
     pub(crate) fn apply(&mut self, mut changes: Changes) {
-        for (key, value) in std::mem::take(&mut changes.state) {
+        for (key, value) in take(&mut changes.state) {
             self.session.store().set(key, value);
         }
         changes.removed.iter().for_each(|key| self.session.store().remove(key));
-        let node = std::mem::take(&mut changes.node);
+        let node = take(&mut changes.node);
         let child = node.into_iter().fold(self, |target, key| target.children.entry(key).or_default());
         child.apply_own(changes);
     }
 
     fn apply_own(&mut self, changes: Changes) {
         let dropped = changes.dropped.min(self.messages.len());
-        self.messages.drain(..dropped);
+        let gone: Vec<Message> = self.messages.drain(..dropped).collect();
+        self.removed_calls = take(&mut self.removed_calls).after(&gone);
         self.times.drain(..dropped.min(self.times.len()));
         if let Some(keep) = changes.keep {
             self.messages.truncate(keep);
             if keep == 0 {
                 self.compactions = Compactions::default();
                 self.replaced.clear();
+                self.removed_calls = Keys::default();
             }
         }
-        self.replaced = changes.replaced.unwrap_or_else(|| std::mem::take(&mut self.replaced));
+        if !changes.removed_calls.is_empty() {
+            self.removed_calls = changes.removed_calls;
+        }
+        self.replaced = changes.replaced.unwrap_or_else(|| take(&mut self.replaced));
         if let Some(compactions) = changes.compactions {
             self.compactions = compactions;
         }

@@ -269,7 +269,8 @@ impl Conversation {
 
     /// Returns the [keys](Keys) of the calls of the unfinished turn, in their order.
     pub(crate) fn keys_of_turn(&self) -> Vec<String> {
-        let mut keys = Keys::default().after(&self.messages);
+        let (removed, messages) = self.calls_so_far();
+        let mut keys = removed.after(messages);
         let calls = self.turn.iter().flat_map(|turn| &turn.message().calls);
         calls.map(|call| keys.next(&call.id)).collect()
     }
@@ -280,7 +281,7 @@ impl Conversation {
         if self.children.is_empty() && !self.turn.as_ref().is_some_and(Turn::has_pending) {
             return;
         }
-        let keys = outer.clone().after(&self.messages);
+        let keys = self.removed_calls_after(outer.clone()).after(&self.messages);
         if let Some(turn) = &self.turn {
             turn.waiting(&self.children, keys.clone(), prefix, found);
         }

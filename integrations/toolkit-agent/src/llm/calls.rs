@@ -132,7 +132,7 @@ impl<'a> TurnCalls<'a> {
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
         if self.started == 0 && !self.counted.is_empty() {
-            self.caller.called.begin_calls(self.conversation.history());
+            self.caller.called.begin_calls(self.conversation.calls_so_far());
         }
         while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
@@ -194,7 +194,7 @@ impl<'a> TurnCalls<'a> {
             let (run, message) = (self.run, Box::new(message.clone()));
             self.held.push(RunEvent::Message { message, within: run.within() });
         }
-        self.caller.called.begin_calls(self.conversation.history());
+        self.caller.called.begin_calls(self.conversation.calls_so_far());
         let mut positions = restart.positions.into_iter().peekable();
         for (position, call) in message.calls.iter().cloned().enumerate() {
             match positions.next_if_eq(&position) {

@@ -1,12 +1,12 @@
-//! The ids of pending calls in events, whatever ids the provider gives to calls.
+//! The ids of pending calls, whatever ids the provider gives to calls.
 
 use crate::support::Nothing;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Message, ModelRequest, ModelResponse, PendingCall, RunEvent, RunOptions,
-    RunStream, ScriptedModel,
+    Agent, AgentError, AgentOutput, Conversation, Message, ModelRequest, ModelResponse, PendingCall, Run,
+    RunAgent, RunEvent, RunOptions, RunStream, ScriptedModel, Sessions,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 
@@ -41,6 +41,22 @@ fn agent(name: &str, turns: Vec<Turn>, below: &[Agent]) -> Agent {
     Agent::builder(model).name(name).tools(tools).build().unwrap()
 }
 
+/// An agent that removes old messages before it begins. In a parallel group, it works on a copy.
+struct Shortening(Agent, usize);
+
+impl RunAgent for Shortening {
+    fn name(&self) -> &str {
+        "shortening"
+    }
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        if conversation.pending().is_empty() {
+            conversation.keep_latest(self.1);
+        }
+        self.0.join_run(conversation, run).await
+    }
+}
+
 /// Runs to the end. Returns the pending calls, and checks that the events have their ids.
 async fn ended(mut events: RunStream<'_>) -> Result<Vec<PendingCall>, TestCaseError> {
     let mut emitted = BTreeSet::new();
@@ -66,6 +82,35 @@ async fn ended(mut events: RunStream<'_>) -> Result<Vec<PendingCall>, TestCaseEr
     Ok(Vec::new())
 }
 
+/// How a conversation reaches the next run.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    InMemory,
+    AsJson,
+    AsLog,
+}
+
+const WAYS: [Way; 3] = [Way::InMemory, Way::AsJson, Way::AsLog];
+
+/// Returns the conversation in the next program, with the options of a run there.
+async fn reloaded(
+    mut conversation: Conversation,
+    way: Way,
+    sessions: &Sessions,
+) -> (Conversation, RunOptions) {
+    match way {
+        Way::InMemory => (conversation, RunOptions::new()),
+        Way::AsJson => {
+            let saved = serde_json::to_string(&conversation).unwrap();
+            (serde_json::from_str(&saved).unwrap(), RunOptions::new())
+        }
+        Way::AsLog => {
+            sessions.save(&mut conversation).await.unwrap();
+            (sessions.open("ada", "1").await.unwrap(), RunOptions::new().with_autosave(sessions))
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(crate::support::cases(256))]
 
@@ -75,35 +120,59 @@ proptest! {
         middle in turns(&["ask", "inner"]),
         inner in turns(&["ask"]),
         is_parallel in any::<bool>(),
-        inputs in 1..3_usize,
+        shortens in prop::option::of(0..6_usize),
+        // For each input, whether its pending calls are decided, and the length of the history after it.
+        inputs in prop::collection::vec((any::<bool>(), prop::option::of(0..6_usize)), 1..5),
         order in prop::sample::select(&super::ORDERS),
-        is_reloaded in any::<bool>(),
+        way in prop::sample::select(&WAYS),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let inner = agent("inner", inner, &[]);
             let middle = agent("middle", middle, std::slice::from_ref(&inner));
             let outer = agent("outer", outer, &[middle, inner]);
+            let outer = match shortens {
+                Some(max) => Agent::from(Shortening(outer, max)),
+                None => outer,
+            };
             let team = match is_parallel {
                 true => ParallelAgent::new("team", [outer]).into(),
                 false => outer,
             };
-            let mut conversation = Conversation::new("1");
-            for _ in 0..inputs {
-                let mut pending =
-                    ended(team.run_stream_in(&mut conversation, "Go.", RunOptions::new())).await?;
+            let sessions = Sessions::default();
+            let mut conversation = Conversation::new("1").with_user_id("ada");
+            // The ids of calls that are not pending any more.
+            let mut earlier = BTreeSet::new();
+            for (is_decided, max) in inputs {
+                let (current, options) = reloaded(conversation, way, &sessions).await;
+                conversation = current;
+                let mut pending = ended(team.run_stream_in(&mut conversation, "Go.", options)).await?;
                 let mut rounds = 0;
                 while !pending.is_empty() {
                     prop_assert_eq!(&conversation.pending(), &pending);
-                    if is_reloaded {
-                        let saved = serde_json::to_string(&conversation).unwrap();
-                        conversation = serde_json::from_str(&saved).unwrap();
+                    let later = pending.iter().find(|call| earlier.contains(&call.id));
+                    prop_assert!(later.is_none(), "a late decision reaches {:?}", later);
+                    if is_parallel && let Some(max) = max {
+                        // The copies for parallel agents stay unfinished.
+                        conversation.keep_latest(max);
+                        prop_assert_eq!(&conversation.pending(), &pending);
                     }
-                    let decisions = order.decide(&pending);
-                    let options = RunOptions::new().with_decisions(decisions);
+                    if !is_decided {
+                        break;
+                    }
+                    let (current, options) = reloaded(conversation, way, &sessions).await;
+                    conversation = current;
+                    let options = options.with_decisions(order.decide(&pending));
+                    let before: Vec<String> = pending.into_iter().map(|call| call.id).collect();
                     pending = ended(team.resume_stream(&mut conversation, options)).await?;
+                    let is_left = |id: &String| pending.iter().any(|call| call.id == *id);
+                    earlier.extend(before.into_iter().filter(|id| !is_left(id)));
                     rounds += 1;
                     prop_assert!(rounds < 100, "the run does not end");
+                }
+                earlier.extend(pending.into_iter().map(|call| call.id));
+                if let Some(max) = max {
+                    conversation.keep_latest(max);
                 }
             }
             Ok(())
