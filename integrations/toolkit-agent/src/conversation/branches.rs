@@ -1,7 +1,6 @@
 //! The copies of a conversation that parallel agents work on.
 
-use super::Conversation;
-use super::edit::Answers;
+use super::{Conversation, Views};
 use toolkit_core::Session;
 
 /// The prefix of the keys of copies for parallel agents.
@@ -150,7 +149,7 @@ impl Conversation {
         let base = std::mem::take(&mut self.base).min(self.messages.len());
         self.messages.drain(..base);
         self.times.drain(..base);
-        self.answers = Answers::default();
+        self.views = Views::default();
         if let Some(progress) = &mut self.progress {
             progress.move_by(-base.cast_signed());
         }
