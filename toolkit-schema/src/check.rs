@@ -147,9 +147,7 @@ struct Search<'a, 'v, 't> {
     most: usize,
     /// Whether the current schema is stricter than its Rust type. Every violation is then reported, even a wrong type.
     exact: bool,
-    /// Cached violations of referenced schemas, for each combination of schema and value.
-    ///
-    /// Without this cache, a recursive union would take time exponential in the depth of the value.
+    /// The violations already found, so that a recursive union does not take exponential time.
     known: HashMap<Applied<'v>, Vec<Found<'a, 'v>>>,
     /// The pairs of schema and value that are currently being inspected.
     ///

@@ -10,6 +10,7 @@ mod nested;
 mod progress;
 mod stored;
 mod turn;
+mod views;
 mod withhold;
 
 pub(crate) use changes::{Changes, Cursor, Position, Saved};
@@ -20,6 +21,7 @@ pub(crate) use lost::unknown;
 pub(crate) use progress::{Progress, Step};
 use stored::{session_values, shared_text};
 pub(crate) use turn::Turn;
+pub(crate) use views::Views;
 
 use crate::message::{Message, Messages, ToolMessage, store_details};
 use crate::output::{AgentOutput, RunOutput};
@@ -113,7 +115,7 @@ pub struct Conversation {
     #[serde(skip)]
     entered: Vec<String>,
     #[serde(skip)]
-    answers: edit::Answers,
+    views: Views,
     /// A weak reference that is alive while a run works in this conversation.
     #[serde(skip)]
     running: Weak<()>,
@@ -191,9 +193,9 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Returns the list of messages, mutable so that a request can share the list without copying.
-    pub(crate) fn history(&mut self) -> &mut Messages {
-        &mut self.messages
+    /// Returns the list of all messages, including those that guardrails have not checked.
+    pub(crate) fn history(&self) -> &Messages {
+        &self.messages
     }
 
     /// Returns the [messages](Self::messages) from the index `begin` on. If they are all messages, the returned list
@@ -234,7 +236,8 @@ impl Conversation {
     /// messages after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
         self.settle();
-        let start = start_of_latest(&self.messages, max);
+        let start =
+            start_of_latest(&self.messages, max, || self.messages.iter().rposition(Message::is_input));
         self.remove_first(start);
     }
 
@@ -355,13 +358,17 @@ setters! { Conversation:
 
 /// Returns the index of the first message that remains if the history is limited to `max` messages.
 ///
-/// This is the first user message within the last `max` messages, or else the latest user message. Feedback
-/// about an invalid answer does not count as a user message, because the question comes before it.
-pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
+/// This is the first user message within the last `max` messages, or else the latest user message, which
+/// `latest_input` finds. Feedback about an invalid answer does not count as a user message, because the question
+/// comes before it.
+pub(crate) fn start_of_latest(
+    messages: &[Message],
+    max: usize,
+    latest_input: impl FnOnce() -> Option<usize>,
+) -> usize {
     let start = messages.len().saturating_sub(max);
-    let is_user = |message: &Message| message.is_input();
-    let within = messages.iter().skip(start).position(is_user).map(|offset| start + offset);
-    within.or_else(|| messages.iter().rposition(is_user)).unwrap_or(0)
+    let within = messages.iter().skip(start).position(Message::is_input).map(|offset| start + offset);
+    within.or_else(latest_input).unwrap_or(0)
 }
 
 #[cfg(test)]

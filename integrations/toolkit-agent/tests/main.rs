@@ -23,6 +23,7 @@ mod evals;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
+mod growth;
 mod guardrails;
 mod hosted;
 mod interruptions;

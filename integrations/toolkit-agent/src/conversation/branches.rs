@@ -1,7 +1,6 @@
 //! The copies of a conversation that parallel agents work on.
 
-use super::edit::Answers;
-use super::{Conversation, Keys};
+use super::{Conversation, Keys, Views};
 use toolkit_core::Session;
 
 /// The prefix of the keys of copies for parallel agents.
@@ -155,7 +154,7 @@ impl Conversation {
         self.messages.drain(..base);
         self.times.drain(..base);
         self.copied_calls = Keys::default();
-        self.answers = Answers::default();
+        self.views = Views::default();
         if let Some(progress) = &mut self.progress {
             progress.move_by(-base.cast_signed());
         }

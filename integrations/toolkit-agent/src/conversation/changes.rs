@@ -1,9 +1,9 @@
 //! The changes of a conversation between two saves.
 
-use super::edit::{Answers, Replaced};
+use super::edit::Replaced;
 use super::progress::Progress;
 use super::turn::{TurnChange, TurnMarks};
-use super::{Compactions, Conversation, Keys, Turn};
+use super::{Compactions, Conversation, Keys, Turn, Views};
 use crate::helpers::lock;
 use crate::message::Message;
 use crate::output::Spent;
@@ -277,8 +277,9 @@ impl Conversation {
         self.children.values_mut().for_each(|child| child.mark_saved(generation));
     }
 
-    /// Records that the message at `index` has changed since the last save.
+    /// Records that the message at `index` has changed since the last save and the last request.
     pub(super) fn mark_changed(&mut self, index: usize) {
+        self.views.change_from(index);
         let own = index.checked_sub(self.base);
         if let (Some((_, marks)), Some(own)) = (self.saved.marks.as_mut(), own) {
             marks.changed = Some(marks.changed.map_or(own, |changed| changed.min(own)));
@@ -303,7 +304,7 @@ impl Conversation {
             marks.dropped += dropped;
             marks.changed = marks.changed.map(|changed| changed.saturating_sub(dropped));
         }
-        self.answers = Answers::default();
+        self.views = Views::default();
         if let Some(progress) = &mut self.progress {
             progress.move_by(-removed.cast_signed());
         }
@@ -325,6 +326,7 @@ impl Conversation {
     }
 
     fn apply_own(&mut self, changes: Changes) {
+        self.views = Views::default();
         let dropped = changes.dropped.min(self.messages.len());
         let gone: Vec<Message> = self.messages.drain(..dropped).collect();
         self.removed_calls = take(&mut self.removed_calls).after(&gone);

@@ -19,27 +19,7 @@ fn resolved<'a>(message: &'a Message, replaced: &'a Replaced) -> &'a Message {
     replaced.iter().fold(message, |message, (old, new)| if message == old { new } else { message })
 }
 
-/// The state of a search for tool calls that give the final answer of a run.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Answers {
-    /// The number of messages searched so far.
-    searched: usize,
-    is_found: bool,
-}
-
 impl Conversation {
-    /// Returns whether the arguments of any call in the conversation are the final answer of a run. Searches
-    /// only the messages added since the last search.
-    pub(crate) fn has_answers(&mut self) -> bool {
-        let Answers { searched, is_found } = &mut self.answers;
-        let new = self.messages.get(*searched..).unwrap_or(&self.messages);
-        *is_found |= new
-            .iter()
-            .any(|message| matches!(message, Message::Assistant(said) if !said.answer_tool.is_empty()));
-        *searched = self.messages.len();
-        *is_found
-    }
-
     /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its
     /// last call.
     pub(crate) fn last_answer(&self) -> String {

@@ -1,6 +1,5 @@
 //! Removal or replacement of answers that guardrails have not checked.
 
-use super::edit::Answers;
 use super::{Conversation, WITHHELD};
 use crate::message::{AssistantMessage, Message};
 use serde_json::Value;
@@ -166,7 +165,6 @@ impl Conversation {
             self.times.resize(self.messages.len(), 0);
             self.messages.drain(range.clone());
             self.times.drain(range.clone());
-            self.answers = Answers::default();
             self.mark_changed(range.start);
         }
     }

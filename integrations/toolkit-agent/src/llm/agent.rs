@@ -1,13 +1,13 @@
 //! An agent with a model: the turns from the input to the final answer.
 
-use super::answer::{FinalAnswer, quote_answers};
+use super::answer::FinalAnswer;
 use super::beside::beside;
 use super::calls::TurnCalls;
 use super::guards::apply_inputs;
 use super::held::Held;
-use super::history;
+use super::history::Reader;
 use super::meter::Meter;
-use super::reduce::adapt_server_state;
+use super::reduce::distrust_server;
 use super::repetitions::Repetitions;
 use super::settings::{InstructionsContext, Settings};
 use super::situation::GuardScope;
@@ -19,7 +19,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
-use crate::model::{ModelErrorKind, ModelRequest, ModelResponse, Usage};
+use crate::model::{ModelErrorKind, ModelRequest, ModelResponse, ServerState, Usage};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::borrow::Cow;
@@ -31,10 +31,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, ToolResult};
-
-/// The user message to add if the history ends with a message of the agent itself. Providers expect that a
-/// history ends with a message of the user or of a tool.
-const CONTINUE: &str = "Go on.";
 
 /// An agent that calls a model and runs its tool calls.
 pub(super) struct LlmAgent {
@@ -301,27 +297,27 @@ impl LlmAgent {
         let session = dispatcher.run_context().and_then(|run| run.session());
         let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
         let instructions = InstructionsContext { agent: self.name(), session: &session };
-        let has_answers = conversation.has_answers();
-        let compacted = self.compacted(conversation);
+        let mut compacted = self.compacted(conversation);
+        let options = &settings.options;
+        let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);
+        let tools = dispatcher.registry();
+        // Not with server state: a provider that stores the conversation needs the result of each call in it.
+        let is_quoted = |tool: &str| options.server_state.is_none() && !answer.has_tool(&tools, tool);
         let limit = settings.history_limit;
-        let messages = history::visible_to(self.name(), conversation.history(), limit, &compacted);
+        let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };
+        let messages = reader.messages(conversation);
         let mut request = ModelRequest {
             instructions: (settings.instructions)(&instructions),
             messages,
-            tools: dispatcher.registry(),
+            tools,
             tool_use: settings.tool_config.clone(),
-            options: settings.options.clone(),
+            options: options.clone(),
             running: None,
         };
-        adapt_server_state(&mut request, &compacted);
+        if is_changed {
+            Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
+        }
         answer.add_to(&mut request);
-        // Not with server state: a provider that stores the conversation needs the result of each call in it.
-        if has_answers && settings.options.server_state.is_none() {
-            quote_answers(&mut request.messages, &request.tools);
-        }
-        if matches!(request.messages.last(), Some(Message::Assistant(message)) if !message.paused) {
-            request.messages.push(Message::user(CONTINUE));
-        }
         request
     }
 

@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::agent::Run;
 use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
 use crate::error::AgentError;
-use crate::message::{ACCEPTED, AssistantMessage, Message, Messages, ToolMessage, UserMessage};
+use crate::message::{ACCEPTED, AssistantMessage, Message, ToolMessage, UserMessage};
 use crate::model::{FinishReason, ModelRequest, OutputLosses};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -158,6 +158,11 @@ impl<'a> FinalAnswer<'a> {
         }
     }
 
+    /// Returns whether a request has a tool with this name. `tools` are the tools of the agent.
+    pub(super) fn has_tool(&self, tools: &ToolRegistry, name: &str) -> bool {
+        self.tool.as_ref().map_or(tools, |tool| &*tool.all).contains(name)
+    }
+
     /// Returns whether the arguments of `call` are a final answer, valid or not.
     pub(super) fn is_in(&self, call: &ToolCall) -> bool {
         self.tool.as_ref().is_some_and(|tool| tool.name == call.name)
@@ -270,18 +275,16 @@ fn is_taken(problem: &BuildProblem) -> bool {
     matches!(problem, BuildProblem::DuplicateName { .. })
 }
 
-/// Replaces calls that gave an answer with the answer as text, if `tools` lacks the called tool. Some
-/// providers refuse calls of undefined tools. For an invalid answer, a user message contains the error.
-pub(super) fn quote_answers(messages: &mut Messages, tools: &ToolRegistry) {
-    let is_quoted = |said: &AssistantMessage| {
-        !tools.contains(&said.answer_tool) && said.calls.iter().any(|call| said.is_answer(call))
-    };
+/// Replaces calls that gave an answer with the answer as text, if `is_quoted` returns `true` for the called tool.
+/// For an invalid answer, a user message contains the error.
+pub(super) fn quote_answers(messages: Vec<Message>, is_quoted: impl Fn(&str) -> bool) -> Vec<Message> {
+    let is_quoted = |said: &AssistantMessage| said.has_answer() && is_quoted(&said.answer_tool);
     if !messages.iter().any(|message| matches!(message, Message::Assistant(said) if is_quoted(said))) {
-        return;
+        return messages;
     }
     let mut quoted: Vec<Message> = Vec::with_capacity(messages.len());
     let mut errors: Vec<Content> = Vec::new();
-    let mut rest = std::mem::take(messages).into_iter().peekable();
+    let mut rest = messages.into_iter().peekable();
     while let Some(mut message) = rest.next() {
         if let Message::User(input) = &mut message {
             input.content.splice(..0, errors.drain(..));
@@ -304,7 +307,7 @@ pub(super) fn quote_answers(messages: &mut Messages, tools: &ToolRegistry) {
     if !errors.is_empty() {
         quoted.push(Message::User(UserMessage::new(errors)));
     }
-    *messages = quoted.into();
+    quoted
 }
 
 /// Replaces the answers among the calls of `said` with text. Adds the errors of invalid answers to `errors`.

@@ -36,7 +36,9 @@ impl LlmAgent {
         let Some(compaction) = &self.settings.compaction else { return Ok(request) };
         let is_forced = std::mem::take(&mut calls.meter.is_exceeded);
         let compacted = self.compacted(calls.conversation);
-        let view = self.view(compaction, calls.conversation, &compacted);
+        let (views, messages) = calls.conversation.views();
+        let start = history::start(views, messages, self.settings.history_limit, &compacted);
+        let view = self.view(compaction, calls.conversation, &compacted, start);
         let usage_from = match self.settings.history_limit {
             None => calls.conversation.usage_from(),
             // The provider may have counted the latest answer together with messages that are no longer sent.
@@ -85,15 +87,10 @@ impl LlmAgent {
         compaction: &'a Compaction,
         conversation: &'a Conversation,
         compacted: &'a Compacted,
+        start: usize,
     ) -> Visible<'a> {
         let messages = conversation.all_messages();
-        Visible {
-            agent: &self.settings.name,
-            messages,
-            compacted,
-            start: history::start(messages, self.settings.history_limit, compacted),
-            counter: &*compaction.counter,
-        }
+        Visible { agent: &self.settings.name, messages, compacted, start, counter: &*compaction.counter }
     }
 
     /// Carries out a planned compaction: writes the summary, and stores the compaction in the conversation.

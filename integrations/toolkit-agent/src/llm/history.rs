@@ -1,58 +1,109 @@
 //! The history of a conversation as one agent's model reads it.
 
+use super::answer::quote_answers;
 use super::reduce::{reduced, replacement};
-use crate::conversation::{Compacted, start_of_latest};
+use crate::conversation::{Compacted, Conversation, Views, start_of_latest};
 use crate::message::{Message, Messages, UserMessage};
 use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
 
-/// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`.
+/// The user message to add if the history ends with a message of the agent itself. Providers expect that a
+/// history ends with a message of the user or of a tool.
+const CONTINUE: &str = "Go on.";
+
+/// How one agent reads a conversation.
 ///
 /// Messages of other agents become user messages, because the model has not written them and does not know
 /// the tools of other agents. After a compaction, the first message begins with the text that replaces older
 /// messages.
-pub(super) fn visible_to(
-    agent: &str,
-    messages: &mut Messages,
-    limit: Option<usize>,
-    compacted: &Compacted,
-) -> Messages {
-    let is_limited = limit.is_some_and(|limit| limit <= messages.len());
-    if !is_limited
-        && *compacted == Compacted::default()
-        && let Some(shared) = messages.shared_with(agent)
-    {
-        return shared;
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) agent: &'a str,
+    /// The agent's `history_limit`.
+    pub(super) limit: Option<usize>,
+    pub(super) compacted: &'a Compacted,
+    /// Returns whether the calls of an answer tool become text.
+    pub(super) is_quoted: &'a dyn Fn(&str) -> bool,
+}
+
+impl Reader<'_> {
+    /// Returns the messages to send to the model of the agent. They are shared with the conversation, or with a view
+    /// that later requests extend.
+    pub(super) fn messages(&self, conversation: &mut Conversation) -> Messages {
+        let (views, messages) = conversation.views();
+        let start = start(views, messages, self.limit, self.compacted);
+        let is_whole = start == 0 && *self.compacted == Compacted::default();
+        if is_whole && !continues(messages) && views.are_unchanged(self.agent, messages) {
+            return messages.clone();
+        }
+        let view = views.of(self.agent, start, self.compacted, self.is_quoted);
+        let rewrite = |messages: &[Message], from: usize| {
+            quote_answers(self.visible(messages, from, from == start), self.is_quoted)
+        };
+        let end = |visible: &[Message]| continues(visible).then(|| Message::user(CONTINUE));
+        view.extended(messages, self.is_quoted, |index| self.is_end(messages, index), rewrite, end)
     }
-    let start = start(messages, limit, compacted);
-    let latest = messages.get(start..).unwrap_or_default();
-    let mut visible = Vec::with_capacity(latest.len() + 1);
-    // Consecutive messages of other agents become one user message.
-    let mut foreign = replacement(compacted, messages);
-    let is_replaced = !foreign.is_empty();
-    for (index, message) in latest.iter().enumerate() {
-        let message = reduced(compacted, start + index, message);
-        match (foreign_text(agent, &message), &*message) {
-            (Some(lines), _) => foreign.extend(lines.into_iter().map(Content::Text)),
-            // Some models refuse two consecutive user messages.
-            (None, Message::User(message)) if is_replaced && visible.is_empty() => {
-                foreign.extend(message.content.iter().cloned());
-                flush(&mut foreign, &mut visible);
+
+    /// Returns whether the model reads the messages before `end` in the same form, whatever follows.
+    fn is_end(&self, messages: &[Message], end: usize) -> bool {
+        let mut before = messages.iter().take(end).rev();
+        let is_kept = |message: Option<&Message>| match message {
+            Some(message @ Message::Assistant(said)) => {
+                !message.is_of_other(self.agent)
+                    && !(said.has_answer() && (self.is_quoted)(&said.answer_tool))
             }
-            (None, _) => {
-                flush(&mut foreign, &mut visible);
-                visible.push(message.into_owned());
-            }
+            _ => false,
+        };
+        match before.next() {
+            Some(Message::User(_)) => true,
+            // The results of a quoted answer are quoted in the next message.
+            Some(results @ Message::Tool(_)) => !results.is_of_other(self.agent) && is_kept(before.next()),
+            message => is_kept(message),
         }
     }
-    flush(&mut foreign, &mut visible);
-    visible.into()
+
+    /// Returns the messages from the index `from` on. `is_first` is `true` if they begin the request.
+    fn visible(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message> {
+        let latest = messages.get(from..).unwrap_or_default();
+        let mut visible = Vec::with_capacity(latest.len() + 1);
+        // Consecutive messages of other agents become one user message.
+        let mut foreign = if is_first { replacement(self.compacted, messages) } else { Vec::new() };
+        let is_replaced = !foreign.is_empty();
+        for (index, message) in latest.iter().enumerate() {
+            let message = reduced(self.compacted, from + index, message);
+            match (foreign_text(self.agent, &message), &*message) {
+                (Some(lines), _) => foreign.extend(lines.into_iter().map(Content::Text)),
+                // Some models refuse two consecutive user messages.
+                (None, Message::User(message)) if is_replaced && visible.is_empty() => {
+                    foreign.extend(message.content.iter().cloned());
+                    flush(&mut foreign, &mut visible);
+                }
+                (None, _) => {
+                    flush(&mut foreign, &mut visible);
+                    visible.push(message.into_owned());
+                }
+            }
+        }
+        flush(&mut foreign, &mut visible);
+        visible
+    }
+}
+
+/// Returns whether the history ends with a complete answer, so that the model is asked to go on.
+fn continues(messages: &[Message]) -> bool {
+    matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused)
 }
 
 /// Returns the index of the first message to send.
-pub(super) fn start(messages: &[Message], limit: Option<usize>, compacted: &Compacted) -> usize {
+pub(super) fn start(
+    views: &mut Views,
+    messages: &[Message],
+    limit: Option<usize>,
+    compacted: &Compacted,
+) -> usize {
     let limit = limit.filter(|limit| *limit <= messages.len());
-    let limited = limit.map_or(0, |limit| start_of_latest(messages, limit));
+    let latest = || views.latest_input(messages);
+    let limited = limit.map_or(0, |limit| start_of_latest(messages, limit, latest));
     limited.max(compacted.start).min(messages.len())
 }
 
@@ -109,6 +160,92 @@ mod tests {
     use crate::message::{AssistantMessage, ToolMessage};
     use toolkit_core::ToolCall;
 
+    /// Returns the messages that `agent` reads, of which no answer is quoted.
+    fn visible_to(
+        agent: &str,
+        conversation: &mut Conversation,
+        limit: Option<usize>,
+        compacted: &Compacted,
+    ) -> Messages {
+        Reader { agent, limit, compacted, is_quoted: &|_| false }.messages(conversation)
+    }
+
+    fn conversation(messages: impl IntoIterator<Item = Message>) -> Conversation {
+        let mut conversation = Conversation::new("1");
+        messages.into_iter().for_each(|message| conversation.push(message));
+        conversation
+    }
+
+    /// The users' and the agents' turns that the random conversations consist of.
+    fn turn(choice: u64) -> Vec<Message> {
+        let agent = ["a", "b", "c", ""][(choice >> 8) as usize % 4];
+        let answer = ToolCall::new("1", ["answer", "other"][(choice >> 16) as usize % 2], "{}");
+        let call = ToolCall::new("2", "look", "{}");
+        let said = |calls: &[ToolCall], answer_tool: &str| AssistantMessage {
+            agent: agent.to_owned(),
+            answer_tool: answer_tool.to_owned(),
+            paused: choice.is_multiple_of(7),
+            ..AssistantMessage::text("Hm.").with_calls(calls.iter().cloned())
+        };
+        let given = |calls: &[ToolCall]| {
+            let outcome = || if choice.is_multiple_of(5) { Err("no".into()) } else { Ok("yes".into()) };
+            let results = calls.iter().map(|call| ToolResult::of(call, outcome())).collect();
+            Message::Tool(ToolMessage { agent: agent.to_owned(), results })
+        };
+        match choice % 6 {
+            0 => vec![Message::user("Hi.")],
+            1 => vec![Message::Assistant(said(&[], ""))],
+            2 => {
+                vec![Message::Assistant(said(std::slice::from_ref(&answer), &answer.name)), given(&[answer])]
+            }
+            3 => vec![
+                Message::Assistant(said(&[call.clone(), answer.clone()], &answer.name)),
+                given(&[call, answer]),
+            ],
+            _ => vec![Message::Assistant(said(std::slice::from_ref(&call), "")), given(&[call])],
+        }
+    }
+
+    /// Compares each request of several agents in a random conversation with a request of a copy of the conversation,
+    /// which has no views.
+    #[test]
+    fn a_request_that_extends_earlier_ones_has_the_messages_of_a_new_one() {
+        let mut random = 1_u64;
+        let mut next = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random >> 33
+        };
+        for _ in 0..60 {
+            let mut conversation = Conversation::new("1");
+            let mut compacted = Compacted::default();
+            for step in 0..150 {
+                let len = conversation.all_messages().len();
+                match next() % 24 {
+                    0 if len > 0 => {
+                        let index = len - 1 - next() as usize % len.min(3);
+                        conversation.replace_message(index, Message::user("Other."));
+                    }
+                    1 if len > 4 => {
+                        let start = next() as usize % (len - 2);
+                        compacted = Compacted { start, left_out: start, made_at: len, ..compacted };
+                    }
+                    2 => conversation.keep_latest(3 + next() as usize % 20),
+                    3 => compacted = Compacted::default(),
+                    _ => turn(next()).into_iter().for_each(|message| conversation.push(message)),
+                }
+                compacted.start = compacted.start.min(conversation.all_messages().len());
+                for agent in ["a", "b"] {
+                    let choice = next();
+                    let limit = choice.is_multiple_of(3).then_some(choice as usize % 9);
+                    let is_quoted = |tool: &str| choice.is_multiple_of(2) == (tool == "answer");
+                    let reader = Reader { agent, limit, compacted: &compacted, is_quoted: &is_quoted };
+                    let expected = reader.messages(&mut conversation.clone());
+                    assert_eq!(reader.messages(&mut conversation), expected, "step {step}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn messages_of_other_agents_become_user_messages() {
         let call = ToolCall::new("1", "look", "{}");
@@ -121,9 +258,10 @@ mod tests {
             ..ToolMessage::new(vec![ToolResult::of(&call, Ok("a cat".into()))])
         };
         let messages = [Message::user("What is there?"), Message::Assistant(message), Message::Tool(results)];
-        let mut messages = Messages::from_iter(messages);
-        assert_eq!(visible_to("root", &mut messages, None, &Compacted::default()), messages);
-        let visible = visible_to("spec", &mut messages, None, &Compacted::default());
+        let mut conversation = conversation(messages);
+        let visible = visible_to("root", &mut conversation, None, &Compacted::default());
+        assert_eq!(visible, conversation.messages());
+        let visible = visible_to("spec", &mut conversation, None, &Compacted::default());
         let texts: Vec<String> = visible.iter().map(Message::to_text).collect();
         assert_eq!(
             texts,
@@ -137,16 +275,14 @@ mod tests {
     #[test]
     fn after_a_compaction_the_roles_still_alternate() {
         let texts = |compacted: &Compacted| {
-            let mut messages: Messages = ["1", "2", "3"]
-                .iter()
-                .flat_map(|text| [Message::user(*text), Message::assistant(*text)])
-                .collect();
-            let visible = visible_to("a", &mut messages, None, compacted);
+            let messages = ["1", "2", "3"].iter();
+            let messages = messages.flat_map(|text| [Message::user(*text), Message::assistant(*text)]);
+            let visible = visible_to("a", &mut conversation(messages), None, compacted);
             visible.iter().map(Message::to_text).collect::<Vec<_>>()
         };
         let two = Compacted { start: 2, left_out: 2, made_at: 6, ..Compacted::default() };
         let note = "[2 earlier messages of this conversation were left out.]";
-        assert_eq!(texts(&two), [&format!("{note}\n2"), "2", "3", "3"]);
+        assert_eq!(texts(&two), [&format!("{note}\n2"), "2", "3", "3", CONTINUE]);
         let kept =
             Compacted { start: 3, left_out: 2, summary: "They counted.".to_owned(), kept: vec![2], ..two };
         let head = format!(
@@ -154,19 +290,18 @@ mod tests {
              summary. The user has not written it.]\n\nThe user's message among them, \
              unchanged:\n2"
         );
-        assert_eq!(texts(&kept), [head.as_str(), "2", "3", "3"]);
+        assert_eq!(texts(&kept), [head.as_str(), "2", "3", "3", CONTINUE]);
     }
 
     #[test]
     fn limited_history_begins_with_a_user_message() {
-        let mut messages: Messages = ["1", "2", "3"]
-            .iter()
-            .flat_map(|text| [Message::user(*text), Message::assistant(*text)])
-            .collect();
+        let messages = ["1", "2", "3"].iter();
+        let messages = messages.flat_map(|text| [Message::user(*text), Message::assistant(*text)]);
+        let mut conversation = conversation(messages);
         for (limit, left) in [(None, 6), (Some(6), 6), (Some(5), 4), (Some(4), 4), (Some(1), 2), (Some(0), 2)]
         {
-            let visible = visible_to("a", &mut messages, limit, &Compacted::default());
-            assert_eq!(visible.len(), left, "{limit:?}");
+            let visible = visible_to("a", &mut conversation, limit, &Compacted::default());
+            assert_eq!(visible.len(), left + 1, "{limit:?}");
         }
     }
 }

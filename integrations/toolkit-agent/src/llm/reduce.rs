@@ -3,9 +3,8 @@
 use crate::compaction::indented;
 use crate::conversation::Compacted;
 use crate::message::{AssistantMessage, Message, ToolMessage};
-use crate::model::{ModelRequest, ServerState};
+use crate::model::{ModelOptions, ServerState};
 use std::borrow::Cow;
-use std::sync::Arc;
 use toolkit_core::output::TruncationStrategy;
 use toolkit_core::{Content, ToolOutput, ToolResult};
 
@@ -49,26 +48,27 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     [Content::Text(text)].into_iter().chain(kept).collect()
 }
 
-/// Replaces a conversation kept by the provider if it still contains the originals of messages that a compaction or
-/// a guardrail has changed. The provider then stores the responses after the change.
-pub(super) fn adapt_server_state(request: &mut ModelRequest, compacted: &Compacted) {
-    if !matches!(request.options.server_state, Some(ServerState::Conversation(_))) {
-        return;
+/// Returns whether a conversation kept by the provider still contains the originals of messages of `agent` that a
+/// compaction or a guardrail has changed. The provider then stores the responses after the change, so the ids of
+/// earlier responses are not used again: they count as changed by the compaction.
+pub(super) fn distrust_server(
+    compacted: &mut Compacted,
+    agent: &str,
+    messages: &[Message],
+    options: &ModelOptions,
+) -> bool {
+    if !matches!(options.server_state, Some(ServerState::Conversation(_))) {
+        return false;
     }
-    let differs = |message: &Message| matches!(message, Message::Assistant(said) if said.differs_from_server);
-    let changed = request.messages.iter().rposition(differs);
-    if let Some(last) = changed {
-        for message in request.messages.iter_mut().take(last) {
-            if let Message::Assistant(said) = message
-                && let Some(changed) = without_server_state(said)
-            {
-                *message = changed;
-            }
-        }
-    }
-    if compacted.made_at > 0 || changed.is_some() {
-        Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
-    }
+    let differs = |message: &Message| match message {
+        Message::Assistant(said) => said.differs_from_server && !message.is_of_other(agent),
+        _ => false,
+    };
+    let changed =
+        messages.iter().skip(compacted.start).rposition(differs).map(|index| compacted.start + index);
+    let is_changed = compacted.made_at > 0 || changed.is_some();
+    compacted.made_at = compacted.made_at.max(changed.unwrap_or(0));
+    is_changed
 }
 
 /// Returns the message without the ids of the response and the conversation that the provider has stored. A

@@ -19,40 +19,15 @@ use std::sync::Arc;
 /// assert_eq!((history.len(), longer.len()), (1, 2));
 /// assert_eq!(longer[0], history[0]);
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Messages {
     list: Arc<Vec<Message>>,
-    /// The name of the agent in the last call of `shared_with`, and how many messages at the beginning come
-    /// from no other agent.
-    checked: (String, usize),
 }
 
 impl Messages {
     /// Adds a message at the end.
     pub fn push(&mut self, message: Message) {
-        // Not through `DerefMut`, which would forget the messages that were already checked.
         Arc::make_mut(&mut self.list).push(message);
-    }
-
-    /// Returns a clone of the list if no message is from an agent other than `agent`. Otherwise, returns
-    /// `None`.
-    ///
-    /// Checks only the messages added since the last call for the same agent.
-    pub(crate) fn shared_with(&mut self, agent: &str) -> Option<Self> {
-        let (name, checked) = &mut self.checked;
-        if name != agent {
-            agent.clone_into(name);
-            *checked = 0;
-        }
-        let unchecked = self.list.iter().skip(*checked);
-        *checked += unchecked.take_while(|message| !message.is_of_other(agent)).count();
-        (*checked == self.list.len()).then(|| self.clone())
-    }
-}
-
-impl Clone for Messages {
-    fn clone(&self) -> Self {
-        Self { list: self.list.clone(), checked: Default::default() }
     }
 }
 
@@ -66,14 +41,13 @@ impl Deref for Messages {
 
 impl DerefMut for Messages {
     fn deref_mut(&mut self) -> &mut Vec<Message> {
-        self.checked.1 = 0;
         Arc::make_mut(&mut self.list)
     }
 }
 
 impl From<Vec<Message>> for Messages {
     fn from(messages: Vec<Message>) -> Self {
-        Self { list: Arc::new(messages), checked: Default::default() }
+        Self { list: Arc::new(messages) }
     }
 }
 
@@ -168,34 +142,10 @@ mod tests {
         AssistantMessage { agent: agent.to_owned(), ..AssistantMessage::text("Hello.") }.into()
     }
 
-    /// Changes a list at random. After each change, compares `shared_with` with a check of all messages.
-    #[test]
-    fn a_list_is_shared_if_no_message_is_of_another_agent() {
-        let mut list = Messages::default();
-        let mut random = 1_u64;
-        for step in 0..5_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let choice = random >> 33;
-            match choice % 16 {
-                0 => list.clear(),
-                1 => drop(list.pop()),
-                2 if !list.is_empty() => drop(list.remove(0)),
-                3 => list.push(said_by("b")),
-                4..8 => list.push(said_by("a")),
-                8 => list.push(said_by("")),
-                9 => list.insert(0, said_by("b")),
-                _ => list.push(Message::user("Hi.")),
-            }
-            let agent = if choice.is_multiple_of(5) { "b" } else { "a" };
-            let expected = list.iter().all(|message| !message.is_of_other(agent)).then(|| list.clone());
-            assert_eq!(list.shared_with(agent), expected, "step {step}");
-        }
-    }
-
     #[test]
     fn a_change_of_a_shared_list_is_not_seen_by_its_clones() {
         let mut list = Messages::from(vec![said_by("a")]);
-        let shared = list.shared_with("a").unwrap();
+        let shared = list.clone();
         list.push(said_by("a"));
         list[0] = Message::user("Hi.");
         assert_eq!((shared.len(), &shared[0]), (1, &said_by("a")));
